@@ -1,0 +1,59 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// Targets are layers: docs/ARCHITECTURE.md says what each one does and may import.
+let package = Package(
+    name: "syncd",
+    products: [
+        .library(name: "SyncCore", targets: ["SyncCore"]),
+        .library(name: "SyncClient", targets: ["SyncClient"]),
+        .library(name: "Varlink", targets: ["Varlink"]),
+        .executable(name: "syncd", targets: ["syncd"]),
+        .executable(name: "synctool", targets: ["synctool"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "CLinux"),
+        .systemLibrary(
+            name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .target(
+            name: "Varlink",
+            dependencies: [
+                "CLinux",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
+        .target(
+            name: "SyncCore",
+            dependencies: [
+                "CSQLite", "CLinux",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .target(name: "SyncClient", dependencies: ["SyncCore", "Varlink"]),
+        .executableTarget(
+            name: "syncd",
+            dependencies: [
+                "SyncCore", "SyncClient", "Varlink", "CLinux", "CSystemd",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+        .executableTarget(
+            name: "synctool",
+            dependencies: [
+                "SyncCore", "SyncClient",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+        .testTarget(name: "VarlinkTests", dependencies: ["Varlink"]),
+        .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

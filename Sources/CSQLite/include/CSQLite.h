@@ -1,0 +1,17 @@
+// The system's SQLite with the parts that Debian's library has and its header hides.
+#ifndef SYNCD_CSQLITE_H
+#define SYNCD_CSQLITE_H
+
+#define SQLITE_ENABLE_PREUPDATE_HOOK 1
+#define SQLITE_ENABLE_SESSION 1
+#include <sqlite3.h>
+
+// Keeps statement journals in memory up to `bytes` (SQLITE_CONFIG_STMTJRNL_SPILL). Has an effect only
+// before the first connection of the process; returns SQLITE_MISUSE afterwards, which is harmless.
+int syncd_sqlite_set_statement_journal_spill(int bytes);
+
+// SQLITE_TRANSIENT is a cast that Swift cannot import.
+int syncd_sqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int count);
+int syncd_sqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count);
+
+#endif

@@ -1,0 +1,50 @@
+import CSQLite
+import GRDB
+
+extension SyncError {
+    /// The error that `connection` reports for `status`.
+    static func sqlite(_ connection: OpaquePointer?, _ status: Int32, sql: String? = nil) -> Self {
+        let extended = connection.map { sqlite3_extended_errcode($0) } ?? status
+        let message = connection.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
+        return sqlite(
+            status: status, extended: extended, message: message ?? "SQLite error \(status)",
+            sql: sql)
+    }
+
+    /// The error for what GRDB threw; every other error is passed on as it is.
+    static func wrapping(_ error: any Error) -> any Error {
+        guard let error = error as? DatabaseError else { return error }
+        return sqlite(
+            status: error.resultCode.rawValue, extended: error.extendedResultCode.rawValue,
+            message: error.message ?? error.resultCode.description, sql: error.sql)
+    }
+
+    private static func sqlite(
+        status: Int32, extended: Int32, message: String, sql: String?
+    ) -> Self {
+        let reason = sql.map { "\(message) in \($0.prefix(200))" } ?? message
+        switch status & 0xff {
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            return SyncError(
+                .busy, "another connection holds the lock", hint: "Try again in a moment")
+        case SQLITE_NOTADB:
+            return SyncError(
+                .notADatabase, "the file is not an SQLite database, or it is encrypted",
+                hint: "Give the path of an unencrypted SQLite 3 database")
+        case SQLITE_CORRUPT:
+            return SyncError(
+                .corrupt, "the database is damaged: \(message)",
+                hint: "Restore a backup, or try: sqlite3 FILE .recover")
+        case SQLITE_FULL:
+            return SyncError(.diskFull, "no space left on the device", hint: "Free some space")
+        case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
+            return SyncError(.readOnly, message)
+        case SQLITE_IOERR:
+            return SyncError(
+                .readOnly, "input/output error \(extended): \(message)",
+                hint: "Look at the device and its file system")
+        default:
+            return SyncError(.refused, reason)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+/// What went wrong in a store: a code to decide on, and words for a person.
+///
+/// Two errors are equal when their codes are. Nothing ever parses the text: `code`,
+/// ``isTransient`` and ``needsResync`` are what programs look at.
+public struct SyncError: Error, Sendable {
+    /// The reason, as a program sees it. An open set: new codes may be added.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The stable name, as in JSON and in varlink errors.
+        public let name: String
+
+        init(_ name: String) { self.name = name }
+
+        public var description: String { name }
+    }
+
+    /// The reason, as a program sees it.
+    public var code: Code
+    /// What happened, in one sentence without a full stop.
+    public var reason: String
+    /// What was being done, for example `track`.
+    public var operation: String?
+    /// The file it happened to.
+    public var path: String?
+    /// What to do next; names the command that helps where there is one.
+    public var hint: String?
+    /// The error below this one.
+    public var underlying: (any Error)?
+
+    /// Makes an error.
+    public init(
+        _ code: Code, _ reason: String, operation: String? = nil, path: String? = nil,
+        hint: String? = nil, underlying: (any Error)? = nil
+    ) {
+        self.code = code
+        self.reason = reason
+        self.operation = operation
+        self.path = path
+        self.hint = hint
+        self.underlying = underlying
+    }
+
+    /// The same call may succeed later without any other change.
+    public var isTransient: Bool { code == .busy || code == .unreachable || code == .diskFull }
+
+    /// The caller's position in history is of no use any more: read the present objects, then go on
+    /// from the token that comes with them.
+    public var needsResync: Bool { code == .historyExpired || code == .foreignHistory }
+}
+
+extension SyncError.Code {
+    /// There is no file at the path.
+    public static let noSuchFile = Self("noSuchFile")
+    /// The file is not an SQLite database, or an encrypted one.
+    public static let notADatabase = Self("notADatabase")
+    /// SQLite found the file damaged.
+    public static let corrupt = Self("corrupt")
+    /// The file, its folder or its journal files cannot be written by this process.
+    public static let readOnly = Self("readOnly")
+    /// The caller may not do this.
+    public static let notAllowed = Self("notAllowed")
+    /// Another connection holds the lock.
+    public static let busy = Self("busy")
+    /// No space left on the device.
+    public static let diskFull = Self("diskFull")
+    /// The database has no history: it was never tracked.
+    public static let notTracked = Self("notTracked")
+    /// A newer version of syncd wrote this store.
+    public static let newerFormat = Self("newerFormat")
+    /// The database cannot be tracked as it is.
+    public static let cannotTrack = Self("cannotTrack")
+    /// The daemon does not know this store.
+    public static let unknownStore = Self("unknownStore")
+    /// The store has no such entity.
+    public static let unknownEntity = Self("unknownEntity")
+    /// The store has no such object.
+    public static let unknownObject = Self("unknownObject")
+    /// No consumer of that name is registered.
+    public static let unknownConsumer = Self("unknownConsumer")
+    /// Text that is not a token.
+    public static let invalidToken = Self("invalidToken")
+    /// Transactions after the token were purged.
+    public static let historyExpired = Self("historyExpired")
+    /// The token is of another store, or of this one before it was restored or replaced.
+    public static let foreignHistory = Self("foreignHistory")
+    /// Live consumers have not read what was to be purged.
+    public static let stillNeeded = Self("stillNeeded")
+    /// An argument that makes no sense.
+    public static let invalidArgument = Self("invalidArgument")
+    /// The file at the store's path is another one now.
+    public static let storeReplaced = Self("storeReplaced")
+    /// The store's file is gone.
+    public static let storeRemoved = Self("storeRemoved")
+    /// The daemon or a remote does not answer.
+    public static let unreachable = Self("unreachable")
+    /// Bytes that are not what they claim to be.
+    public static let badData = Self("badData")
+    /// A statement that SQLite refused for a reason of the data or the schema.
+    public static let refused = Self("refused")
+    /// A fault of syncd itself.
+    public static let internalFault = Self("internalFault")
+}
+
+extension SyncError: Equatable {
+    public static func == (left: SyncError, right: SyncError) -> Bool { left.code == right.code }
+}
+
+extension SyncError: CustomStringConvertible {
+    /// `track /x/y.db: the file is not a database. Next: …`
+    public var description: String {
+        var text = ""
+        if let operation { text += operation }
+        if let path { text += text.isEmpty ? path : " " + path }
+        if !text.isEmpty { text += ": " }
+        text += reason
+        if let underlying = underlying as? SyncError, underlying.reason != reason {
+            text += " (" + underlying.reason + ")"
+        }
+        if let hint { text += ". " + hint }
+        return text
+    }
+}
