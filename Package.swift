@@ -54,6 +54,7 @@ let package = Package(
             ]),
         .testTarget(name: "VarlinkTests", dependencies: ["Varlink"]),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore"]),
+        .testTarget(name: "SyncClientTests", dependencies: ["SyncClient", "SyncCore"]),
     ],
     swiftLanguageModes: [.v6]
 )
