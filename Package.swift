@@ -7,6 +7,7 @@ let package = Package(
     products: [
         .library(name: "SyncCore", targets: ["SyncCore"]),
         .library(name: "SyncClient", targets: ["SyncClient"]),
+        .library(name: "SyncObjects", targets: ["SyncObjects"]),
         .library(name: "Varlink", targets: ["Varlink"]),
         .executable(name: "syncd", targets: ["syncd"]),
         .executable(name: "synctool", targets: ["synctool"]),
@@ -38,6 +39,9 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .target(name: "SyncClient", dependencies: ["SyncCore", "Varlink"]),
+        .target(
+            name: "SyncObjects",
+            dependencies: ["SyncCore", .product(name: "GRDB", package: "GRDB.swift")]),
         .executableTarget(
             name: "syncd",
             dependencies: [
@@ -55,6 +59,7 @@ let package = Package(
         .testTarget(name: "VarlinkTests", dependencies: ["Varlink"]),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore"]),
         .testTarget(name: "SyncClientTests", dependencies: ["SyncClient", "SyncCore"]),
+        .testTarget(name: "SyncObjectsTests", dependencies: ["SyncObjects"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,116 @@
+import SyncCore
+
+/// An entity as a model resolved it: where each property stands. Immutable; shared by every object of
+/// the entity.
+///
+/// Values that a row carries stand in *slots*, numbered from 0: attributes, the references of to-one
+/// relationships whose column is in this table, and positions in ordered relationships. Slots are
+/// the truth of the object graph: what leads the other way (to-many, the far end of one-to-one) is
+/// found from them, so that the two ends can never disagree.
+public final class EntityLayout: Sendable {
+    /// What the model says.
+    public let description: EntityDescription
+    /// The entity at the top of its hierarchy, whose table holds its rows.
+    public let root: String
+    /// Its own name, then what it inherits from, up to the root.
+    public let lineage: [String]
+    /// Its own name and all that inherit from it.
+    public let family: Set<String>
+    let table: TableLayout
+    let slots: [Slot]
+    let slotIndex: [String: Int]
+    let relations: [Relation]
+    let relationIndex: [String: Int]
+
+    /// The name.
+    public var name: String { description.name }
+
+    struct Slot: Sendable {
+        enum Kind: Sendable {
+            case attribute(AttributeDescription)
+            /// The key of the object that a to-one relationship leads to.
+            case reference(relation: Int)
+            /// The place in an ordered relationship of the object that `relation` leads to.
+            case position(relation: Int)
+        }
+
+        let name: String
+        let kind: Kind
+        /// Index into the table's columns; nil for what is not stored.
+        let column: Int?
+        let coding: AttributeCoding
+        let defaultValue: Value
+        /// Computed at save: objects cannot set it, and it is no part of conflicts.
+        var isDerived: Bool {
+            if case .attribute(let attribute) = kind { return attribute.derivation != nil }
+            return false
+        }
+    }
+
+    /// One relationship, and where its pairs are kept.
+    struct Relation: Sendable {
+        enum Storage: Sendable {
+            /// A slot of this entity names the other end.
+            case reference(slot: Int)
+            /// A slot of the other entity names this one; `position` orders them where it is set.
+            case inverse(entity: String, slot: Int, position: Int?)
+            /// A table of pairs.
+            case join(JoinLayout, isSource: Bool)
+        }
+
+        let description: RelationshipDescription
+        let storage: Storage
+        let destinationRoot: String
+
+        var name: String { description.name }
+    }
+
+    init(
+        description: EntityDescription, root: String, lineage: [String], family: Set<String>,
+        table: TableLayout, slots: [Slot], relations: [Relation]
+    ) {
+        self.description = description
+        self.root = root
+        self.lineage = lineage
+        self.family = family
+        self.table = table
+        self.slots = slots
+        self.relations = relations
+        slotIndex = Dictionary(
+            slots.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        relationIndex = Dictionary(
+            relations.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    func relation(_ name: String) -> Relation? { relationIndex[name].map { relations[$0] } }
+
+    func slot(_ name: String) -> Slot? { slotIndex[name].map { slots[$0] } }
+
+    /// The attribute of that name; nil for relationships and unknown names.
+    func attribute(_ name: String) -> AttributeDescription? {
+        guard case .attribute(let attribute)? = slot(name)?.kind else { return nil }
+        return attribute
+    }
+
+    /// The names of attributes, inherited ones first.
+    public var attributeNames: [String] {
+        slots.compactMap { slot in
+            if case .attribute = slot.kind { return slot.name }
+            return nil
+        }
+    }
+
+    /// The names of relationships, inherited ones first.
+    public var relationshipNames: [String] { relations.map(\.name) }
+
+    /// True when `name` is this entity or one that it inherits from.
+    public func isKind(of name: String) -> Bool { lineage.contains(name) }
+
+    /// The error for a property that this entity does not have.
+    func unknownProperty(_ name: String) -> ObjectError {
+        let names = (attributeNames + relationshipNames).sorted().joined(separator: ", ")
+        return ObjectError(
+            .unknownProperty, "“\(self.name)” has no property “\(name)”",
+            hint: "Its properties are: \(names)", entity: self.name, property: name)
+    }
+}

@@ -1,0 +1,21 @@
+import Foundation
+
+/// What a value must satisfy at save. Rules do not look at nil: that is what optional is for.
+public enum ValidationRule: Sendable, Hashable, Codable {
+    /// A number not below this one.
+    case minimum(Double)
+    /// A number not above this one.
+    case maximum(Double)
+    /// A date not before this one.
+    case notBefore(Date)
+    /// A date not after this one.
+    case notAfter(Date)
+    /// A text of at least so many characters.
+    case minimumLength(Int)
+    /// A text of at most so many characters.
+    case maximumLength(Int)
+    /// A text that matches a regular expression from its beginning to its end.
+    case pattern(String)
+    /// A value for which a predicate holds; `SELF` is the value.
+    case predicate(String)
+}

@@ -1,0 +1,99 @@
+import Foundation
+import GRDB
+import SyncCore
+
+/// One step of a staged migration: to a model, with what must happen to the rows before and after.
+public struct MigrationStage: Sendable {
+    /// The model that the store has after this step.
+    public let model: ManagedObjectModel
+    let before: (@Sendable (Database) throws -> Void)?
+    let after: (@Sendable (Database) throws -> Void)?
+
+    /// Makes a step.
+    ///
+    /// - Parameters:
+    ///   - model: The model that the store has after this step.
+    ///   - before: Runs on the old tables, in the transaction of the step.
+    ///   - after: Runs on the new tables, in the transaction of the step.
+    ///
+    /// A step with either of them may change what cannot be inferred: values are cast, and the rest
+    /// is for these closures to put right.
+    public init(
+        to model: ManagedObjectModel, before: (@Sendable (Database) throws -> Void)? = nil,
+        after: (@Sendable (Database) throws -> Void)? = nil
+    ) {
+        self.model = model
+        self.before = before
+        self.after = after
+    }
+}
+
+/// Brings the tables of a store to a model. All in one transaction: a failure leaves the store as it
+/// was. History and its numbers stand in other tables and stay.
+struct SchemaMigrator {
+    let model: ManagedObjectModel
+    var migratesAutomatically = true
+    var stages: [MigrationStage] = []
+
+    /// Makes the tables, or migrates them. Foreign keys must be off, and no transaction open.
+    ///
+    /// - Throws: ``ObjectError/Code/incompatibleModel`` when the store was written under another model
+    ///   and may not be migrated, ``ObjectError/Code/cannotMigrate`` when it cannot be.
+    func run(_ db: Database) throws {
+        guard model.tables.contains(where: \.isManaged) else { return }
+        try db.inTransaction(.immediate) {
+            let metadata = StoreMetadata(db: db)
+            if let stored = try metadata.model() {
+                guard try migrate(stored, db) else { return .commit }
+            } else {
+                for sql in SchemaSQL(model: model).statements { try db.execute(sql: sql) }
+            }
+            try metadata.setModel(model)
+            try db.checkForeignKeys()
+            return .commit
+        }
+    }
+
+    private func migrate(_ stored: ManagedObjectModel, _ db: Database) throws -> Bool {
+        guard stored.versionHash != model.versionHash else { return false }
+        guard migratesAutomatically else {
+            throw ObjectError(
+                .incompatibleModel, "the store was written under another model",
+                hint: "Set migratesAutomatically, or open it with the model it was written under",
+                details: model.diff(stored).changes.map {
+                    ObjectError(
+                        .incompatibleModel, $0.description, entity: $0.entity,
+                        property: $0.property)
+                })
+        }
+        var current = stored
+        for stage in try remainingStages(stored) {
+            try stage.before?(db)
+            let isVouched = stage.before != nil || stage.after != nil
+            try step(current, stage.model, db, vouched: isVouched)
+            try stage.after?(db)
+            current = stage.model
+        }
+        if current.versionHash != model.versionHash { try step(current, model, db) }
+        return true
+    }
+
+    /// The stages after the model that the store has; all of them when none is it.
+    private func remainingStages(_ stored: ManagedObjectModel) throws -> [MigrationStage] {
+        let hashes = stages.map(\.model.versionHash)
+        guard Set(hashes).count == hashes.count else {
+            throw ObjectError(
+                .cannotMigrate, "two stages of the migration have equal models",
+                hint: "Set a versionHashModifier in one of them")
+        }
+        guard let index = hashes.firstIndex(of: stored.versionHash) else { return stages }
+        return Array(stages[(index + 1)...])
+    }
+
+    private func step(
+        _ old: ManagedObjectModel, _ new: ManagedObjectModel, _ db: Database, vouched: Bool = false
+    ) throws {
+        let plan = try MigrationPlan(from: old, to: new, vouched: vouched)
+        for sql in plan.statements { try db.execute(sql: sql) }
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import SyncCore
+
+/// A Swift type that an attribute can be read as.
+///
+/// Conform your own types by converting through one of these: a `RawRepresentable` type with such a
+/// raw value needs nothing but the conformance.
+public protocol AttributeConvertible: Sendable {
+    /// The value of what the store holds; nil when it is of another type.
+    init?(stored value: Value, _ coding: AttributeCoding)
+    /// What ``AttributeCoding/encode(_:)`` is given for this value.
+    var attributeValue: Any { get }
+}
+
+extension AttributeConvertible {
+    public var attributeValue: Any { self }
+}
+
+extension RawRepresentable where Self: AttributeConvertible, RawValue: AttributeConvertible {
+    public init?(stored value: Value, _ coding: AttributeCoding) {
+        guard let raw = RawValue(stored: value, coding) else { return nil }
+        self.init(rawValue: raw)
+    }
+
+    public var attributeValue: Any { rawValue.attributeValue }
+}
+
+extension FixedWidthInteger where Self: AttributeConvertible {
+    public init?(stored value: Value, _ coding: AttributeCoding) {
+        switch value {
+        case .integer(let number): self.init(exactly: number)
+        case .real(let number): self.init(exactly: number)
+        default: return nil
+        }
+    }
+}
+
+extension Int: AttributeConvertible {}
+extension Int16: AttributeConvertible {}
+extension Int32: AttributeConvertible {}
+extension Int64: AttributeConvertible {}
+
+extension Double: AttributeConvertible {
+    public init?(stored value: Value, _ coding: AttributeCoding) {
+        switch value {
+        case .integer(let number): self = Double(number)
+        case .real(let number): self = number
+        default: return nil
+        }
+    }
+}
+
+extension Float: AttributeConvertible {
+    public init?(stored value: Value, _ coding: AttributeCoding) {
+        guard let number = Double(stored: value, coding) else { return nil }
+        self = Float(number)
+    }
+}
+
+extension Decimal: AttributeConvertible {
+    public init?(stored value: Value, _ coding: AttributeCoding) {
+        switch value {
+        case .integer(let number): self = Decimal(number)
+        case .real(let number):
+            guard let number = Decimal(string: "\(number)") else { return nil }
+            self = number
+        case .text(let text):
+            guard let number = Decimal(string: text) else { return nil }
+            self = number
+        default: return nil
+        }
+    }
+}
+
+extension String: AttributeConvertible {
+    public init?(stored value: Value, _ coding: AttributeCoding) {
+        guard case .text(let text) = value else { return nil }
+        self = text
+    }
+}
+
+extension Bool: AttributeConvertible {
+    public init?(stored value: Value, _ coding: AttributeCoding) {
+        guard case .integer(let number) = value else { return nil }
+        self = number != 0
+    }
+}
+
+extension Date: AttributeConvertible {
+    public init?(stored value: Value, _ coding: AttributeCoding) {
+        guard let date = DateCoding.decode(value, coding.dates) else { return nil }
+        self = date
+    }
+}
+
+extension Data: AttributeConvertible {
+    public init?(stored value: Value, _ coding: AttributeCoding) {
+        guard case .blob(let bytes) = value else { return nil }
+        self = Data(bytes)
+    }
+}
+
+extension UUID: AttributeConvertible {
+    public init?(stored value: Value, _ coding: AttributeCoding) {
+        switch value {
+        case .text(let text): self.init(uuidString: text)
+        case .blob(let bytes) where bytes.count == 16:
+            self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+        default: return nil
+        }
+    }
+}
+
+extension URL: AttributeConvertible {
+    public init?(stored value: Value, _ coding: AttributeCoding) {
+        guard case .text(let text) = value else { return nil }
+        self.init(string: text)
+    }
+}
+
+extension ObjectID: AttributeConvertible {
+    public init?(stored value: Value, _ coding: AttributeCoding) {
+        guard case .text(let text) = value, let url = URL(string: text) else { return nil }
+        self.init(uri: url)
+    }
+}

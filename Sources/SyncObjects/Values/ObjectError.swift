@@ -1,0 +1,154 @@
+import SyncCore
+
+/// What went wrong in the object layer: a code to decide on, and words for a person.
+///
+/// Two errors are equal when their codes are. What a save refused stands in ``details``, one error
+/// for each reason.
+public struct ObjectError: Error, Sendable {
+    /// The reason, as a program sees it. An open set: new codes may be added.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The stable name.
+        public let name: String
+        /// Core Data's number for the same thing; 0 where it has none.
+        public let number: Int
+
+        init(_ name: String, _ number: Int = 0) {
+            self.name = name
+            self.number = number
+        }
+
+        public var description: String { name }
+    }
+
+    /// The reason, as a program sees it.
+    public var code: Code
+    /// What happened, in one sentence without a full stop.
+    public var reason: String
+    /// What to do next.
+    public var hint: String?
+    /// The file it happened to.
+    public var path: String?
+    /// The entity it happened to.
+    public var entity: String?
+    /// The property it happened to.
+    public var property: String?
+    /// The object it happened to.
+    public var object: ObjectID?
+    /// The reasons, when there is more than one.
+    public var details: [ObjectError]
+    /// The error below this one.
+    public var underlying: (any Error)?
+
+    /// Makes an error.
+    public init(
+        _ code: Code, _ reason: String, hint: String? = nil, path: String? = nil,
+        entity: String? = nil, property: String? = nil, object: ObjectID? = nil,
+        details: [ObjectError] = [], underlying: (any Error)? = nil
+    ) {
+        self.code = code
+        self.reason = reason
+        self.hint = hint
+        self.path = path
+        self.entity = entity
+        self.property = property
+        self.object = object
+        self.details = details
+        self.underlying = underlying
+    }
+}
+
+extension ObjectError: Equatable {
+    public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
+}
+
+extension ObjectError: CustomStringConvertible {
+    /// The reason, where it happened, and what to do next.
+    public var description: String {
+        var text = path.map { $0 + ": " } ?? ""
+        if let entity { text += property.map { "\(entity).\($0): " } ?? "\(entity): " }
+        text += reason
+        if let underlying { text += " (\(underlying))" }
+        for detail in details { text += "\n  " + detail.description }
+        if let hint { text += ". " + hint }
+        return text
+    }
+}
+
+extension ObjectError.Code {
+    /// The model contradicts itself.
+    public static let invalidModel = Self("invalidModel", 134_020)
+    /// The store was written under another model and may not, or cannot, be migrated.
+    public static let incompatibleModel = Self("incompatibleModel", 134_100)
+    /// No mapping can be inferred between the two models.
+    public static let cannotMigrate = Self("cannotMigrate", 134_190)
+    /// The model has no such entity.
+    public static let unknownEntity = Self("unknownEntity")
+    /// The entity has no such property.
+    public static let unknownProperty = Self("unknownProperty")
+    /// A value of another type than the attribute's.
+    public static let typeMismatch = Self("typeMismatch")
+    /// The entity's class is another one than asked for.
+    public static let classMismatch = Self("classMismatch")
+    /// A predicate that cannot be read; the reason says where.
+    public static let invalidPredicate = Self("invalidPredicate")
+    /// A predicate that is right, but that this layer cannot express.
+    public static let unsupportedPredicate = Self("unsupportedPredicate")
+    /// A fetch request that makes no sense.
+    public static let invalidRequest = Self("invalidRequest", 134_091)
+    /// The store could not be opened.
+    public static let cannotOpen = Self("cannotOpen", 134_080)
+    /// A file of a bundle is missing.
+    public static let missingFile = Self("missingFile", 260)
+    /// The store may not be written.
+    public static let readOnly = Self("readOnly", 513)
+    /// Several rules are broken: see `details`.
+    public static let multipleErrors = Self("multipleErrors", 1560)
+    /// A value breaks a rule of its attribute.
+    public static let validation = Self("validation", 1550)
+    /// A mandatory property has no value.
+    public static let missingMandatory = Self("missingMandatory", 1570)
+    /// A relationship has fewer members than it must have.
+    public static let tooFew = Self("tooFew", 1580)
+    /// A relationship has more members than it may have.
+    public static let tooMany = Self("tooMany", 1590)
+    /// The delete rule `deny` stands against a deletion.
+    public static let deleteDenied = Self("deleteDenied", 1600)
+    /// A number above its maximum.
+    public static let numberTooLarge = Self("numberTooLarge", 1610)
+    /// A number below its minimum.
+    public static let numberTooSmall = Self("numberTooSmall", 1620)
+    /// A date after its maximum.
+    public static let dateTooLate = Self("dateTooLate", 1630)
+    /// A date before its minimum.
+    public static let dateTooSoon = Self("dateTooSoon", 1640)
+    /// A text longer than its maximum.
+    public static let stringTooLong = Self("stringTooLong", 1660)
+    /// A text shorter than its minimum.
+    public static let stringTooShort = Self("stringTooShort", 1670)
+    /// A text that does not match its pattern.
+    public static let patternMismatch = Self("patternMismatch", 1680)
+    /// Somebody else changed what is to be saved.
+    public static let mergeConflict = Self("mergeConflict", 133_020)
+    /// Somebody else deleted what is to be saved.
+    public static let deletedElsewhere = Self("deletedElsewhere", 133_020)
+    /// What is to be deleted was changed by somebody else.
+    public static let deleteOfChangedObject = Self("deleteOfChangedObject", 133_020)
+    /// A constraint of the schema stands against the save.
+    public static let constraintConflict = Self("constraintConflict", 133_021)
+    /// No object with that identity.
+    public static let noSuchObject = Self("noSuchObject", 133_000)
+    /// The object is gone; its state says why.
+    public static let gone = Self("gone", 133_000)
+    /// The value was made from another incarnation of the object.
+    public static let staleIncarnation = Self("staleIncarnation", 133_020)
+    /// The object belongs to another context or store.
+    public static let wrongContext = Self("wrongContext")
+    /// The context was reset or its container closed.
+    public static let contextReset = Self("contextReset")
+    /// There is nothing to undo, or what it would touch is gone.
+    public static let cannotUndo = Self("cannotUndo")
+    /// A pinned context cannot write: its view of the store is old.
+    public static let snapshotTooOld = Self("snapshotTooOld", 134_050)
+    /// The store said no.
+    public static let storeFailure = Self("storeFailure", 134_030)
+}
