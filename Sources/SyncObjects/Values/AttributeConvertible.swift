@@ -13,19 +13,23 @@ public protocol AttributeConvertible: Sendable {
 }
 
 extension AttributeConvertible {
+    /// What the coding of the attribute is given for this value.
     public var attributeValue: Any { self }
 }
 
 extension RawRepresentable where Self: AttributeConvertible, RawValue: AttributeConvertible {
+    /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
         guard let raw = RawValue(stored: value, coding) else { return nil }
         self.init(rawValue: raw)
     }
 
+    /// What the coding of the attribute is given for this value.
     public var attributeValue: Any { rawValue.attributeValue }
 }
 
 extension FixedWidthInteger where Self: AttributeConvertible {
+    /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
         switch value {
         case .integer(let number): self.init(exactly: number)
@@ -41,6 +45,7 @@ extension Int32: AttributeConvertible {}
 extension Int64: AttributeConvertible {}
 
 extension Double: AttributeConvertible {
+    /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
         switch value {
         case .integer(let number): self = Double(number)
@@ -51,6 +56,7 @@ extension Double: AttributeConvertible {
 }
 
 extension Float: AttributeConvertible {
+    /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
         guard let number = Double(stored: value, coding) else { return nil }
         self = Float(number)
@@ -58,6 +64,7 @@ extension Float: AttributeConvertible {
 }
 
 extension Decimal: AttributeConvertible {
+    /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
         switch value {
         case .integer(let number): self = Decimal(number)
@@ -73,6 +80,7 @@ extension Decimal: AttributeConvertible {
 }
 
 extension String: AttributeConvertible {
+    /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
         guard case .text(let text) = value else { return nil }
         self = text
@@ -80,6 +88,7 @@ extension String: AttributeConvertible {
 }
 
 extension Bool: AttributeConvertible {
+    /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
         guard case .integer(let number) = value else { return nil }
         self = number != 0
@@ -87,6 +96,7 @@ extension Bool: AttributeConvertible {
 }
 
 extension Date: AttributeConvertible {
+    /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
         guard let date = DateCoding.decode(value, coding.dates) else { return nil }
         self = date
@@ -94,6 +104,7 @@ extension Date: AttributeConvertible {
 }
 
 extension Data: AttributeConvertible {
+    /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
         guard case .blob(let bytes) = value else { return nil }
         self = Data(bytes)
@@ -101,6 +112,7 @@ extension Data: AttributeConvertible {
 }
 
 extension UUID: AttributeConvertible {
+    /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
         switch value {
         case .text(let text): self.init(uuidString: text)
@@ -112,6 +124,7 @@ extension UUID: AttributeConvertible {
 }
 
 extension URL: AttributeConvertible {
+    /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
         guard case .text(let text) = value else { return nil }
         self.init(string: text)
@@ -119,6 +132,7 @@ extension URL: AttributeConvertible {
 }
 
 extension ObjectID: AttributeConvertible {
+    /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
         guard case .text(let text) = value, let url = URL(string: text) else { return nil }
         self.init(uri: url)

@@ -17,6 +17,7 @@ public struct ObjectError: Error, Sendable {
             self.number = number
         }
 
+        /// The text for people.
         public var description: String { name }
     }
 
@@ -58,6 +59,7 @@ public struct ObjectError: Error, Sendable {
 }
 
 extension ObjectError: Equatable {
+    /// Equal when what tells them apart is equal.
     public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
 }
 

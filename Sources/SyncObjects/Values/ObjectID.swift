@@ -50,12 +50,14 @@ public struct ObjectID: Sendable {
 }
 
 extension ObjectID: Hashable {
+    /// Equal when what tells them apart is equal.
     public static func == (left: Self, right: Self) -> Bool {
         guard left.key == right.key, left.incarnation == right.incarnation else { return false }
         return left.origin === right.origin
             || (left.store == right.store && left.entity == right.entity)
     }
 
+    /// Hashes what equality looks at.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(origin.seed)
         hasher.combine(key)
