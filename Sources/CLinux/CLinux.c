@@ -1,6 +1,12 @@
+#define _GNU_SOURCE 1
 #include "CLinux.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 
 int syncd_peer_credentials(int socket, struct syncd_peer *peer) {
     struct ucred credentials;
@@ -16,4 +22,35 @@ int syncd_peer_groups(int socket, gid_t *groups, int capacity) {
     socklen_t length = (socklen_t)(capacity * sizeof(gid_t));
     if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &length) != 0) return -errno;
     return (int)(length / sizeof(gid_t));
+}
+
+int syncd_identify(const char *path, struct syncd_file *file) {
+    struct statx status;
+    if (statx(AT_FDCWD, path, AT_STATX_SYNC_AS_STAT, STATX_BASIC_STATS | STATX_BTIME, &status) != 0) {
+        return errno;
+    }
+    file->device = makedev(status.stx_dev_major, status.stx_dev_minor);
+    file->inode = status.stx_ino;
+    int known = (status.stx_mask & STATX_BTIME) != 0;
+    file->birth_seconds = known ? status.stx_btime.tv_sec : 0;
+    file->birth_nanoseconds = known ? status.stx_btime.tv_nsec : 0;
+    file->write_seconds = status.stx_mtime.tv_sec;
+    file->write_nanoseconds = status.stx_mtime.tv_nsec;
+    file->length = status.stx_size;
+    return 0;
+}
+
+void *syncd_share_mapping(const volatile void *address, size_t length) {
+    // An old size of 0 asks for another mapping of the same shared pages: mremap(2).
+    void *copy = mremap((void *)address, 0, length, MREMAP_MAYMOVE);
+    return copy == MAP_FAILED ? NULL : copy;
+}
+
+int syncd_set_timer_slack(unsigned long nanoseconds) {
+    return prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0) == 0 ? 0 : errno;
+}
+
+int syncd_poll(struct pollfd *descriptors, int count, int64_t nanoseconds) {
+    struct timespec wait = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+    return ppoll(descriptors, (nfds_t)count, nanoseconds < 0 ? NULL : &wait, NULL);
 }

@@ -2,10 +2,11 @@
 #ifndef SYNCD_CLINUX_H
 #define SYNCD_CLINUX_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
+// No _GNU_SOURCE here: with it glibc spells some types (fd_set) in another way than the modules that Swift has
+// already read, and neither can be imported beside the other. What needs it stands in CLinux.c.
 #include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
@@ -25,5 +26,35 @@ int syncd_peer_credentials(int socket, struct syncd_peer *peer);
 // Fills `groups` with the peer's supplementary groups (SO_PEERGROUPS, Linux 4.13). Returns their number,
 // or -errno; ERANGE when `capacity` is too small.
 int syncd_peer_groups(int socket, gid_t *groups, int capacity);
+
+// Which file a path names: device, inode and time of birth (0 where the file system keeps none); and when it was
+// last written, and its length.
+struct syncd_file {
+    uint64_t device;
+    uint64_t inode;
+    int64_t birth_seconds;
+    int64_t write_seconds;
+    uint64_t length;
+    uint32_t birth_nanoseconds;
+    uint32_t write_nanoseconds;
+};
+
+// Fills `file` without opening the file. Returns 0, or errno.
+int syncd_identify(const char *path, struct syncd_file *file);
+
+// Maps the first `length` bytes of a shared mapping a second time, without a file descriptor, so that the
+// copy outlives the first. Returns NULL on failure.
+void *syncd_share_mapping(const volatile void *address, size_t length);
+
+// ppoll(2) on one or more descriptors with a time-out in nanoseconds; below 0: none. Returns what ppoll returns.
+int syncd_poll(struct pollfd *descriptors, int count, int64_t nanoseconds);
+
+// The timer slack of the calling thread. Returns 0, or errno.
+int syncd_set_timer_slack(unsigned long nanoseconds);
+
+// A load that the compiler neither repeats, tears nor moves over the ones that follow it.
+static inline uint32_t syncd_load_u32(const void *address) {
+    return __atomic_load_n((const uint32_t *)address, __ATOMIC_ACQUIRE);
+}
 
 #endif

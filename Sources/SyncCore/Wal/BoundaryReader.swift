@@ -1,0 +1,246 @@
+import CSQLite
+
+/// Tells where each foreign transaction in the log ends.
+///
+/// In WAL mode each commit since the last look is one run of frames; what its leaves end with says up to which row the log
+/// was filled by it. In the rollback modes the file's change counter says whether there was exactly one. Nothing
+/// is pinned between two looks: a reset of the WAL leaves the frames that are not overwritten yet where they were,
+/// and the commits in them are found by their checksums and counted against the wal-index's own count.
+/// What was overwritten is lost: it becomes part of the next transaction, which says so. Merged, never split.
+///
+/// Confined to the queue of its connection. One look is
+///
+///     reader.willRead()
+///     // BEGIN; the first SELECT
+///     let boundaries = try reader.boundaries(after: digested)
+///     // … COMMIT
+///
+/// Invariants:
+/// - `known` ascends, and every row up to its last element, or else up to `forgotten`, is assigned.
+/// - `position` is never beyond a snapshot whose rows were assigned: no commit is passed over unseen.
+/// - A boundary is exact only when every commit between it and the one before it was seen or counted.
+public final class BoundaryReader {
+    /// The wal-index, for whoever watches the store; nil in the rollback modes. Known after the first look.
+    public private(set) var index: WalIndex?
+
+    private let connection: OpaquePointer
+    private let rows: LogRows
+    private var known: [Boundary] = []
+    private var forgotten: Int64?
+    private var position: WalPosition?
+    private var before: WalHeader?
+    private var rollback: RollbackCounter?
+
+    private static let attemptsMax = 8
+
+    /// A reader of the log of the store that `connection` (`sqlite3 *`) has open.
+    ///
+    /// - Parameter log: the name of the log's table: first column `seq`, the INTEGER PRIMARY KEY; rows never change.
+    /// - Throws: when the log does not exist, or the store cannot be read.
+    public init(_ connection: OpaquePointer, log: String = "syncd_log") throws {
+        self.connection = connection
+        rows = try LogRows(connection, table: log)
+        index = try WalIndex(connection)
+    }
+
+    /// To be called right before the read transaction begins: what is committed by now is in its snapshot.
+    public func willRead() { before = index?.header() }
+
+    /// To be called after a commit of this process that appended nothing to the log, so that in the rollback modes it is not
+    /// taken for a foreign one.
+    public func didCommit() { rollback?.ownCommits &+= 1 }
+
+    /// The transactions after row `seq` up to the snapshot of the connection's present transaction.
+    ///
+    /// May be asked again for what it has answered, until `seq` moves past it.
+    ///
+    /// - Throws: `busy` when a writer died while it published a commit and none has repaired it yet; errors of SQLite.
+    /// - Complexity: reads the frames written since the last look; none when nothing was appended.
+    public func boundaries(after seq: Int64) throws -> Boundaries {
+        let newest = try rows.newest()
+        forget(upTo: seq, newest: newest)
+        let header = try databaseHeader()
+        if header.isWal {
+            rollback = nil
+            try lookInWal(after: known.last?.last ?? seq, newest)
+        } else {
+            index = nil
+            position = nil
+            lookAtCounter(header.changeCounter, after: known.last?.last ?? seq, newest)
+        }
+        before = nil
+        return Boundaries(transactions: known)
+    }
+
+    /// Drops what the caller has taken over.
+    private func forget(upTo seq: Int64, newest: Int64) {
+        if let last = known.last, last.last > newest {
+            // The log is shorter than it was: restored in place. Nothing that was known holds.
+            known = []
+            forgotten = nil
+            position = nil
+            rollback = nil
+        }
+        if let forgotten, seq < forgotten, forgotten <= newest {
+            // The caller went back: what it had taken over cannot be told apart again.
+            known.insert(Boundary(last: forgotten, isExact: false), at: 0)
+        }
+        known.removeAll { $0.last <= seq }
+        forgotten = seq
+    }
+
+    // MARK: WAL mode
+
+    private func lookInWal(after last: Int64, _ newest: Int64) throws {
+        if index == nil { index = try WalIndex(connection) }
+        guard let index, let file = SQLiteFile.journal(connection) else {
+            throw SyncError(.busy, "the WAL is not open")
+        }
+        if newest > last {
+            let filter = LeafEnd.Filter(
+                after: last, newest: newest, columnCountMax: rows.columnCount)
+            try assign(collect(index, file, filter), after: last, newest)
+        }
+        advance(index.header())
+    }
+
+    /// The commits since `position`, and which of them is the first after a gap.
+    private struct Collection {
+        let header: WalHeader
+        var scan: WalScan
+        /// How many of the commits are of the generation of `position`, if that is not the present one.
+        var oldCount = 0
+        /// The first commit before which others may have been lost.
+        var gap: Int?
+    }
+
+    private func collect(
+        _ index: WalIndex, _ file: SQLiteFile, _ filter: LeafEnd.Filter
+    ) throws -> Collection {
+        for _ in 0..<Self.attemptsMax {
+            guard let header = index.header() else { continue }
+            var found = Collection(header: header, scan: WalScan(filter))
+            var start = WalPosition(header, frame: 0, checksum: header.checksum, changeCount: 0)
+            if let position, position.generation == header.generation,
+                position.frame <= header.frameCount
+            {
+                start = position
+            } else if let position {
+                found.scan.addRest(file, after: position)
+                found.oldCount = found.scan.commits.count
+            } else {
+                found.gap = 0
+            }
+            guard found.scan.add(file, after: start, to: header.frameCount),
+                index.header()?.generation == header.generation
+            else { continue }  // reset under our eyes: look again
+            if let position, start != position { countLost(&found, since: position) }
+            return found
+        }
+        throw SyncError(
+            .busy, "the WAL is being reset again and again", hint: "Try again in a moment")
+    }
+
+    /// Compares what was found with what the wal-index counted since `position`.
+    ///
+    /// The salts cannot tell how many resets there were: a connection that never made one itself draws both anew.
+    private func countLost(_ found: inout Collection, since position: WalPosition) {
+        let counted = Int(
+            Int32(bitPattern: found.header.changeCount &- position.changeCount))
+        let lost = counted - found.scan.commits.count
+        if lost == 0 { return }
+        if lost == -1, found.oldCount > 0, found.oldCount == found.scan.commits.count {
+            // A writer died after its last frame and before it published the commit: it never was one.
+            found.scan.removeLast()
+            found.oldCount -= 1
+            return
+        }
+        found.gap = found.oldCount
+    }
+
+    /// Turns commits into boundaries and moves `position` to the last one that is in the snapshot for certain.
+    private func assign(_ found: Collection, after last: Int64, _ newest: Int64) throws {
+        var last = last
+        var isExact = true
+        let start = position
+        for (number, commit) in found.scan.commits.enumerated() {
+            if number == found.gap { isExact = false }
+            guard let end = try lastRow(of: commit, in: found.scan, after: last) else { continue }
+            last = end
+            known.append(Boundary(last: end, isExact: isExact))
+            isExact = true
+            if number < found.oldCount {
+                position = start.map {
+                    $0.advanced(
+                        to: commit.frame, checksum: commit.checksum,
+                        changeCount: $0.changeCount &+ UInt32(number + 1))
+                }
+            } else {
+                let later = UInt32(found.scan.commits.count - number - 1)
+                position = WalPosition(
+                    found.header, frame: commit.frame, checksum: commit.checksum,
+                    changeCount: found.header.changeCount &- later)
+            }
+            if last == newest { return }
+        }
+        known.append(Boundary(last: newest, isExact: false))
+    }
+
+    /// The greatest row of the log that `commit` wrote as the end of a page.
+    private func lastRow(
+        of commit: WalScan.Commit, in scan: WalScan, after last: Int64
+    ) throws -> Int64? {
+        let ends = scan.ends[commit.ends].filter { $0.seq > last }.sorted { $0.seq > $1.seq }
+        for end in ends {
+            let isRow = try scan.records.withUnsafeBytes {
+                try rows.contains(
+                    end.seq, UnsafeRawBufferPointer(rebasing: $0[end.record]))
+            }
+            if isRow { return end.seq }
+        }
+        return nil
+    }
+
+    /// Passes over commits that were made before the snapshot and, as all its rows are assigned, appended nothing.
+    private func advance(_ present: WalHeader?) {
+        guard let before else { return }
+        guard let position else {
+            self.position = WalPosition(before)
+            return
+        }
+        let isLater: Bool
+        if before.generation == position.generation {
+            isLater = before.frameCount > position.frame
+        } else if position.generation == present?.generation {
+            isLater = false
+        } else {
+            isLater = true
+        }
+        if isLater { self.position = WalPosition(before) }
+    }
+
+    // MARK: Rollback modes
+
+    private struct RollbackCounter {
+        var value: UInt32
+        var ownCommits: UInt32
+    }
+
+    /// Every commit adds one to the file's change counter; the lock of the read transaction keeps it still.
+    private func lookAtCounter(_ counter: UInt32, after last: Int64, _ newest: Int64) {
+        let commits = rollback.map { counter &- $0.value &- $0.ownCommits }
+        if newest > last { known.append(Boundary(last: newest, isExact: commits == 1)) }
+        rollback = RollbackCounter(value: counter, ownCommits: 0)
+    }
+
+    /// Bytes 18 and 24 of the file's header: https://www.sqlite.org/fileformat2.html#the_database_header
+    private func databaseHeader() throws -> (isWal: Bool, changeCounter: UInt32) {
+        try withUnsafeTemporaryAllocation(byteCount: 100, alignment: 8) { buffer in
+            guard let file = SQLiteFile.database(connection), file.read(into: buffer, at: 0) else {
+                throw SyncError(.notADatabase, "the header of the database cannot be read")
+            }
+            let bytes = UnsafeRawBufferPointer(buffer)
+            return (bytes[18] == 2, RecordReader.word32(bytes, 24))
+        }
+    }
+}

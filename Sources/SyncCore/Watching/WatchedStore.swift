@@ -1,0 +1,83 @@
+/// One store of a ``StoreWatcher``: what was last seen of it, and when to look again. Confined to the watch thread.
+///
+/// Invariants:
+/// - `mark` was read before the callback that it led to: a commit after it makes the next check differ.
+/// - While `mode` is `.polling` there is no watch on the -wal.
+final class WatchedStore {
+    /// How commits are noticed at present.
+    enum Mode {
+        /// By events of the -wal, each followed by the ladder of checks.
+        case watching
+        /// By looking each millisecond: a burst. Events would cost the writer a quarter of its speed.
+        case polling
+    }
+
+    let id: StoreWatcher.StoreID
+    let path: String
+    /// The database's own folder and name: SQLite puts the -wal beside the file that a link leads to.
+    let file: WatchedPath
+    let onEvent: @Sendable (StoreEvent) -> Void
+    var index: WalIndex?
+    var mark: WalIndex.Mark?
+    var identity: FileIdentity?
+    var mode = Mode.watching
+    /// The watches on the -wal, or in a rollback mode on the database and its -journal.
+    var fileWatches: [Int32] = []
+    var folderWatch: Int32?
+    var ladder = RecheckLadder()
+    /// When to check again, on the monotonic clock; nil: at the next safety check.
+    var due: Int64?
+    /// Events and commits since `windowStart`, for telling a burst.
+    var eventCount = 0
+    var commitCount = 0
+    var windowStart: Int64 = 0
+    private var stamp: FileStamp?
+
+    init(
+        _ id: StoreWatcher.StoreID, path: String, index: WalIndex?,
+        onEvent: @escaping @Sendable (StoreEvent) -> Void
+    ) {
+        self.id = id
+        self.path = path
+        file = WatchedPath(path)
+        self.index = index
+        self.onEvent = onEvent
+        identity = FileIdentity(path: path)
+    }
+
+    /// How many commits there were since the last call, as far as the wal-index says. In a rollback mode, 0: the file's stamp is
+    /// noted instead.
+    func takeNews() -> Int {
+        guard let index else {
+            stamp = FileStamp(path: path)
+            return 0
+        }
+        let now = index.mark
+        guard now != mark else { return 0 }
+        defer { mark = now }
+        guard let mark else { return 1 }
+        return max(1, Int(Int32(bitPattern: now.changeCount &- mark.changeCount)))
+    }
+
+    /// Whether the file's stamp changed since the last call of this or of ``takeNews()``.
+    func takeFileNews() -> Bool {
+        let now = FileStamp(path: path)
+        defer { stamp = now }
+        return now != stamp
+    }
+}
+
+/// A file as its folder and its name in it, links resolved.
+struct WatchedPath {
+    let folder: String
+    let name: String
+
+    var path: String { folder == "/" ? "/" + name : folder + "/" + name }
+
+    init(_ path: String) {
+        let full = resolvedPath(path)
+        let slash = full.lastIndex(of: "/") ?? full.startIndex
+        folder = slash == full.startIndex ? "/" : String(full[..<slash])
+        name = String(full[slash...].dropFirst())
+    }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import Testing
+
+@testable import SyncCore
+
+/// Deterministic numbers from a seed that a failure prints.
+struct SeededNumbers: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+    mutating func next() -> UInt64 {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return state &* 0x2545_F491_4F6C_DD1D
+    }
+}
+
+@Suite("Transaction boundaries")
+struct BoundaryReaderTests {
+    /// A writer, a reader, a checkpointer and a trimmer on one store, stepped by one seed.
+    private final class Model {
+        let folder: TestFolder
+        let path: String
+        let writer: TestConnection
+        let helper: TestConnection
+        var tail: TestConnection
+        var reader: BoundaryReader
+        var numbers: SeededNumbers
+        /// The last seq of each transaction that appended to the log.
+        var truth: [Int64] = []
+        var found: [Boundary] = []
+        var digested: Int64 = 0
+
+        init(seed: UInt64, mode: String = "WAL", pageSize: Int = 4096) throws {
+            folder = try TestFolder()
+            path = folder.path + "/a.db"
+            numbers = SeededNumbers(seed: seed)
+            writer = try TestConnection(path)
+            try writer.run("PRAGMA page_size=\(pageSize); PRAGMA journal_mode=\(mode)")
+            try writer.run("PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=0")
+            try writer.makeLog()
+            helper = try TestConnection(path)
+            try helper.run("PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=OFF")
+            tail = try TestConnection(path)
+            reader = try BoundaryReader(tail.handle)
+            try look()
+        }
+
+        func look() throws {
+            reader.willRead()
+            try tail.run("BEGIN")
+            let newest = try tail.integer("SELECT max(seq) FROM syncd_log")
+            let boundaries = try reader.boundaries(after: digested)
+            try tail.run("COMMIT")
+            #expect(boundaries.transactions.last?.last ?? digested == max(newest, digested))
+            // The owner may take over only some of them.
+            let count = Int.random(in: 0...boundaries.transactions.count, using: &numbers)
+            for boundary in boundaries.transactions.prefix(count) {
+                found.append(boundary)
+                digested = boundary.last
+            }
+        }
+
+        var exactCount: Int { found.count { $0.isExact } }
+
+        func finish() throws {
+            reader.willRead()
+            try tail.run("BEGIN; SELECT max(seq) FROM syncd_log")
+            let rest = try reader.boundaries(after: digested).transactions
+            try tail.run("COMMIT")
+            found += rest
+            digested = rest.last?.last ?? digested
+        }
+
+        func transaction() throws {
+            try writer.run("BEGIN IMMEDIATE")
+            let kind = Int.random(in: 0..<20, using: &numbers)
+            let count =
+                switch kind {
+                case 0: 2_000
+                case 1..<4: 60
+                default: Int.random(in: 1...6, using: &numbers)
+                }
+            for step in 0..<count {
+                if kind == 4 || kind == 5 {
+                    try writer.run("INSERT INTO other(x) VALUES (randomblob(300))")
+                    continue
+                }
+                let row = Int.random(in: 1...500, using: &numbers)
+                switch Int.random(in: 0..<4, using: &numbers) {
+                case 0: try writer.run("UPDATE t SET n = n + 1 WHERE id = \(row)")
+                case 1: try writer.run("DELETE FROM t WHERE id = \(row)")
+                default:
+                    try writer.run("INSERT INTO t(a, n) VALUES (hex(randomblob(\(row % 90))), 1)")
+                }
+                if kind == 6, step == 0 {
+                    try writer.run(
+                        "SAVEPOINT s; INSERT INTO t(a) VALUES (hex(zeroblob(900))); ROLLBACK TO s; RELEASE s"
+                    )
+                }
+            }
+            if kind == 7 { return try writer.run("ROLLBACK") }
+            try writer.run("COMMIT")
+            let newest = try writer.integer("SELECT max(seq) FROM syncd_log")
+            if newest > truth.last ?? 0 { truth.append(newest) }
+        }
+
+        /// What the digest does with rows that it has taken over: all but the newest go.
+        func trim() throws {
+            try helper.run(
+                "DELETE FROM syncd_log WHERE seq <= \(digested) AND seq < (SELECT max(seq) FROM syncd_log)"
+            )
+        }
+
+        /// Every boundary is one of the truth, and an exact one follows the one before it.
+        func check(sourceLocation: SourceLocation = #_sourceLocation) {
+            var previous: Int64 = 0
+            var places: [Int64: Int] = [:]
+            for (place, last) in truth.enumerated() { places[last] = place }
+            for boundary in found {
+                guard let place = places[boundary.last] else {
+                    Issue.record(
+                        "no transaction ends at \(boundary.last)", sourceLocation: sourceLocation)
+                    return
+                }
+                if boundary.isExact {
+                    #expect(
+                        place == 0 || truth[place - 1] == previous,
+                        "merged into \(boundary.last)", sourceLocation: sourceLocation)
+                }
+                previous = boundary.last
+            }
+            #expect(previous == truth.last ?? 0, sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+    func everyBoundaryIsExactWhileAttached(seed: UInt64) throws {
+        let model = try Model(seed: seed, pageSize: [512, 4096, 65_536][Int(seed) % 3])
+        for step in 0..<600 {
+            try model.transaction()
+            let chance = Int.random(in: 0..<100, using: &model.numbers)
+            if chance < 30 { try model.look() }
+            if chance < 8 { try model.trim() }
+            if chance == 50 { try model.helper.run("VACUUM") }
+            if chance > 80 {
+                // A reset can only hide what the reader has not seen when it happens twice between two looks.
+                try model.look()
+                try model.helper.run(
+                    "PRAGMA wal_checkpoint(\(["PASSIVE", "RESTART", "TRUNCATE"][step % 3]))")
+            }
+        }
+        try model.finish()
+        model.check()
+        #expect(model.exactCount == model.found.count, "seed \(seed)")
+        let lasts = model.found.map(\.last)
+        #expect(lasts == model.truth, "seed \(seed)")
+    }
+
+    /// The reader looks seldom and is made anew now and then: what it cannot tell apart, it says.
+    @Test(arguments: [11, 12, 13, 14, 15, 16, 17, 18] as [UInt64])
+    func whatCannotBeToldApartIsSaid(seed: UInt64) throws {
+        let model = try Model(seed: seed)
+        for step in 0..<500 {
+            try model.transaction()
+            switch Int.random(in: 0..<100, using: &model.numbers) {
+            case 0..<10: try model.look()
+            case 10..<14: try model.trim()
+            case 14..<20:
+                try model.helper.run(
+                    "PRAGMA wal_checkpoint(\(["PASSIVE", "RESTART", "TRUNCATE"][step % 3]))")
+            case 20:
+                model.tail = try TestConnection(model.path)
+                model.reader = try BoundaryReader(model.tail.handle)
+            case 21: try model.helper.run("VACUUM")
+            default: break
+            }
+        }
+        try model.finish()
+        model.check()
+        #expect(model.exactCount > 0)
+    }
+
+    @Test(arguments: ["DELETE", "TRUNCATE", "PERSIST"])
+    func theChangeCounterTellsOneCommitFromSeveral(mode: String) throws {
+        let model = try Model(seed: 21, mode: mode)
+        for step in 0..<200 {
+            try model.transaction()
+            if step % 3 != 0 { try model.look() }
+        }
+        try model.finish()
+        model.check()
+        #expect((1..<model.found.count).contains(model.exactCount))
+    }
+}
