@@ -31,6 +31,9 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
+        .executableTarget(
+            name: "varlink-certification", dependencies: ["Varlink"],
+            path: "Sources/VarlinkCertification"),
         .target(
             name: "SyncCore",
             dependencies: [
@@ -56,7 +59,13 @@ let package = Package(
                 "SyncCore", "SyncClient",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
-        .testTarget(name: "VarlinkTests", dependencies: ["Varlink"]),
+        .testTarget(
+            name: "VarlinkTests",
+            dependencies: [
+                "Varlink", "varlink-certification",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore"]),
         .testTarget(name: "SyncClientTests", dependencies: ["SyncClient", "SyncCore"]),
         .testTarget(name: "SyncObjectsTests", dependencies: ["SyncObjects"]),

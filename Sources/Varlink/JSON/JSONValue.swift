@@ -1,0 +1,104 @@
+/// A JSON value that keeps what its text said: integers stay integers, members keep their order.
+///
+/// ```swift
+/// let value: JSONValue = ["entity": "Album", "number": 7, "tombstone": nil]
+/// value["number"]?.integer  // 7
+/// ```
+public enum JSONValue: Sendable, Hashable {
+    case null
+    case bool(Bool)
+    /// A number written without fraction or exponent that fits 64 bits.
+    case integer(Int64)
+    /// Every other number. Never infinite, never NaN when it comes from the parser.
+    case double(Double)
+    case string(String)
+    case array([JSONValue])
+    case object(JSONObject)
+}
+
+extension JSONValue {
+    /// The truth value, or nil when this is something else.
+    public var bool: Bool? {
+        if case .bool(let value) = self { value } else { nil }
+    }
+
+    /// The integer, or nil when this is something else (a double is something else, even 1.0).
+    public var integer: Int64? {
+        if case .integer(let value) = self { value } else { nil }
+    }
+
+    /// The number as a double, whichever way it was written, or nil when this is no number.
+    public var number: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .double(let value): value
+        default: nil
+        }
+    }
+
+    /// The string, or nil when this is something else.
+    public var string: String? {
+        if case .string(let value) = self { value } else { nil }
+    }
+
+    /// The elements, or nil when this is no array.
+    public var array: [JSONValue]? {
+        if case .array(let value) = self { value } else { nil }
+    }
+
+    /// The object, or nil when this is something else.
+    public var object: JSONObject? {
+        if case .object(let value) = self { value } else { nil }
+    }
+
+    /// Whether this is JSON's `null`.
+    public var isNull: Bool {
+        if case .null = self { true } else { false }
+    }
+
+    /// The member `name` of an object; nil when it is missing or this is no object.
+    ///
+    /// - Complexity: O(members).
+    public subscript(name: String) -> JSONValue? {
+        object?[name]
+    }
+}
+
+extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    /// `null`.
+    public init(nilLiteral: ()) { self = .null }
+
+    /// `true` or `false`.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+
+    /// An integer.
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+
+    /// A double.
+    public init(floatLiteral value: Double) { self = .double(value) }
+
+    /// A string.
+    public init(stringLiteral value: String) { self = .string(value) }
+
+    /// An array.
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+
+    /// An object; members keep the order of the literal.
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        var object = JSONObject()
+        for (name, value) in elements { object[name] = value }
+        self = .object(object)
+    }
+}
+
+extension JSONValue: CustomStringConvertible {
+    /// The value as compact JSON text.
+    public var description: String {
+        var writer = JSONWriter()
+        writer.write(self)
+        return writer.text
+    }
+}

@@ -1,0 +1,68 @@
+/// A reply as it goes over the wire.
+public struct ReplyMessage: Sendable, Hashable {
+    /// The parameters of the reply or of the error; empty when the message had none.
+    public var parameters: JSONObject
+    /// Another reply to the same call follows.
+    public var continues: Bool
+    /// The qualified name of the error, when the call failed.
+    public var error: String?
+
+    /// Makes a reply.
+    public init(parameters: JSONObject = [:], continues: Bool = false, error: String? = nil) {
+        self.parameters = parameters
+        self.continues = continues
+        self.error = error
+    }
+
+    /// Makes the reply of a failed call.
+    public init(_ error: VarlinkError) {
+        self.init(parameters: error.parameters, error: error.name)
+    }
+
+    /// Reads one message, without its NUL.
+    ///
+    /// - Throws: `JSONError`; unknown members of the message are let pass, as the protocol asks.
+    public init(parsing bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) {
+        let message = try messageObject(bytes)
+        self.init()
+        for member in message.members {
+            switch member.name {
+            case "parameters": parameters = try memberParameters(member.value)
+            case "continues": continues = try flag(member)
+            case "error":
+                if member.value.isNull { continue }
+                guard let name = member.value.string else {
+                    throw JSONError("`error` is no string", offset: 0)
+                }
+                error = name
+            default: break
+            }
+        }
+    }
+
+    /// The message with its NUL.
+    public func encoded() -> [UInt8] {
+        Self.encoded(error: error, continues: continues) { $0.write(parameters) }
+    }
+
+    /// A message with its NUL whose parameters `write` puts down as one value.
+    static func encoded(
+        error: String? = nil, continues: Bool, parameters write: (inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        if let error {
+            writer.name("error")
+            writer.write(string: error)
+        }
+        writer.name("parameters")
+        write(&writer)
+        if continues {
+            writer.name("continues")
+            writer.write(bool: true)
+        }
+        writer.endObject()
+        writer.append(raw: 0)
+        return writer.bytes
+    }
+}

@@ -1,0 +1,61 @@
+import Synchronization
+
+/// The living connections of a server, counted in total and by user.
+///
+/// Invariants, guarded by the mutex: `perUser` holds the number of `connections` by uid and no
+/// zeros; once stopped, nobody is admitted.
+final class ConnectionRegistry: Sendable {
+    private struct State {
+        var connections: [ObjectIdentifier: ServerConnection] = [:]
+        var perUser: [UInt32: Int] = [:]
+        var isStopped = false
+    }
+
+    private let connectionsMax: Int
+    private let connectionsPerUserMax: Int
+    private let state = Mutex(State())
+
+    init(limits: ServerLimits) {
+        connectionsMax = limits.connectionsMax
+        connectionsPerUserMax = limits.connectionsPerUserMax
+    }
+
+    var count: Int { state.withLock { $0.connections.count } }
+
+    /// Takes a connection in; or says why not.
+    func admit(_ connection: ServerConnection) -> String? {
+        let uid = connection.peer.uid
+        return state.withLock { state in
+            if state.isStopped { return "the server stops" }
+            if state.connections.count >= connectionsMax {
+                return "\(connectionsMax) connections are open"
+            }
+            let ofUser = state.perUser[uid, default: 0]
+            if ofUser >= connectionsPerUserMax {
+                return "\(ofUser) connections of user \(uid) are open"
+            }
+            state.connections[ObjectIdentifier(connection)] = connection
+            state.perUser[uid] = ofUser + 1
+            return nil
+        }
+    }
+
+    func remove(_ connection: ServerConnection) {
+        state.withLock { state in
+            guard state.connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else {
+                return
+            }
+            let uid = connection.peer.uid
+            let left = state.perUser[uid, default: 1] - 1
+            state.perUser[uid] = left > 0 ? left : nil
+        }
+    }
+
+    /// Admits nobody any more, and gives the connections that are left.
+    func stop() -> [ServerConnection] {
+        state.withLock { state in
+            state.isStopped = true
+            return Array(state.connections.values)
+        }
+    }
+}

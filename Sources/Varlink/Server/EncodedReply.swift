@@ -1,0 +1,31 @@
+import NIOCore
+
+/// A reply in its bytes, encoded once and shared by all clients that get it.
+public struct EncodedReply: Sendable {
+    let buffer: ByteBuffer
+
+    /// Whether another reply to the same call follows.
+    public let continues: Bool
+
+    /// Encodes a reply.
+    ///
+    /// - Complexity: O(size of the parameters).
+    public init(_ parameters: JSONObject, continues: Bool) {
+        self.init(continues: continues) { $0.write(parameters) }
+    }
+
+    /// Encodes a reply whose parameters `write` puts down as one JSON object.
+    public init(continues: Bool, parameters write: (inout JSONWriter) -> Void) {
+        buffer = ByteBuffer(bytes: ReplyMessage.encoded(continues: continues, parameters: write))
+        self.continues = continues
+    }
+
+    /// Encodes an error, which ends a call.
+    public init(_ error: VarlinkError) {
+        buffer = ByteBuffer(bytes: ReplyMessage(error).encoded())
+        continues = false
+    }
+
+    /// Bytes that go over the wire.
+    public var byteCount: Int { buffer.readableBytes }
+}

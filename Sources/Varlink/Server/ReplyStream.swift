@@ -1,0 +1,215 @@
+import NIOCore
+import Synchronization
+
+/// The replies to one streaming call. Any thread may use it; nothing here ever waits.
+///
+/// Replies reach the client in the order in which `send` and `broadcast` took them. What a slow
+/// client leaves unread is bounded by `ServerLimits.queuedBytesMax`: beyond, replies are refused
+/// (`.overBound`), until half has been read and `onDrained` says so. The sender then goes on from
+/// wherever its own history says.
+///
+/// Invariants, guarded by the mutex: replies in `outbox` have not been given to the channel;
+/// `isScheduled` while a flush is on its way to the event loop; after `isFinished` nothing is
+/// added; each of the callbacks is called on the event loop.
+public final class ReplyStream: Sendable {
+    /// What became of a reply.
+    public enum SendResult: Sendable, Hashable {
+        /// It will be written, unless the client goes away.
+        case accepted
+        /// Too much waits for this client already. The reply was dropped.
+        case overBound
+        /// The client is gone, or the stream was finished. The reply was dropped.
+        case closed
+    }
+
+    private struct State {
+        var outbox: [ByteBuffer] = []
+        var outboxBytes = 0
+        var isScheduled = false
+        var isFinished = false
+        var isClosed = false
+        var awaitsDrain = false
+        var onClose: (@Sendable () -> Void)?
+        var onDrained: (@Sendable () -> Void)?
+    }
+
+    /// The loop on which the connection lives and the callbacks run.
+    public let eventLoop: any EventLoop
+
+    /// Who called.
+    public let peer: PeerIdentity
+
+    private let connection: ServerConnection
+    private let queuedBytesMax: Int
+    private let isMuted: Bool
+    private let state = Mutex(State())
+
+    init(connection: ServerConnection, call: IncomingCall, queuedBytesMax: Int) {
+        eventLoop = connection.channel.eventLoop
+        peer = call.peer
+        isMuted = call.oneway
+        self.connection = connection
+        self.queuedBytesMax = queuedBytesMax
+    }
+
+    /// Whether the next reply would be taken.
+    public var isWritable: Bool {
+        state.withLock { accepts($0) }
+    }
+
+    /// Bytes that wait to be written. What the client has read since the last send may still be
+    /// counted in.
+    public var queuedBytes: Int {
+        state.withLock { $0.outboxBytes } + connection.bufferedBytes
+    }
+
+    /// Sends a reply. One that does not continue is taken even over the bound, and finishes the
+    /// stream.
+    @discardableResult
+    public func send(_ reply: EncodedReply) -> SendResult {
+        let (result, needsFlush) = enqueue(reply)
+        if needsFlush { Self.flush([self], on: eventLoop) }
+        return result
+    }
+
+    /// Encodes and sends a reply.
+    @discardableResult
+    public func send(_ parameters: JSONObject, continues: Bool) -> SendResult {
+        send(EncodedReply(parameters, continues: continues))
+    }
+
+    /// Ends the stream with a last reply.
+    public func finish(_ parameters: JSONObject = [:]) {
+        send(EncodedReply(parameters, continues: false))
+    }
+
+    /// Ends the stream with an error.
+    public func fail(_ error: VarlinkError) {
+        send(EncodedReply(error))
+    }
+
+    /// Calls `body` on the event loop, once, when the connection ends before the stream was
+    /// finished; at once when that has happened. Replaces what was set before.
+    public func onClose(_ body: @escaping @Sendable () -> Void) {
+        let isClosed = state.withLock { state in
+            if !state.isClosed { state.onClose = body }
+            return state.isClosed
+        }
+        if isClosed { eventLoop.execute(body) }
+    }
+
+    /// Calls `body` on the event loop each time that replies are taken again after one was
+    /// refused as over the bound. Replaces what was set before.
+    public func onDrained(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onDrained = body }
+    }
+
+    /// Sends one encoded reply to many streams: no copy, no task, one hop to each event loop.
+    ///
+    /// - Returns: the streams that are over their bound and did not take it. Closed ones are
+    ///   passed over.
+    /// - Complexity: O(streams).
+    public static func broadcast(
+        _ reply: EncodedReply, to streams: some Sequence<ReplyStream>
+    ) -> [ReplyStream] {
+        var refused: [ReplyStream] = []
+        var scheduled: [(loop: any EventLoop, streams: [ReplyStream])] = []
+        for stream in streams {
+            let (result, needsFlush) = stream.enqueue(reply)
+            if result == .overBound { refused.append(stream) }
+            guard needsFlush else { continue }
+            if let index = scheduled.firstIndex(where: { $0.loop === stream.eventLoop }) {
+                scheduled[index].streams.append(stream)
+            } else {
+                scheduled.append((stream.eventLoop, [stream]))
+            }
+        }
+        for (loop, streams) in scheduled { flush(streams, on: loop) }
+        return refused
+    }
+}
+
+extension ReplyStream: Hashable {
+    /// Identity.
+    public static func == (left: ReplyStream, right: ReplyStream) -> Bool { left === right }
+
+    /// Identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension ReplyStream {
+    private func accepts(_ state: State) -> Bool {
+        !state.isFinished && !state.isClosed && state.outboxBytes <= queuedBytesMax
+            && connection.channel.isWritable
+    }
+
+    /// Takes the reply into the outbox, or not, and says whether the caller must see to a flush.
+    private func enqueue(_ reply: EncodedReply) -> (result: SendResult, needsFlush: Bool) {
+        state.withLock { state in
+            guard !state.isFinished, !state.isClosed else { return (.closed, false) }
+            let accepted = !reply.continues || accepts(state)
+            if accepted {
+                state.outbox.append(reply.buffer)
+                state.outboxBytes += reply.byteCount
+                state.isFinished = !reply.continues
+            } else if state.awaitsDrain {
+                return (.overBound, false)
+            } else {
+                // The flush looks again, so that a drain in this very moment is not missed.
+                state.awaitsDrain = true
+            }
+            defer { state.isScheduled = true }
+            return (accepted ? .accepted : .overBound, !state.isScheduled)
+        }
+    }
+
+    private static func flush(_ streams: [ReplyStream], on loop: any EventLoop) {
+        if loop.inEventLoop {
+            for stream in streams { stream.flush() }
+        } else {
+            loop.execute { for stream in streams { stream.flush() } }
+        }
+    }
+
+    /// On the event loop: gives the outbox to the channel.
+    private func flush() {
+        let (buffers, isFinished) = state.withLock { state in
+            defer {
+                state.outbox = []
+                state.outboxBytes = 0
+            }
+            state.isScheduled = false
+            return (state.outbox, state.isFinished)
+        }
+        if !isMuted, !buffers.isEmpty { connection.write(buffers) }
+        if isFinished, !buffers.isEmpty {
+            connection.streamFinished(self)
+        } else {
+            checkDrained()
+        }
+    }
+
+    /// On the event loop, by the connection, when the channel takes bytes again.
+    func checkDrained() {
+        let onDrained = state.withLock { state -> (@Sendable () -> Void)? in
+            guard state.awaitsDrain, accepts(state) else { return nil }
+            state.awaitsDrain = false
+            return state.onDrained
+        }
+        onDrained?()
+    }
+
+    /// On the event loop, by the connection, when it has ended.
+    func connectionClosed() {
+        let onClose = state.withLock { state -> (@Sendable () -> Void)? in
+            guard !state.isClosed else { return nil }
+            state.isClosed = true
+            state.outbox = []
+            state.outboxBytes = 0
+            state.onDrained = nil
+            defer { state.onClose = nil }
+            return state.isFinished ? nil : state.onClose
+        }
+        onClose?()
+    }
+}

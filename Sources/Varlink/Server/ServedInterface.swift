@@ -1,0 +1,80 @@
+/// An interface with the code behind its methods.
+///
+/// ```swift
+/// var ping = try ServedInterface("""
+///     interface org.example.ping
+///     method Ping(text: string) -> (text: string)
+///     """)
+/// ping.on("Ping") { call in ["text": call.parameters["text"] ?? nil] }
+/// let server = try VarlinkServer(info: info, interfaces: [ping])
+/// ```
+public struct ServedInterface: Sendable {
+    /// Answers a call.
+    public typealias CallHandler = @Sendable (IncomingCall) async throws -> JSONObject
+
+    /// Answers a call without ever waiting.
+    public typealias ImmediateHandler = @Sendable (IncomingCall) throws -> JSONObject
+
+    /// Answers a call by sending to a stream, now or later.
+    public typealias StreamHandler = @Sendable (IncomingCall, ReplyStream) async throws -> Void
+
+    enum Handler: Sendable {
+        case call(CallHandler)
+        case immediate(ImmediateHandler)
+        case stream(StreamHandler, requiresMore: Bool)
+    }
+
+    /// The parsed definition.
+    public let interface: Interface
+
+    /// The definition as it was given; clients that ask get this text.
+    public let text: String
+
+    private(set) var handlers: [String: Handler] = [:]
+
+    /// Reads the definition; handlers come by `on`, `onImmediate` and `onStream`.
+    public init(_ text: String) throws(InterfaceError) {
+        self.text = text
+        interface = try Interface(parsing: text)
+    }
+
+    /// Answers `method` with what `handler` returns. A `VarlinkError` it throws is answered as it
+    /// is, other errors by way of the server's error mapper. The task is cancelled when the client
+    /// goes away, unless the call was oneway.
+    public mutating func on(_ method: String, _ handler: @escaping CallHandler) {
+        handlers[method] = .call(handler)
+    }
+
+    /// Like `on`, for a handler that runs on the connection's event loop: quicker by two thread
+    /// switches, and while it runs, no other client of that loop is served. It must not block.
+    public mutating func onImmediate(_ method: String, _ handler: @escaping ImmediateHandler) {
+        handlers[method] = .immediate(handler)
+    }
+
+    /// Answers `method` with a stream of replies. The handler may return while the stream goes on;
+    /// somebody must then keep the stream and finish it, or the connection waits until its client
+    /// goes away. A call without `more` is answered `ExpectedMore`, unless `requiresMore` is
+    /// false: then the handler looks at `call.more`, and sends one final reply when it is false.
+    public mutating func onStream(
+        _ method: String, requiresMore: Bool = true, _ handler: @escaping StreamHandler
+    ) {
+        handlers[method] = .stream(handler, requiresMore: requiresMore)
+    }
+
+    /// - Throws: `TransportError` (`invalidInterface`) when methods and handlers do not match.
+    func checkHandlers() throws {
+        let methods = Set(interface.methods.map(\.name))
+        let missing = methods.subtracting(handlers.keys).sorted()
+        guard missing.isEmpty else {
+            throw TransportError(
+                .invalidInterface,
+                "\(interface.name): no handler for \(missing.joined(separator: ", "))")
+        }
+        let unknown = Set(handlers.keys).subtracting(methods).sorted()
+        guard unknown.isEmpty else {
+            throw TransportError(
+                .invalidInterface,
+                "\(interface.name): handlers for undefined \(unknown.joined(separator: ", "))")
+        }
+    }
+}

@@ -1,0 +1,300 @@
+import NIOCore
+import Synchronization
+
+/// One client of a server: reads calls, runs them one after the other, writes the replies.
+///
+/// Invariants: everything but `bufferedBytes` is touched on the channel's event loop only. At most
+/// one call is under way, so replies leave in the order of the calls. While one is, or while the
+/// client leaves replies unread, at most `pipelinedBytesMax` (and one read) of further calls are taken in; then
+/// reading stops and the client's own socket fills.
+///
+/// `@unchecked Sendable`: the event loop guards the state, `preconditionInEventLoop` at the doors.
+final class ServerConnection: ChannelDuplexHandler, @unchecked Sendable {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = Never
+    typealias OutboundOut = ByteBuffer
+
+    private enum State {
+        case idle
+        case calling(Task<Void, Never>?, oneway: Bool)
+        case streaming(ReplyStream, Task<Void, Never>?)
+    }
+
+    let channel: any Channel
+    let peer: PeerIdentity
+    private let service: Service
+    private var context: ChannelHandlerContext?
+    private var framer: MessageFramer
+    private var state = State.idle
+    private var isProcessing = false
+    private var isClosed = false
+    private var inputEnded = false
+    private var isReadWanted = false
+    private var partialMessage: (timeout: Scheduled<Void>, messagesBefore: Int)?
+    private var messages = 0
+    private let buffered = Atomic(0)
+
+    /// What all connections of a server share.
+    struct Service: Sendable {
+        let methods: MethodTable
+        let limits: ServerLimits
+        let mapError: VarlinkServer.ErrorMapper
+        let onEvent: @Sendable (ServerEvent) -> Void
+        let onClose: @Sendable (ServerConnection) -> Void
+    }
+
+    init(channel: any Channel, peer: PeerIdentity, service: Service) {
+        self.channel = channel
+        self.peer = peer
+        self.service = service
+        framer = MessageFramer(messageBytesMax: service.limits.messageBytesMax)
+    }
+
+    /// Bytes in the channel that the socket did not take yet. Any thread may ask.
+    var bufferedBytes: Int { buffered.load(ordering: .relaxed) }
+}
+
+// The channel's events.
+extension ServerConnection {
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isClosed else { return }
+        framer.append(unwrapInboundIn(data).readableBytesView)
+        process()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if isReadingPaused {
+            isReadWanted = true
+        } else {
+            context.read()
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        updateBufferedBytes()
+        guard context.channel.isWritable else { return }
+        if case .streaming(let stream, _) = state { stream.checkDrained() }
+        process()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case ChannelEvent.inputClosed = event else { return }
+        // A client may close its side and still wait for its replies.
+        inputEnded = true
+        process()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        isClosed = true
+        partialMessage?.timeout.cancel()
+        partialMessage = nil
+        switch state {
+        case .idle: break
+        case .calling(let task, let oneway):
+            if !oneway { task?.cancel() }
+        case .streaming(let stream, let task):
+            task?.cancel()
+            state = .idle
+            stream.connectionClosed()
+        }
+        // Oneway calls that came in whole are carried out all the same.
+        process()
+        service.onClose(self)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    /// Ends the connection. Any thread.
+    func close() {
+        channel.close(promise: nil)
+    }
+
+    private var isReadingPaused: Bool {
+        guard framer.bufferedBytes > service.limits.pipelinedBytesMax else { return false }
+        if case .idle = state { return !channel.isWritable }
+        return true
+    }
+
+    private func resumeReading() {
+        guard isReadWanted, !isReadingPaused, !isClosed else { return }
+        isReadWanted = false
+        context?.read()
+    }
+
+    private func drop(_ reason: String) {
+        service.onEvent(.connectionDropped(peer, reason: reason))
+        isClosed = true
+        context?.close(promise: nil)
+    }
+
+    private func updateBufferedBytes() {
+        // The option belongs to socket channels; others (in tests) count as empty.
+        let bytes = try? channel.syncOptions?.getOption(ChannelOptions.bufferedWritableBytes)
+        buffered.store(bytes ?? 0, ordering: .relaxed)
+    }
+}
+
+// Calls.
+extension ServerConnection {
+    private var isIdle: Bool {
+        if case .idle = state { true } else { false }
+    }
+
+    /// Runs calls until one takes its time or none is left. Called whenever something changed.
+    private func process() {
+        guard !isProcessing else { return }
+        isProcessing = true
+        var needsFlush = false
+        do {
+            while isIdle, isClosed || channel.isWritable,
+                let call = try framer.next({ try CallMessage(parsing: $0) })
+            {
+                messages += 1
+                if isClosed, !call.oneway { continue }
+                if let reply = start(call) {
+                    context?.write(wrapOutboundOut(reply), promise: nil)
+                    needsFlush = true
+                }
+            }
+        } catch is MessageFramer.TooLarge {
+            drop("a message of more than \(service.limits.messageBytesMax) bytes")
+        } catch {
+            drop("not a varlink call: \(error)")
+        }
+        isProcessing = false
+        if needsFlush { flush() }
+        guard !isClosed else { return }
+        watchPartialMessage()
+        if inputEnded, isIdle, channel.isWritable {
+            context?.close(promise: nil)
+        } else {
+            resumeReading()
+        }
+    }
+
+    /// Starts a call. Returns its reply when that is there at once.
+    private func start(_ message: CallMessage) -> ByteBuffer? {
+        let call = IncomingCall(
+            method: message.method, parameters: message.parameters, more: message.more,
+            oneway: message.oneway, peer: peer)
+        do {
+            switch try service.methods.entry(for: message).handler {
+            case .immediate(let handler):
+                return reply(to: call, .success(try handler(call)))
+            case .call(let handler):
+                state = .calling(nil, oneway: call.oneway)
+                let task = run(call, handler)
+                state = .calling(task, oneway: call.oneway)
+            case .stream(let handler, _):
+                let stream = ReplyStream(
+                    connection: self, call: call, queuedBytesMax: service.limits.queuedBytesMax)
+                state = .streaming(stream, nil)
+                state = .streaming(stream, run(call, stream, handler))
+            }
+            return nil
+        } catch {
+            return reply(to: call, .failure(error))
+        }
+    }
+
+    // The tasks belong to the connection: it cancels them when it ends, and takes no other call
+    // before they end.
+    private func run(
+        _ call: IncomingCall, _ handler: @escaping ServedInterface.CallHandler
+    ) -> Task<Void, Never> {
+        Task {
+            let result: Result<JSONObject, any Error>
+            do {
+                result = .success(try await handler(call))
+            } catch {
+                result = .failure(error)
+            }
+            channel.eventLoop.execute { self.callFinished(call, result) }
+        }
+    }
+
+    private func run(
+        _ call: IncomingCall, _ stream: ReplyStream,
+        _ handler: @escaping ServedInterface.StreamHandler
+    ) -> Task<Void, Never> {
+        let mapError = service.mapError
+        return Task {
+            do {
+                try await handler(call, stream)
+            } catch {
+                stream.fail((error as? VarlinkError) ?? mapError(error, call))
+            }
+        }
+    }
+
+    private func callFinished(_ call: IncomingCall, _ result: Result<JSONObject, any Error>) {
+        channel.eventLoop.preconditionInEventLoop()
+        state = .idle
+        if !isClosed, let reply = reply(to: call, result) {
+            context?.write(wrapOutboundOut(reply), promise: nil)
+            flush()
+        }
+        process()
+    }
+
+    private func reply(
+        to call: IncomingCall, _ result: Result<JSONObject, any Error>
+    ) -> ByteBuffer? {
+        if call.oneway { return nil }
+        switch result {
+        case .success(let parameters):
+            return EncodedReply(parameters, continues: false).buffer
+        case .failure(let error):
+            return EncodedReply((error as? VarlinkError) ?? service.mapError(error, call)).buffer
+        }
+    }
+
+    /// Bounds the time that half a message may lie here. Not reset by further bytes of it.
+    private func watchPartialMessage() {
+        guard isIdle, framer.bufferedBytes > 0, channel.isWritable else {
+            partialMessage?.timeout.cancel()
+            partialMessage = nil
+            return
+        }
+        if partialMessage?.messagesBefore == messages { return }
+        partialMessage?.timeout.cancel()
+        let timeout = channel.eventLoop.scheduleTask(in: .init(service.limits.messageTimeout)) {
+            self.drop("a message was not completed in \(self.service.limits.messageTimeout)")
+        }
+        partialMessage = (timeout, messages)
+    }
+}
+
+// Replies of streams.
+extension ServerConnection {
+    /// Writes replies at once.
+    func write(_ buffers: [ByteBuffer]) {
+        channel.eventLoop.preconditionInEventLoop()
+        guard !isClosed, let context else { return }
+        for buffer in buffers { context.write(wrapOutboundOut(buffer), promise: nil) }
+        flush()
+    }
+
+    /// The last reply of `stream` was written.
+    func streamFinished(_ stream: ReplyStream) {
+        channel.eventLoop.preconditionInEventLoop()
+        guard case .streaming(let current, _) = state, current === stream else { return }
+        state = .idle
+        process()
+    }
+
+    private func flush() {
+        context?.flush()
+        updateBufferedBytes()
+    }
+}

@@ -1,0 +1,162 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A varlink service on Unix sockets: made at a path, or inherited from a service manager.
+///
+/// ```swift
+/// let server = try VarlinkServer(info: info, interfaces: [ping])
+/// try await server.listen(at: VarlinkAddress("/run/example/socket"), mode: 0o660)
+/// defer { Task { await server.stop() } }
+/// ```
+///
+/// Calls of one connection are answered in their order; those of different connections run at the
+/// same time. Who calls is told to handlers as `IncomingCall.peer`.
+///
+/// Every connection lives on one loop of the group. Use a group of one loop where a broadcast must
+/// be quick: it costs one thread switch per loop.
+public final class VarlinkServer: Sendable {
+    /// Turns an error that is no `VarlinkError` into the one that is answered.
+    public typealias ErrorMapper = @Sendable (any Error, IncomingCall) -> VarlinkError
+
+    /// What waits in the kernel to be accepted.
+    private static let backlog: CInt = 1024
+
+    private struct State {
+        var listeners: [(channel: any Channel, socket: ListeningSocket?)] = []
+        var isStopped = false
+    }
+
+    private let group: any EventLoopGroup
+    private let limits: ServerLimits
+    private let registry: ConnectionRegistry
+    private let service: ServerConnection.Service
+    private let state = Mutex(State())
+
+    /// Makes a server that does not listen yet.
+    ///
+    /// - Throws: `TransportError` (`invalidInterface`) when a method has no handler, a handler no
+    ///   method, or two interfaces one name.
+    public init(
+        info: ServiceInfo, interfaces: [ServedInterface], limits: ServerLimits = ServerLimits(),
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+        mapError: @escaping ErrorMapper = VarlinkServer.internalError,
+        onEvent: @escaping @Sendable (ServerEvent) -> Void = { _ in }
+    ) throws {
+        let registry = ConnectionRegistry(limits: limits)
+        self.registry = registry
+        self.group = group
+        self.limits = limits
+        service = ServerConnection.Service(
+            methods: try MethodTable(info: info, interfaces: interfaces), limits: limits,
+            mapError: mapError, onEvent: onEvent, onClose: { registry.remove($0) })
+    }
+
+    /// The connections that are open.
+    public var connectionCount: Int { registry.count }
+
+    /// Makes a socket at `address` and listens. Its file gets `mode`; the umask does not count.
+    ///
+    /// A socket file that a dead server left is replaced.
+    ///
+    /// - Throws: `TransportError`: `addressInUse` when a living process listens there,
+    ///   `cannotListen` when the file cannot be made.
+    public func listen(at address: VarlinkAddress, mode: UInt32 = 0o600) async throws {
+        let socket = try ListeningSocket(at: address, mode: mode_t(mode))
+        do {
+            try await listen(socket.descriptor, socket)
+        } catch {
+            socket.unlinkFile()
+            throw error
+        }
+    }
+
+    /// Listens on a Unix socket that was inherited (socket activation). The server owns the
+    /// descriptor from now on; the socket's file belongs to whoever made it and stays.
+    ///
+    /// - Throws: `TransportError` (`cannotListen`).
+    public func listen(onInherited descriptor: Int32) async throws {
+        try await listen(descriptor, nil)
+    }
+
+    /// Stops listening, removes the sockets' files that this server made, and closes every
+    /// connection. Running handlers are cancelled. May be called more than once.
+    public func stop() async {
+        let listeners = state.withLock { state in
+            defer { state.listeners = [] }
+            state.isStopped = true
+            return state.listeners
+        }
+        for listener in listeners {
+            listener.socket?.unlinkFile()
+            try? await listener.channel.close()
+        }
+        for connection in registry.stop() {
+            try? await connection.channel.close()
+        }
+    }
+
+    /// The default mapper: `InternalError` of the called interface, with the error's text.
+    public static let internalError: ErrorMapper = { error, call in
+        let interface = call.method.lastIndex(of: ".").map { call.method[..<$0] } ?? ""
+        return VarlinkError("\(interface).InternalError", ["reason": .string("\(error)")])
+    }
+
+    private func listen(_ descriptor: CInt, _ socket: ListeningSocket?) async throws {
+        let channel: any Channel
+        do {
+            channel = try await bootstrap().withBoundSocket(descriptor).get()
+        } catch {
+            throw TransportError(.cannotListen, "cannot listen: \(error)")
+        }
+        let isStopped = state.withLock { state in
+            if !state.isStopped { state.listeners.append((channel, socket)) }
+            return state.isStopped
+        }
+        if isStopped {
+            try? await channel.close()
+            throw TransportError(.closed, "the server was stopped")
+        }
+    }
+
+    private func bootstrap() -> ServerBootstrap {
+        // The lower mark is where a lagging client counts as drained.
+        let watermark = ChannelOptions.Types.WriteBufferWaterMark(
+            low: limits.queuedBytesMax / 2, high: limits.queuedBytesMax)
+        return ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: Self.backlog)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.writeBufferWaterMark, value: watermark)
+            .childChannelInitializer { [registry, service] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try Self.accept(channel, registry, service)
+                }
+            }
+    }
+
+    /// Lets a connection in. An error closes its channel, and no other.
+    private static func accept(
+        _ channel: any Channel, _ registry: ConnectionRegistry,
+        _ service: ServerConnection.Service
+    ) throws {
+        let pipeline = channel.pipeline.syncOperations
+        let peer = try pipeline.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+            PeerIdentity(socket: $0)
+        }
+        guard let peer = peer ?? nil else {
+            throw TransportError(.closed, "the kernel does not tell who connects")
+        }
+        let connection = ServerConnection(channel: channel, peer: peer, service: service)
+        if let reason = registry.admit(connection) {
+            service.onEvent(.connectionRefused(peer, reason: reason))
+            throw TransportError(.closed, reason)
+        }
+        do {
+            try pipeline.addHandler(connection)
+        } catch {
+            registry.remove(connection)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Glibc
+
+/// Unix stream sockets as descriptors: the calls that NIO does not make as we need them.
+///
+/// Paths of up to 107 bytes (NIO allows 103), the file's mode set before anybody can connect,
+/// and errors that say what the path is about.
+enum UnixSocket {
+    /// A socket that does not block and is not inherited by children.
+    static func make() throws -> CInt {
+        let type =
+            CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else {
+            throw TransportError(.cannotConnect, "no socket: \(message(errno))")
+        }
+        return descriptor
+    }
+
+    /// Connects. Returns 0, or the error number. Never waits: on Unix sockets a connection is made
+    /// at once, or refused, or (EAGAIN) the other side has too many waiting.
+    static func connect(_ descriptor: CInt, to address: VarlinkAddress) -> CInt {
+        withSocketAddress(address) { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
+    }
+
+    /// Binds. Returns 0, or the error number.
+    static func bind(_ descriptor: CInt, to address: VarlinkAddress) -> CInt {
+        withSocketAddress(address) { Glibc.bind(descriptor, $0, $1) == 0 ? 0 : errno }
+    }
+
+    /// The system's words for an error number.
+    static func message(_ number: CInt) -> String {
+        guard let text = strerror(number) else { return "error \(number)" }
+        return String(cString: text)
+    }
+
+    private static func withSocketAddress<Result>(
+        _ address: VarlinkAddress, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        var raw = sockaddr_un()
+        raw.sun_family = sa_family_t(AF_UNIX)
+        let path = Array(address.path.utf8)
+        withUnsafeMutableBytes(of: &raw.sun_path) { target in
+            precondition(path.count < target.count, "an address has a path that fits")
+            target.copyBytes(from: path)
+            if address.isAbstract { target[0] = 0 }
+        }
+        // An abstract name has no end but its length.
+        let offset = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
+        let length = address.isAbstract ? offset + path.count : MemoryLayout<sockaddr_un>.size
+        return withUnsafePointer(to: &raw) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(length))
+            }
+        }
+    }
+}
