@@ -1,0 +1,35 @@
+/// Something about a store's triggers that is not as it should be.
+public struct CaptureFinding: Sendable, Hashable {
+    /// What is wrong.
+    public enum Problem: Sendable, Hashable {
+        /// The table has none of its triggers or not all: it was rebuilt, or they were dropped.
+        case triggersMissing([String])
+        /// The table has changed: what its triggers record is not all, or not right.
+        case triggersOutdated
+        /// The table, its columns or both were renamed; the triggers followed and still record.
+        case renamed(to: String)
+        /// The table was dropped.
+        case tableDropped
+        /// A table that no entity stands for.
+        case newTable
+        /// A trigger of the user, made after ours, runs before them and could hide what it does.
+        case triggersOutOfOrder
+        /// An object of the store itself is missing: the log, the guard or the marker.
+        case storeObjectMissing(String)
+    }
+
+    /// The entity's number; nil for a new table or an object of the store.
+    public var entity: Int64?
+    /// The table's name: as recorded, or of the new table.
+    public var table: String
+    /// What is wrong.
+    public var problem: Problem
+
+    /// Changes may have been lost since it happened: compare with the last known state.
+    public var mayHaveLostChanges: Bool {
+        switch problem {
+        case .triggersMissing, .triggersOutdated, .storeObjectMissing, .tableDropped: return true
+        case .renamed, .newTable, .triggersOutOfOrder: return false
+        }
+    }
+}

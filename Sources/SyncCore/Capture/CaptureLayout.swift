@@ -1,0 +1,95 @@
+import Foundation
+
+/// How the log rows of one entity are to be read: the JSON in `syncd_entity.layout`
+/// (`docs/store-format.md` §1.5).
+///
+/// Never changed once it is stored: what is in the log is read with the layout that it was written
+/// with. A changed table gets a new entity row with a new layout.
+public struct CaptureLayout: Sendable, Hashable, Codable {
+    /// How many columns one mask has bits for.
+    static let columnsPerMask = 63
+    /// How many values one log row holds.
+    static let valuesPerRow = 7
+
+    /// The names of the key's columns, in key order.
+    public var key: [String]
+    /// The names of all columns that are not generated; position = bit of the mask.
+    public var columns: [String]
+    /// The positions in ``columns`` that are kept of a deleted row, in order. The key is in the
+    /// value list already, so that its columns are not among them.
+    public var kept: [Int]
+    /// Updates keep what they overwrite.
+    public var undo: Bool
+    /// The entity row that this one goes on from: the table was altered, renamed or rebuilt.
+    public var previous: Int64?
+    /// Columns that were renamed since ``previous``: new name to old name.
+    public var renamed: [String: String]?
+
+    /// How many integers of masks stand after the key in an update's value list.
+    public var furtherMasks: Int {
+        max(0, (columns.count - 1) / Self.columnsPerMask)
+    }
+
+    /// The length of the value list of a log row of `kind`.
+    public func valueCount(_ kind: LogKind) -> Int {
+        switch kind {
+        case .insert: return key.count
+        case .update: return key.count + furtherMasks + (undo ? columns.count : 0)
+        case .delete, .replace: return key.count + kept.count
+        case .renumber: return key.count * 2
+        case .marker, .continued: return Self.valuesPerRow
+        }
+    }
+
+    /// The layout of `table` under `options`.
+    /// - Throws: `SyncError.invalidArgument` when a kept column does not exist.
+    init(_ table: TableSchema, _ options: CaptureOptions) throws {
+        let columns = table.storedColumns.map(\.name)
+        let isKey = Set(table.key.map(SQLName.folded))
+        let candidates = columns.indices.filter { !isKey.contains(SQLName.folded(columns[$0])) }
+        self.key = table.keyColumns.map(\.name)
+        self.columns = columns
+        self.undo = options.undo
+        switch options.kept {
+        case .all: kept = candidates
+        case .none: kept = []
+        case .columns(let names):
+            for name in names where !columns.contains(where: { SQLName.equal($0, name) }) {
+                throw SyncError(
+                    .invalidArgument, "\(table.name) has no stored column \(name) to keep",
+                    operation: "track")
+            }
+            kept = candidates.filter { position in
+                names.contains { SQLName.equal($0, columns[position]) }
+            }
+        }
+    }
+
+    /// The options that led to this layout, for a table that has changed since: all stays all, and
+    /// chosen columns that were renamed follow.
+    func options() -> CaptureOptions {
+        let isKey = Set(key.map(SQLName.folded))
+        let all = columns.filter { !isKey.contains(SQLName.folded($0)) }.count
+        if kept.count == all { return CaptureOptions(kept: .all, undo: undo) }
+        if kept.isEmpty { return CaptureOptions(kept: .none, undo: undo) }
+        return CaptureOptions(kept: .columns(kept.map { columns[$0] }), undo: undo)
+    }
+
+    // MARK: JSON
+
+    init(json: String) throws {
+        do {
+            self = try JSONDecoder().decode(Self.self, from: Data(json.utf8))
+        } catch {
+            throw SyncError(
+                .badData, "an entity's layout cannot be read", hint: "Run: synctool doctor",
+                underlying: error)
+        }
+    }
+
+    func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+}

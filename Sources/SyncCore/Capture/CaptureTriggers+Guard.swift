@@ -1,0 +1,218 @@
+/// The REPLACE guard: `INSERT OR REPLACE` and `UPDATE OR REPLACE` remove rows without any delete
+/// trigger (unless recursive_triggers is on). A BEFORE trigger keeps in `syncd_guard` what the new
+/// row clashes with; the AFTER trigger logs those of them that are gone.
+///
+/// What makes it right in every case:
+/// - OR IGNORE, UPSERT and RAISE(IGNORE) leave guard rows behind whose object still lives: stale
+///   rows. They are taken for nothing, because the object is there; the next clash drops them.
+/// - A stale row would lie once its object is deleted in the ordinary way: so the delete and the
+///   key update triggers forget the guard row of their object.
+/// - An insert with the key of a guard row, or an object that is nowhere, is proof of REPLACE.
+extension CaptureTriggers {
+    /// How many guard rows outlive a clash when statements on the table can nest.
+    static let nestedGuardRowsMax = 64
+
+    /// One way in which a new row can push an old one out.
+    private struct Clash {
+        /// A condition on `syncd_t`, the table, and NEW.
+        var condition: String
+        /// The columns whose change can lead to it; nil when any may.
+        var columns: [String]?
+    }
+
+    var guardInsert: Trigger? {
+        trigger(
+            "g", "BEFORE INSERT", when: exists(clashes.map(\.condition)),
+            keepVictims(clashes.map(\.condition)))
+    }
+
+    var guardUpdate: Trigger? {
+        let clashes = clashes.map { clash in
+            Clash(
+                condition: "\(clash.condition) AND NOT (\(sameKey("syncd_t", "OLD")))",
+                columns: clash.columns)
+        }
+        return trigger(
+            "h", "BEFORE UPDATE\(updateOf)", when: exists(clashes.map(\.condition)),
+            keepVictims(clashes.map(\.condition)))
+    }
+
+    /// Updates that keep the key and push another row out by a UNIQUE index. Whether it runs before
+    /// or after the update is logged makes no difference: the victim is another object.
+    var drainUpdate: Trigger? {
+        guard table.uniqueIndexes.contains(where: { $0.origin != .primaryKey }) || usesRowID
+        else { return nil }
+        return trigger(
+            "r", "AFTER UPDATE\(updateOf)",
+            when: "EXISTS(SELECT 1 FROM syncd_guard WHERE e = \(entity))", drain())
+    }
+
+    /// The delete of OLD is logged: its guard row, if any, must not speak again.
+    func forgetGuard() -> String {
+        "DELETE FROM syncd_guard WHERE e = \(entity) AND \(guardHasKey(of: "OLD"))"
+    }
+
+    /// Logs the victims that are gone, and drops what is done with or older than this statement.
+    func drain() -> [String] {
+        let isSame = guardHasKey(of: "NEW")
+        let stillThere =
+            "EXISTS(SELECT 1 FROM \(SQLName.quoted(table.name)) AS syncd_t "
+            + "WHERE \(seekKey))"
+        let gone = "(\(isSame) OR NOT \(stillThere))"
+        let values = Self.valueColumns.prefix(
+            layout.valueCount(.replace)
+        ).joined(separator: ", ")
+        let isContinued = layout.valueCount(.replace) > CaptureLayout.valuesPerRow
+        let op = LogKind.replace.op(entity)
+        let head =
+            isContinued
+            ? "CASE i WHEN 0 THEN \(op) ELSE \(LogKind.continued.op(entity)) END, "
+                + "CASE i WHEN 0 THEN \(isSame) END, CASE i WHEN 0 THEN \(Self.now) END"
+            : "\(op), \(isSame), \(Self.now)"
+        let newest =
+            isNested
+            ? " AND NOT EXISTS(SELECT 1 FROM syncd_guard AS syncd_h WHERE syncd_h.e = \(entity) "
+                + "AND syncd_h.i = syncd_guard.i AND syncd_h.rowid > syncd_guard.rowid AND \(sameGuardKey))"
+            : ""
+        return [
+            "INSERT INTO syncd_log(op, m, ts, \(values)) SELECT \(head), \(values) "
+                + "FROM syncd_guard WHERE e = \(entity) AND \(gone)\(newest)",
+            "DELETE FROM syncd_guard WHERE e = \(entity) "
+                + "AND (ts IS NOT \(Self.now) OR \(gone))",
+        ]
+    }
+
+    // MARK: Clashes
+
+    private var clashes: [Clash] {
+        var clashes: [Clash] = []
+        if table.isIntegerKey, let name = table.key.first.map(SQLName.quoted) {
+            clashes.append(Clash(condition: "syncd_t.\(name) = NEW.\(name)", columns: table.key))
+        } else if let name = usesRowID ? table.rowIDName : nil {
+            // A BEFORE INSERT trigger sees -1 where SQLite will choose the rowid.
+            clashes.append(
+                Clash(
+                    condition: "NEW.\(name) <> -1 AND syncd_t.\(name) = NEW.\(name)", columns: []))
+        }
+        return clashes + table.uniqueIndexes.map(clash)
+    }
+
+    /// Rows have a rowid besides the declared key, and REPLACE can clash in it.
+    private var usesRowID: Bool { !table.isIntegerKey && table.rowIDName != nil }
+
+    private func clash(_ index: UniqueIndex) -> Clash {
+        var isPlain = index.condition == nil
+        var terms = index.terms.map { term -> String in
+            if let expression = term.expression {
+                isPlain = false
+                return "(\(expression)) = \(ofNew(expression))"
+            }
+            let column = term.column.flatMap { table.column($0) }
+            if column?.isGenerated ?? true { isPlain = false }
+            let name = SQLName.quoted(term.column ?? "")
+            let collates = SQLName.equal(column?.collation ?? "BINARY", term.collation)
+            let collation = collates ? "" : " COLLATE \(SQLName.quoted(term.collation))"
+            return "syncd_t.\(name)\(collation) = NEW.\(name)"
+        }
+        if let condition = index.condition {
+            terms += ["(\(condition))", ofNew(condition)]
+        }
+        return Clash(
+            condition: terms.joined(separator: " AND "),
+            columns: isPlain ? index.terms.compactMap(\.column) : nil)
+    }
+
+    /// An expression over the table's columns, computed for NEW. Names in an index's expressions
+    /// are never qualified, so that a row with the same names can be put under them.
+    private func ofNew(_ expression: String) -> String {
+        let row = table.columns.filter { $0.storage != .hidden }.map { column in
+            let name = SQLName.quoted(column.name)
+            return "NEW.\(name) AS \(name)"
+        }.joined(separator: ", ")
+        return "(SELECT \(expression) FROM (SELECT \(row)))"
+    }
+
+    /// ` OF …` where the columns that can clash are known by name; else nothing: every update.
+    private var updateOf: String {
+        var names: [String] = []
+        for clash in clashes {
+            guard let columns = clash.columns else { return "" }
+            names += columns.filter { name in !names.contains { SQLName.equal($0, name) } }
+        }
+        return " OF \(updateColumns(names))"
+    }
+
+    private func exists(_ conditions: [String]) -> String {
+        conditions.map {
+            "EXISTS(SELECT 1 FROM \(SQLName.quoted(table.name)) AS syncd_t WHERE \($0))"
+        }.joined(separator: " OR ")
+    }
+
+    // MARK: Guard rows
+
+    /// One statement for each way to clash, so that each finds its row by its own index.
+    private func keepVictims(_ conditions: [String]) -> [String] {
+        let name = SQLName.quoted(table.name)
+        var statements: [String] = []
+        if isNested {
+            statements.append(
+                "DELETE FROM syncd_guard WHERE e = \(entity) AND rowid <= "
+                    + "(SELECT max(rowid) FROM syncd_guard) - \(Self.nestedGuardRowsMax)")
+        } else {
+            statements.append("DELETE FROM syncd_guard WHERE e = \(entity)")
+        }
+        let chunks = Self.chunks(deletedValues("syncd_t"))
+        let keys = keyValues("syncd_t")
+        let targets = Self.valueColumns.prefix(chunks[0].count) + keys.indices.map { "k\($0)" }
+        let numbers = chunks.indices.map { "SELECT \($0) AS i" }.joined(separator: " UNION ALL ")
+        let from =
+            chunks.count == 1
+            ? "\(name) AS syncd_t" : "\(name) AS syncd_t CROSS JOIN (\(numbers)) AS syncd_i"
+        for (position, condition) in conditions.enumerated() {
+            let fresh = conditions.prefix(position).map { " AND (\($0)) IS NOT TRUE" }.joined()
+            statements.append(
+                "INSERT INTO syncd_guard(e, i, ts, \(targets.joined(separator: ", "))) "
+                    + "SELECT \(entity), \(chunks.count == 1 ? "0" : "syncd_i.i"), \(Self.now), "
+                    + (victimValues(chunks) + keys).joined(separator: ", ")
+                    + " FROM \(from) WHERE \(condition)\(fresh)"
+                    + (chunks.count == 1 ? "" : " ORDER BY syncd_i.i"))
+        }
+        return statements
+    }
+
+    /// The values of one log row, by the number of the row in the victim's value list.
+    private func victimValues(_ chunks: [[String]]) -> [String] {
+        guard chunks.count > 1 else { return chunks[0] }
+        return chunks[0].indices.map { position in
+            let cases = chunks.enumerated().compactMap { number, chunk in
+                position < chunk.count ? "WHEN \(number) THEN \(chunk[position])" : nil
+            }
+            return "CASE syncd_i.i \(cases.joined(separator: " ")) END"
+        }
+    }
+
+    /// The guard row's object has the key of OLD or NEW.
+    private func guardHasKey(of row: String) -> String {
+        table.keyColumns.enumerated().map { number, column in
+            Self.same("\(row).\(SQLName.quoted(column.name))", "syncd_guard.k\(number)", column)
+        }.joined(separator: " AND ")
+    }
+
+    /// `syncd_t` is the object of the guard row `syncd_guard`: `=` under the index's collation to find
+    /// it, then byte for byte.
+    private var seekKey: String {
+        table.keyColumns.enumerated().map { number, column in
+            let name = "syncd_t.\(SQLName.quoted(column.name))"
+            let guarded = "syncd_guard.k\(number)"
+            let exact = Self.same(name, guarded, column)
+            let isExact = column.comparesBinary && !column.isUntyped
+            return isExact ? exact : "\(name) IS \(guarded) AND \(exact)"
+        }.joined(separator: " AND ")
+    }
+
+    private var sameGuardKey: String {
+        table.keyColumns.enumerated().map { number, column in
+            Self.same("syncd_h.k\(number)", "syncd_guard.k\(number)", column)
+        }.joined(separator: " AND ")
+    }
+}

@@ -1,0 +1,202 @@
+/// The triggers that record one entity: SQL text made from the table's schema and its layout.
+///
+/// Invariants that the triggers keep together:
+/// - Each row that is inserted, changed or deleted in the table leaves one group of log rows in the
+///   same statement, also when REPLACE removes it without any delete trigger.
+/// - A row of `syncd_guard` for a key says that the object lived when it was written and that no
+///   delete of it was logged since. So, when it is gone, REPLACE took it.
+/// - Nothing can fail that would not have failed without us: no constraint, no user function, no
+///   table of another file.
+struct CaptureTriggers {
+    let entity: Int64
+    let table: TableSchema
+    let layout: CaptureLayout
+    /// A trigger of the user writes to this table, so that one statement on it can run inside
+    /// another: the guard must then hold the victims of several.
+    let isNested: Bool
+
+    /// Now, the same for all rows of one statement. The only clock that a trigger has.
+    static let now = "julianday('now')"
+
+    /// A trigger: its name and its CREATE statement.
+    struct Trigger: Equatable {
+        var name: String
+        var sql: String
+    }
+
+    var all: [Trigger] {
+        [
+            insert, guardInsert, update, keyUpdate, guardUpdate, drainUpdate, delete,
+        ].compactMap { $0 }
+    }
+
+    // MARK: The triggers
+
+    private var insert: Trigger {
+        trigger(
+            "i", "AFTER INSERT", when: nil,
+            drain() + log(.insert, keyValues("NEW")))
+    }
+
+    private var update: Trigger? {
+        guard !changeable.isEmpty else { return nil }
+        let changed = Self.anyOf(changeable.map { differs($0.column) })
+        return trigger(
+            "u", "AFTER UPDATE", when: "\(sameKey("OLD", "NEW")) AND (\(changed))",
+            log(
+                .update, keyValues("NEW") + masks.dropFirst() + (layout.undo ? oldValues : []),
+                mask: masks[0]))
+    }
+
+    /// A change of the key: the old object is deleted, a new one inserted, and the row between says
+    /// that they are the same row.
+    private var keyUpdate: Trigger {
+        trigger(
+            "k", "AFTER UPDATE OF \(updateColumns(keyColumnNames))",
+            when: "NOT (\(sameKey("OLD", "NEW")))",
+            [forgetGuard()] + drain() + log(.delete, deletedValues("OLD"))
+                + log(.renumber, keyValues("OLD") + keyValues("NEW"))
+                + log(.insert, keyValues("NEW")))
+    }
+
+    private var delete: Trigger {
+        trigger(
+            "d", "AFTER DELETE", when: nil, [forgetGuard()] + log(.delete, deletedValues("OLD")))
+    }
+
+    func trigger(
+        _ suffix: String, _ event: String, when: String?, _ body: [String]
+    ) -> Trigger {
+        let name = "syncd_\(entity)_\(suffix)"
+        let condition = when.map { " WHEN \($0)" } ?? ""
+        let statements = body.map { "  \($0);\n" }.joined()
+        return Trigger(
+            name: name,
+            sql: "CREATE TRIGGER \(name) \(event) ON \(SQLName.quoted(table.name))\(condition) "
+                + "BEGIN\n\(statements)END")
+    }
+
+    // MARK: Log rows
+
+    /// The statements that append one value list, seven values a row.
+    private func log(_ kind: LogKind, _ values: [String], mask: String? = nil) -> [String] {
+        Self.chunks(values).enumerated().map { number, chunk in
+            let isFirst = number == 0
+            var columns = ["op"]
+            var row = [String((isFirst ? kind : .continued).op(entity))]
+            if isFirst {
+                if let mask {
+                    columns.append("m")
+                    row.append(mask)
+                }
+                columns.append("ts")
+                row.append(Self.now)
+            }
+            columns += Self.valueColumns.prefix(chunk.count)
+            return "INSERT INTO syncd_log(\(columns.joined(separator: ", "))) "
+                + "VALUES(\((row + chunk).joined(separator: ", ")))"
+        }
+    }
+
+    static let valueColumns = ["pk", "v0", "v1", "v2", "v3", "v4", "v5"]
+
+    static func chunks(_ values: [String]) -> [[String]] {
+        stride(from: 0, to: values.count, by: CaptureLayout.valuesPerRow).map {
+            Array(values[$0..<min($0 + CaptureLayout.valuesPerRow, values.count)])
+        }
+    }
+
+    // MARK: Values
+
+    func keyValues(_ row: String) -> [String] {
+        layout.key.map { "\(row).\(SQLName.quoted($0))" }
+    }
+
+    func deletedValues(_ row: String) -> [String] {
+        keyValues(row) + layout.kept.map { "\(row).\(SQLName.quoted(layout.columns[$0]))" }
+    }
+
+    private var oldValues: [String] {
+        let bits = Set(changeable.map(\.bit))
+        return table.storedColumns.enumerated().map { bit, column in
+            guard bits.contains(bit) else { return "NULL" }
+            return "CASE WHEN \(differs(column)) THEN OLD.\(SQLName.quoted(column.name)) END"
+        }
+    }
+
+    /// The columns that can differ in an update that keeps the key.
+    private var changeable: [(bit: Int, column: ColumnSchema)] {
+        let key = Set(layout.key.map(SQLName.folded))
+        return table.storedColumns.enumerated()
+            .filter { !key.contains(SQLName.folded($0.element.name)) }
+            .map { ($0.offset, $0.element) }
+    }
+
+    /// One integer for each 63 columns. Each term has its own parentheses: `|` and `<<` have the
+    /// same precedence in SQLite.
+    private var masks: [String] {
+        (0...layout.furtherMasks).map { number in
+            let first = number * CaptureLayout.columnsPerMask
+            let terms = changeable.filter { $0.bit / CaptureLayout.columnsPerMask == number }
+                .map { bit, column in
+                    bit == first ? differs(column) : "(\(differs(column))<<\(bit - first))"
+                }
+            return terms.isEmpty ? "0" : terms.joined(separator: "|")
+        }
+    }
+
+    // MARK: Comparisons
+
+    /// The column's value differs between OLD and NEW: in its bytes or in its type.
+    private func differs(_ column: ColumnSchema) -> String {
+        let name = SQLName.quoted(column.name)
+        return "(" + Self.differ("OLD.\(name)", "NEW.\(name)", column) + ")"
+    }
+
+    /// `IS NOT` compares under the column's collation, and 1 with 1.0 as equal: neither is the
+    /// same value to us. Where a column has an affinity, equal values are of one type.
+    static func differ(_ left: String, _ right: String, _ column: ColumnSchema) -> String {
+        let collation = column.comparesBinary ? "" : " COLLATE BINARY"
+        let values = "\(left)\(collation) IS NOT \(right)"
+        return column.isUntyped ? "\(values) OR typeof(\(left)) IS NOT typeof(\(right))" : values
+    }
+
+    static func same(_ left: String, _ right: String, _ column: ColumnSchema) -> String {
+        let collation = column.comparesBinary ? "" : " COLLATE BINARY"
+        let values = "\(left)\(collation) IS \(right)"
+        return column.isUntyped ? "\(values) AND typeof(\(left)) IS typeof(\(right))" : values
+    }
+
+    /// The key of both rows is the same, byte for byte.
+    func sameKey(_ left: String, _ right: String) -> String {
+        table.keyColumns.map { column in
+            let name = SQLName.quoted(column.name)
+            return Self.same("\(left).\(name)", "\(right).\(name)", column)
+        }.joined(separator: " AND ")
+    }
+
+    /// OR of all terms, in groups: SQLite limits the depth of an expression to 1,000.
+    static func anyOf(_ terms: [String]) -> String {
+        guard terms.count > CaptureLayout.columnsPerMask else {
+            return terms.joined(separator: " OR ")
+        }
+        return stride(from: 0, to: terms.count, by: CaptureLayout.columnsPerMask).map {
+            let group = terms[$0..<min($0 + CaptureLayout.columnsPerMask, terms.count)]
+            return "(\(group.joined(separator: " OR ")))"
+        }.joined(separator: " OR ")
+    }
+
+    // MARK: Columns of an UPDATE
+
+    var keyColumnNames: [String] { layout.key }
+
+    /// The names for `UPDATE OF`. SQLite looks at the names in SET alone, so that those of the
+    /// rowid are other names of an integer key.
+    func updateColumns(_ names: [String]) -> String {
+        var all = names.map(SQLName.quoted)
+        if !table.isWithoutRowID {
+            all += TableSchema.rowIDNames.filter { table.column($0) == nil }
+        }
+        return all.joined(separator: ", ")
+    }
+}

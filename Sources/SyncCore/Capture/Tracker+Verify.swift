@@ -1,0 +1,171 @@
+import GRDB
+
+extension Tracker {
+    /// Compares the triggers that are there with those that should be.
+    ///
+    /// Costs one pragma while the schema has not changed since the last look.
+    /// - Throws: `notTracked`, `newerFormat`, `busy`, `corrupt`.
+    /// - Complexity: O(columns of the schema) when it has changed.
+    public func verify() throws -> [CaptureFinding] {
+        do {
+            return try queue.read { db in
+                try StoreMeta.requireReadable(db)
+                let remembered = try StoreMeta.integer(db, "schema")
+                if remembered == (try SchemaReader(db).schemaVersion()) { return [] }
+                return try findings(db)
+            }
+        } catch {
+            throw named(error, "verify")
+        }
+    }
+
+    /// Makes the triggers right again and says what was wrong. What was written while they were
+    /// wrong is not looked for here.
+    ///
+    /// An entity whose table has changed is retired, and the table goes on under the next number
+    /// with a layout that names the one before. New tables are left to ``track(entities:options:)``.
+    /// - Throws: `notTracked`, `newerFormat`, `busy`, `corrupt`.
+    @discardableResult
+    public func repairCapture() throws -> [CaptureFinding] {
+        try write("repair") { db in
+            try StoreMeta.requireReadable(db)
+            let findings = try findings(db)
+            let tables = try SchemaReader(db).tables()
+            try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
+            let entities = try Entity.live(db)
+            for finding in findings {
+                guard let entity = entities.first(where: { $0.id == finding.entity }) else {
+                    continue
+                }
+                try repair(db, entity, finding, tables)
+            }
+            try rememberSchema(db)
+            return findings
+        }
+    }
+
+    private func repair(
+        _ db: Database, _ entity: Entity, _ finding: CaptureFinding, _ tables: [TableSchema]
+    ) throws {
+        let present = try PresentTrigger.all(db).filter { $0.entity == entity.id }
+        let name = present.first?.table ?? entity.name
+        try dropTriggers(db, of: entity.id)
+        guard finding.problem != .tableDropped,
+            let table = tables.first(where: { SQLName.equal($0.name, name) }),
+            Self.reasonToLeaveAlone(table) == nil
+        else { return try entity.retire(db) }
+        var successor = entity
+        let layout = try currentLayout(of: entity, table, present)
+        if layout.key != entity.layout.key || layout.columns != entity.layout.columns
+            || table.name != entity.name
+        {
+            try entity.retire(db)
+            successor = try Entity.insert(db, name: table.name, layout: layout)
+        }
+        for trigger in try triggers(db, successor, table).all {
+            try db.execute(sql: trigger.sql)
+        }
+    }
+
+    // MARK: Looking
+
+    private func findings(_ db: Database) throws -> [CaptureFinding] {
+        var findings: [CaptureFinding] = []
+        let objects = Set(try StoreSchema.objects(db).map(\.name))
+        for name in ["syncd_guard", "syncd_txn", "syncd_txn_mark"] where !objects.contains(name) {
+            findings.append(
+                CaptureFinding(entity: nil, table: name, problem: .storeObjectMissing(name)))
+        }
+        let tables = try SchemaReader(db).tables()
+        let present = Dictionary(grouping: try PresentTrigger.all(db), by: \.entity)
+        let lastUserTrigger = try UserTriggers.lastPositions(db)
+        var accounted: Set<String> = []
+        for entity in try Entity.live(db) {
+            let triggers = present[entity.id] ?? []
+            let name = triggers.first?.table ?? entity.name
+            accounted.insert(SQLName.folded(name))
+            let table = tables.first { SQLName.equal($0.name, name) }
+            let problem = try problem(
+                db, entity, table, triggers, lastUserTrigger[SQLName.folded(name)] ?? 0)
+            if let problem {
+                findings.append(
+                    CaptureFinding(entity: entity.id, table: entity.name, problem: problem))
+            }
+        }
+        for table in tables
+        where !SQLName.isOwn(table.name) && Self.reasonToLeaveAlone(table) == nil {
+            if accounted.contains(SQLName.folded(table.name)) { continue }
+            findings.append(CaptureFinding(entity: nil, table: table.name, problem: .newTable))
+        }
+        return findings
+    }
+
+    private func problem(
+        _ db: Database, _ entity: Entity, _ table: TableSchema?, _ present: [PresentTrigger],
+        _ lastUserTrigger: Int64
+    ) throws -> CaptureFinding.Problem? {
+        guard let table, Self.reasonToLeaveAlone(table) == nil else { return .tableDropped }
+        let layout = try currentLayout(of: entity, table, present)
+        let expected = try triggers(
+            db, Entity(id: entity.id, name: table.name, layout: layout, isRetired: false), table
+        ).all
+        let names = Set(present.map(\.name))
+        let missing = expected.map(\.name).filter { !names.contains($0) }
+        if !missing.isEmpty { return .triggersMissing(missing) }
+        let sql = Dictionary(uniqueKeysWithValues: present.map { ($0.name, $0.sql) })
+        if expected.count != present.count || expected.contains(where: { sql[$0.name] != $0.sql }) {
+            return .triggersOutdated
+        }
+        if layout.renamed != nil || table.name != entity.name { return .renamed(to: table.name) }
+        if present.contains(where: { $0.position < lastUserTrigger }) { return .triggersOutOfOrder }
+        return nil
+    }
+
+    /// The layout for the table as it is now, with what was renamed since.
+    ///
+    /// SQLite rewrites the names in our triggers on RENAME: where the same number of columns is
+    /// there and the triggers know the new names, columns at the same place are the same columns.
+    private func currentLayout(
+        of entity: Entity, _ table: TableSchema, _ present: [PresentTrigger]
+    ) throws -> CaptureLayout {
+        let old = entity.layout
+        let columns = table.storedColumns.map(\.name)
+        var renamed: [String: String] = [:]
+        if !present.isEmpty, columns.count >= old.columns.count {
+            let known = present.map(\.sql).joined(separator: "\n")
+            for (before, now) in zip(old.columns, columns) where before != now {
+                let follows = known.contains(".\(SQLName.quoted(now))")
+                if follows, !columns.contains(before) { renamed[now] = before }
+            }
+        }
+        var options = old.options()
+        if case .columns(let kept) = options.kept {
+            let toNew = Dictionary(uniqueKeysWithValues: renamed.map { ($0.value, $0.key) })
+            options.kept = .columns(
+                kept.map { toNew[$0] ?? $0 }.filter { name in
+                    columns.contains { SQLName.equal($0, name) }
+                })
+        }
+        var layout = try CaptureLayout(table, options)
+        if layout.key != old.key || layout.columns != old.columns || table.name != entity.name {
+            layout.previous = entity.id
+            layout.renamed = renamed.isEmpty ? nil : renamed
+        }
+        return layout
+    }
+}
+
+extension UserTriggers {
+    /// By table: the place in the schema of the newest trigger that is not ours.
+    static func lastPositions(_ db: Database) throws -> [String: Int64] {
+        var positions: [String: Int64] = [:]
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT tbl_name, rowid FROM main.sqlite_schema
+                WHERE type = 'trigger' AND name NOT LIKE 'syncd\\_%' ESCAPE '\\' ORDER BY rowid
+                """)
+        for row in rows { positions[SQLName.folded(row["tbl_name"])] = row["rowid"] }
+        return positions
+    }
+}

@@ -1,0 +1,143 @@
+import GRDB
+
+/// Starts, checks and ends the recording of a database's history.
+///
+/// Works on one connection, each call in one transaction: a failure leaves everything as it was.
+/// The user's tables are never altered; what is added begins with `syncd_`.
+public struct Tracker: Sendable {
+    let queue: DatabaseQueue
+
+    /// Tracks over a connection of one's own. It should come from ``StoreFile/open(_:)``.
+    public init(_ queue: DatabaseQueue) { self.queue = queue }
+
+    /// Opens the file and tracks over a new connection.
+    /// - Throws: as ``StoreFile/open(_:)``.
+    public init(path: String) throws { queue = try StoreFile.open(path) }
+
+    /// Records every table that `entities` lets pass. Tables that are recorded already stay as they
+    /// are, so that the call can be repeated at will.
+    ///
+    /// - Parameter options: by table name; a table without an entry gets the defaults.
+    /// - Throws: `cannotTrack` when the database has objects of its own named `syncd_…`,
+    ///   `invalidArgument` for a table or column that does not exist, `newerFormat`, `busy`,
+    ///   `readOnly`, `corrupt`.
+    /// - Complexity: O(columns of the schema); rows are not read.
+    @discardableResult
+    public func track(
+        entities: EntityFilter = .all, options: [String: CaptureOptions] = [:]
+    ) throws -> TrackReport {
+        try write("track") { db in
+            if try StoreSchema.isTracked(db) {
+                try StoreMeta.requireReadable(db)
+            } else {
+                try refuseReservedNames(db)
+            }
+            let tables = try SchemaReader(db).tables()
+            try refuseUnknownNames(entities, options, tables)
+            try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
+            if try StoreMeta.integer(db, "format") == nil { try StoreMeta.create(db) }
+            let entries = try tables.filter { !SQLName.isOwn($0.name) }.map { table in
+                TrackReport.Entry(
+                    table: table.name,
+                    outcome: try track(db, table, tables, entities, options))
+            }
+            try rememberSchema(db)
+            return TrackReport(
+                store: try StoreMeta.bytes(db, "store") ?? [],
+                replica: try StoreMeta.bytes(db, "replica") ?? [], entries: entries)
+        }
+    }
+
+    private func track(
+        _ db: Database, _ table: TableSchema, _ tables: [TableSchema], _ entities: EntityFilter,
+        _ options: [String: CaptureOptions]
+    ) throws -> TrackReport.Outcome {
+        if let reason = Self.reasonToLeaveAlone(table) { return .leftAlone(reason) }
+        let known = try Entity.live(db).first { SQLName.equal($0.name, table.name) }
+        if let known { return .alreadyTracked(entity: known.id) }
+        guard entities.includes(table.name) else { return .leftAlone(.filteredOut) }
+        let chosen = options.first { SQLName.equal($0.key, table.name) }?.value
+        let layout = try CaptureLayout(table, chosen ?? CaptureOptions())
+        let entity = try Entity.insert(db, name: table.name, layout: layout)
+        for trigger in try triggers(db, entity, table).all { try db.execute(sql: trigger.sql) }
+        return .tracked(entity: entity.id)
+    }
+
+    /// Why a table cannot be recorded; nil when it can.
+    static func reasonToLeaveAlone(_ table: TableSchema) -> TrackReport.Reason? {
+        switch table.kind {
+        case .system: return .internal
+        case .view: return .view
+        case .virtual: return .virtual
+        case .shadow: return .shadow
+        case .table: break
+        }
+        if table.key.isEmpty { return .noDeclaredKey }
+        if table.columns.count > columnsMax { return .tooManyColumns }
+        return nil
+    }
+
+    /// SQLite holds 2,000 columns in a table by default; programs may set a lower limit than that
+    /// on what a trigger's expressions take.
+    static let columnsMax = 1_900
+
+    // MARK: Steps that others share
+
+    func triggers(_ db: Database, _ entity: Entity, _ table: TableSchema) throws -> CaptureTriggers
+    {
+        CaptureTriggers(
+            entity: entity.id, table: table, layout: entity.layout,
+            isNested: try UserTriggers.write(db, to: table.name))
+    }
+
+    func rememberSchema(_ db: Database) throws {
+        try StoreMeta.set(db, "schema", try SchemaReader(db).schemaVersion())
+    }
+
+    func write<T>(_ operation: String, _ body: (Database) throws -> T) throws -> T {
+        do {
+            return try queue.writeWithoutTransaction { db in
+                var result: T?
+                try db.inTransaction(.immediate) {
+                    result = try body(db)
+                    return .commit
+                }
+                guard let result else {
+                    throw SyncError(.internalFault, "a transaction gave no result")
+                }
+                return result
+            }
+        } catch {
+            throw named(error, operation)
+        }
+    }
+
+    func named(_ error: any Error, _ operation: String) -> any Error {
+        guard var error = SyncError.wrapping(error) as? SyncError else { return error }
+        error.operation = error.operation ?? operation
+        error.path = error.path ?? queue.path
+        return error
+    }
+
+    // MARK: Refusals
+
+    private func refuseReservedNames(_ db: Database) throws {
+        guard let name = try StoreSchema.objects(db).first?.name else { return }
+        throw SyncError(
+            .cannotTrack,
+            "the database has a table, view, index or trigger of its own named \(name)",
+            hint: "Names beginning with syncd_ belong to syncd: rename it")
+    }
+
+    private func refuseUnknownNames(
+        _ entities: EntityFilter, _ options: [String: CaptureOptions], _ tables: [TableSchema]
+    ) throws {
+        var names = Array(options.keys)
+        if case .only(let only) = entities { names += only }
+        for name in names where !tables.contains(where: { SQLName.equal($0.name, name) }) {
+            throw SyncError(
+                .invalidArgument, "there is no table \(name)",
+                hint: "List them with: sqlite3 FILE .tables")
+        }
+    }
+}

@@ -1,0 +1,181 @@
+import CSQLite
+import GRDB
+
+/// Reads the schema of a database's `main` file.
+///
+/// Bound to one connection and used inside one read or write of it; what it returns is a value and
+/// may go anywhere.
+public struct SchemaReader {
+    let db: Database
+
+    /// Reads from `db`.
+    public init(_ db: Database) { self.db = db }
+
+    /// The number that SQLite raises with each change of the schema (and with VACUUM).
+    public func schemaVersion() throws -> Int64 {
+        try Int64.fetchOne(db, sql: "PRAGMA main.schema_version") ?? 0
+    }
+
+    /// Everything that has a table's name, in order of name; SQLite's own tables too.
+    /// - Complexity: O(columns and indexes of the whole schema).
+    public func tables() throws -> [TableSchema] {
+        try Row.fetchAll(
+            db, sql: "SELECT * FROM pragma_table_list WHERE schema = 'main' ORDER BY name"
+        ).map { try table($0) }
+    }
+
+    /// The table of that name, as SQLite compares names; nil when there is none.
+    public func table(_ name: String) throws -> TableSchema? {
+        try Row.fetchOne(
+            db, sql: "SELECT * FROM pragma_table_list(?) WHERE schema = 'main'",
+            arguments: [name]
+        ).map { try table($0) }
+    }
+
+    private func table(_ row: Row) throws -> TableSchema {
+        let name: String = row["name"]
+        let strict: Bool = row["strict"]
+        var table = TableSchema(
+            name: name, kind: kind(row["type"], name), columns: [], key: [], isIntegerKey: false,
+            isWithoutRowID: row["wr"], isStrict: strict, uniqueIndexes: [], foreignKeys: [],
+            checks: [], sql: try sql(of: name, type: "table"))
+        guard table.kind == .table || table.kind == .shadow else { return table }
+        let info = try Row.fetchAll(
+            db, sql: "SELECT * FROM pragma_table_xinfo(?, 'main') ORDER BY cid",
+            arguments: [name])
+        table.columns = info.map { column($0, of: name, strict: strict) }
+        let key = info.filter { ($0["pk"] as Int) > 0 }
+            .sorted { ($0["pk"] as Int) < ($1["pk"] as Int) }
+        table.key = key.map { $0["name"] }
+        table.uniqueIndexes = try uniqueIndexes(of: name)
+        // INTEGER PRIMARY KEY DESC, and every other spelling, gets an index of its own.
+        table.isIntegerKey =
+            key.count == 1 && !table.isWithoutRowID
+            && SQLName.equal(key[0]["type"] as String? ?? "", "INTEGER")
+            && !table.uniqueIndexes.contains { $0.origin == .primaryKey }
+        table.foreignKeys = try foreignKeys(of: name)
+        table.checks = Self.checks(in: table.sql)
+        return table
+    }
+
+    private func kind(_ type: String, _ name: String) -> TableSchema.Kind {
+        if SQLName.folded(name).hasPrefix("sqlite_") { return .system }
+        switch type {
+        case "view": return .view
+        case "virtual": return .virtual
+        case "shadow": return .shadow
+        default: return .table
+        }
+    }
+
+    private func sql(of name: String, type: String) throws -> String {
+        try String.fetchOne(
+            db,
+            sql: """
+                SELECT sql FROM main.sqlite_schema
+                WHERE name = ? COLLATE NOCASE AND (type = ? OR ? = 'table' AND type = 'view')
+                """, arguments: [name, type, type]) ?? ""
+    }
+
+    private func column(_ row: Row, of table: String, strict: Bool) -> ColumnSchema {
+        let name: String = row["name"]
+        let type: String = row["type"] ?? ""
+        var collation: UnsafePointer<CChar>?
+        var autoincrement: Int32 = 0
+        sqlite3_table_column_metadata(
+            db.sqliteConnection, "main", table, name, nil, &collation, nil, nil, &autoincrement)
+        let storage: ColumnSchema.Storage
+        switch row["hidden"] as Int {
+        case 1: storage = .hidden
+        case 2: storage = .generatedVirtual
+        case 3: storage = .generatedStored
+        default: storage = .ordinary
+        }
+        return ColumnSchema(
+            name: name, declaredType: type, affinity: Affinity(declaredType: type, strict: strict),
+            collation: collation.map { String(cString: $0) } ?? "BINARY",
+            isNotNull: row["notnull"], defaultSQL: row["dflt_value"], storage: storage,
+            isAutoincrement: autoincrement != 0)
+    }
+
+    // MARK: Indexes
+
+    private func uniqueIndexes(of table: String) throws -> [UniqueIndex] {
+        try Row.fetchAll(
+            db,
+            sql: "SELECT * FROM pragma_index_list(?, 'main') WHERE \"unique\" ORDER BY seq DESC",
+            arguments: [table]
+        ).map { row in
+            let name: String = row["name"]
+            let origin: String = row["origin"]
+            let parts = Self.indexParts(try sql(of: name, type: "index"))
+            let terms = try Row.fetchAll(
+                db, sql: "SELECT * FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno",
+                arguments: [name])
+            return UniqueIndex(
+                name: name,
+                origin: origin == "pk" ? .primaryKey : origin == "u" ? .constraint : .createIndex,
+                terms: terms.enumerated().map { position, term in
+                    let isExpression = (term["cid"] as Int) == -2
+                    return UniqueIndex.Term(
+                        column: term["name"],
+                        expression: isExpression ? parts.terms[position] : nil,
+                        collation: term["coll"] ?? "BINARY")
+                },
+                condition: parts.condition)
+        }
+    }
+
+    /// The terms and the WHERE of `CREATE UNIQUE INDEX … ON t(…) WHERE …`; a trailing ASC or DESC
+    /// is no part of a term.
+    static func indexParts(_ sql: String) -> (terms: [String], condition: String?) {
+        let tokens = SQLTokens(sql)
+        guard let open = tokens.tokens.firstIndex(where: { $0.text == "(" }),
+            let close = tokens.close(of: open)
+        else { return ([], nil) }
+        let terms = tokens.items(between: open, and: close).map { range in
+            let last = tokens.tokens[range.upperBound - 1]
+            let hasOrder = last.isWord("ASC") || last.isWord("DESC")
+            return tokens.text(hasOrder ? range.dropLast() : range)
+        }
+        let rest = (close + 1)..<tokens.tokens.count
+        guard let first = rest.first, tokens.tokens[first].isWord("WHERE") else {
+            return (terms, nil)
+        }
+        return (terms, tokens.text((first + 1)..<tokens.tokens.count))
+    }
+
+    // MARK: Constraints
+
+    private func foreignKeys(of table: String) throws -> [ForeignKey] {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT * FROM pragma_foreign_key_list(?, 'main') ORDER BY id DESC, seq",
+            arguments: [table])
+        var keys: [ForeignKey] = []
+        for row in rows {
+            if (row["seq"] as Int) == 0 {
+                keys.append(
+                    ForeignKey(
+                        columns: [], parent: row["table"], parentColumns: [],
+                        onUpdate: ForeignKey.Action(rawValue: row["on_update"]) ?? .noAction,
+                        onDelete: ForeignKey.Action(rawValue: row["on_delete"]) ?? .noAction))
+            }
+            keys[keys.count - 1].columns.append(row["from"])
+            if let column: String = row["to"] {
+                keys[keys.count - 1].parentColumns.append(column)
+            }
+        }
+        return keys
+    }
+
+    static func checks(in sql: String) -> [String] {
+        let tokens = SQLTokens(sql)
+        return tokens.tokens.indices.dropLast().compactMap { index in
+            let token = tokens.tokens[index]
+            guard token.depth == 1, token.isWord("CHECK"), tokens.tokens[index + 1].text == "(",
+                let close = tokens.close(of: index + 1)
+            else { return nil }
+            return tokens.text((index + 2)..<close)
+        }
+    }
+}
