@@ -1,0 +1,247 @@
+import SyncCore
+
+/// Writes bound predicates as SQL, so that SQLite's indexes answer them.
+///
+/// Conditions on the row itself are plain comparisons of columns; relationships become correlated
+/// subqueries on keys and indexed references. Comparisons of text name the BINARY collation, whatever
+/// the column's own: what is equal in memory is equal in SQL.
+struct PredicateSQL {
+    private(set) var arguments: [Value] = []
+    private var aliases = 0
+
+    /// The condition for rows of `alias`.
+    mutating func condition(_ predicate: BoundPredicate, _ alias: String) throws -> String {
+        switch predicate {
+        case .constant(let value): return value ? "1" : "0"
+        case .and(let parts): return try join(parts, " AND ", "1", alias)
+        case .or(let parts): return try join(parts, " OR ", "0", alias)
+        case .not(let inner): return "(\(try condition(inner, alias))) IS NOT TRUE"
+        case .compare(let left, let name, let right, let options):
+            return try compare(left, name, right, options, alias)
+        case .isIn(let term, let values, let options):
+            return try isIn(term, values, options, alias)
+        case .exists(let path, let relation, let inner):
+            return try exists(path, relation, inner, alias)
+        }
+    }
+
+    private mutating func join(
+        _ parts: [BoundPredicate], _ word: String, _ empty: String, _ alias: String
+    ) throws -> String {
+        guard !parts.isEmpty else { return empty }
+        var texts: [String] = []
+        for part in parts { texts.append(try condition(part, alias)) }
+        return "(" + texts.joined(separator: word) + ")"
+    }
+
+    mutating func bind(_ value: Value) -> String {
+        arguments.append(value)
+        return "?\(arguments.count)"
+    }
+
+    // MARK: Comparisons
+
+    private mutating func compare(
+        _ left: BoundTerm, _ name: FetchPredicate.Operator, _ right: BoundTerm,
+        _ options: FetchPredicate.TextOptions, _ alias: String
+    ) throws -> String {
+        let isEquality = name == .equal || name == .notEqual
+        let isMixed = (left.kind == .decimal) != (right.kind == .decimal)
+        let asNumbers = isEquality ? isMixed : left.kind == .decimal || right.kind == .decimal
+        if name == .beginsWith, options.isEmpty, case .value(.text(let prefix), _) = right {
+            return try begins(left, prefix, alias)
+        }
+        var first = try folded(try term(left, alias), left, options)
+        var second = try folded(try term(right, alias), right, options)
+        if asNumbers {
+            if left.kind == .decimal { first = "CAST(\(first) AS REAL)" }
+            if right.kind == .decimal { second = "CAST(\(second) AS REAL)" }
+        }
+        let collation = left.kind == .text || left.kind == .any ? " COLLATE BINARY" : ""
+        switch name {
+        case .equal: return "\(first) IS \(second)\(collation)"
+        case .notEqual: return "\(first) IS NOT \(second)\(collation)"
+        case .less, .lessOrEqual, .greater, .greaterOrEqual:
+            return "\(first) \(name.rawValue) \(second)\(collation)"
+        case .contains: return "instr(\(first), \(second)) > 0"
+        case .beginsWith, .endsWith, .like, .matches:
+            return "syncd_match(\(first), \(second), \(Self.code(name)), \(options.rawValue))"
+        case .isIn, .between:
+            throw ObjectError(.invalidPredicate, "\(name.rawValue) takes a list")
+        }
+    }
+
+    /// A range of the index rather than a look at each row. U+10FFFF is no character: no text that
+    /// begins so has it next.
+    private mutating func begins(
+        _ term: BoundTerm, _ prefix: String, _ alias: String
+    ) throws -> String {
+        let text = try self.term(term, alias)
+        guard !prefix.isEmpty else { return "\(text) IS NOT NULL" }
+        let low = bind(.text(prefix))
+        let high = bind(.text(prefix + "\u{10FFFF}"))
+        return "(\(text) >= \(low) COLLATE BINARY AND \(text) < \(high) COLLATE BINARY)"
+    }
+
+    static func code(_ name: FetchPredicate.Operator) -> Int {
+        switch name {
+        case .beginsWith: return 1
+        case .endsWith: return 2
+        case .like: return 3
+        default: return 4
+        }
+    }
+
+    private func folded(
+        _ text: String, _ term: BoundTerm, _ options: FetchPredicate.TextOptions
+    ) throws -> String {
+        options.isEmpty ? text : "syncd_fold(\(text), \(options.rawValue))"
+    }
+
+    private mutating func isIn(
+        _ term: BoundTerm, _ values: [Value], _ options: FetchPredicate.TextOptions, _ alias: String
+    ) throws -> String {
+        guard options.isEmpty else {
+            return try condition(
+                .or(values.map { .compare(term, .equal, .value($0, term.kind), options) }), alias)
+        }
+        let text = try self.term(term, alias)
+        let others = values.filter { $0 != .null }
+        let marks = others.map { bind($0) }.joined(separator: ", ")
+        let collation = term.kind == .text ? " COLLATE BINARY" : ""
+        var parts: [String] = []
+        if !others.isEmpty { parts.append("\(text)\(collation) IN (\(marks))") }
+        if others.count < values.count { parts.append("\(text) IS NULL") }
+        return parts.isEmpty ? "0" : "(" + parts.joined(separator: " OR ") + ")"
+    }
+
+    // MARK: Terms
+
+    mutating func term(_ term: BoundTerm, _ alias: String) throws -> String {
+        switch term {
+        case .value(let value, _): return bind(value)
+        case .slot(let path, let entity, let slot, _):
+            return try follow(path, alias) { try Self.column(entity, slot, $1) }
+        case .key(let path, let entity):
+            if let last = path.last, case .reference(let slot) = last.relation.storage {
+                return try follow(path.dropLast(), alias) { try Self.column(last.source, slot, $1) }
+            }
+            return try follow(path, alias) { try Self.key(entity, $1) }
+        case .count(let path, let relation, let inner):
+            return "coalesce("
+                + (try follow(path, alias) { sql, end in
+                    try sql.members(relation, end, select: "count(*)", inner)
+                }) + ", 0)"
+        case .aggregate(let path, let relation, let function, let slot, let kind):
+            return try follow(path, alias) { sql, end in
+                let member = sql.nextAlias()
+                let column = try Self.column(relation.destination, slot, member)
+                let isDecimal = kind == .decimal
+                let value = isDecimal ? "CAST(\(column) AS REAL)" : column
+                return try sql.members(
+                    relation, end, select: "\(function.sql)(\(value))", nil, alias: member)
+            }
+        case .coalesce(let first, let second):
+            return "coalesce(\(try self.term(first, alias)), \(try self.term(second, alias)))"
+        }
+    }
+
+    private mutating func nextAlias() -> String {
+        aliases += 1
+        return "t\(aliases)"
+    }
+
+    /// What `leaf` says of the object at the end of a path of to-one steps.
+    private mutating func follow(
+        _ path: some Collection<BoundRelation>, _ alias: String,
+        _ leaf: (inout PredicateSQL, String) throws -> String
+    ) throws -> String {
+        guard let step = path.first else { return try leaf(&self, alias) }
+        let next = nextAlias()
+        let inner = try follow(Array(path.dropFirst()), next, leaf)
+        let table = SQLText.quoted(step.destination.table.name)
+        let condition = try Self.link(step, alias, next)
+        return "(SELECT \(inner) FROM \(table) \(next) WHERE \(condition))"
+    }
+
+    private mutating func exists(
+        _ path: BoundPath, _ relation: BoundRelation, _ inner: BoundPredicate, _ alias: String
+    ) throws -> String {
+        let text = try follow(path, alias) { sql, end in
+            let select = try sql.members(relation, end, select: "1", inner)
+            return "EXISTS \(select)"
+        }
+        return path.isEmpty ? text : "coalesce(\(text), 0)"
+    }
+
+    /// A subquery over the members of a to-many relationship.
+    private mutating func members(
+        _ relation: BoundRelation, _ alias: String, select: String, _ inner: BoundPredicate?,
+        alias given: String? = nil
+    ) throws -> String {
+        let member = given ?? nextAlias()
+        let table = SQLText.quoted(relation.destination.table.name)
+        var from = "\(table) \(member)"
+        let condition: String
+        if case .join(let join, let isSource) = relation.relation.storage {
+            let pair = nextAlias()
+            let own = SQLText.quoted(isSource ? join.sourceColumn : join.targetColumn)
+            let other = SQLText.quoted(isSource ? join.targetColumn : join.sourceColumn)
+            from =
+                "\(SQLText.quoted(join.table)) \(pair) JOIN \(from) ON "
+                + "\(try Self.key(relation.destination, member)) = \(pair).\(other)"
+            condition = "\(pair).\(own) = \(try Self.key(relation.source, alias))"
+        } else {
+            condition = try Self.link(relation, alias, member)
+        }
+        var text = "(SELECT \(select) FROM \(from) WHERE \(condition)"
+        if let inner { text += " AND \(try self.condition(inner, member))" }
+        return text + ")"
+    }
+
+    /// The condition under which `next` is what `alias` leads to.
+    private static func link(
+        _ step: BoundRelation, _ alias: String, _ next: String
+    ) throws -> String {
+        switch step.relation.storage {
+        case .reference(let slot):
+            return "\(try key(step.destination, next)) = \(try column(step.source, slot, alias))"
+        case .inverse(_, let slot, _):
+            return "\(try column(step.destination, slot, next)) = \(try key(step.source, alias))"
+        case .join:
+            throw ObjectError(
+                .unsupportedPredicate, "“\(step.relation.name)” leads to many objects")
+        }
+    }
+
+    static func column(_ entity: EntityLayout, _ slot: Int, _ alias: String) throws -> String {
+        guard let column = entity.slots[slot].column else {
+            throw ObjectError(
+                .unsupportedPredicate, "“\(entity.slots[slot].name)” is not stored",
+                hint: "Fetch without it and filter the objects", entity: entity.name,
+                property: entity.slots[slot].name)
+        }
+        return "\(alias).\(SQLText.quoted(entity.table.columns[column].name))"
+    }
+
+    static func key(_ entity: EntityLayout, _ alias: String) throws -> String {
+        guard entity.table.key.count == 1 else {
+            throw ObjectError(
+                .unsupportedPredicate, "objects with composite keys cannot be compared",
+                entity: entity.name)
+        }
+        return "\(alias).\(SQLText.quoted(entity.table.key[0].column))"
+    }
+
+    /// The terms of an ORDER BY.
+    mutating func order(_ keys: [BoundSortKey], _ alias: String) throws -> [String] {
+        var terms: [String] = []
+        for key in keys {
+            var text = try folded(try term(key.term, alias), key.term, key.options)
+            if key.term.kind == .decimal { text = "CAST(\(text) AS REAL)" }
+            if key.term.kind == .text { text += " COLLATE BINARY" }
+            terms.append(text + (key.isAscending ? "" : " DESC"))
+        }
+        return terms
+    }
+}
