@@ -9,6 +9,7 @@ let package = Package(
         .library(name: "SyncClient", targets: ["SyncClient"]),
         .library(name: "SyncObjects", targets: ["SyncObjects"]),
         .library(name: "Varlink", targets: ["Varlink"]),
+        .library(name: "SyncTesting", targets: ["SyncTesting"]),
         .executable(name: "syncd", targets: ["syncd"]),
         .executable(name: "synctool", targets: ["synctool"]),
     ],
@@ -18,6 +19,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
@@ -40,7 +42,9 @@ let package = Package(
                 "CSQLite", "CLinux",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Crypto", package: "swift-crypto"),
             ]),
+        .target(name: "SyncTesting", dependencies: ["SyncCore", "CSQLite"]),
         .target(name: "SyncClient", dependencies: ["SyncCore", "Varlink"]),
         .target(
             name: "SyncObjects",
@@ -59,6 +63,11 @@ let package = Package(
                 "SyncCore", "SyncClient",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
+        .executableTarget(
+            name: "syncsim",
+            dependencies: [
+                "SyncTesting", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
         .testTarget(
             name: "VarlinkTests",
             dependencies: [
@@ -69,6 +78,7 @@ let package = Package(
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore"]),
         .testTarget(name: "SyncClientTests", dependencies: ["SyncClient", "SyncCore"]),
         .testTarget(name: "SyncObjectsTests", dependencies: ["SyncObjects"]),
+        .testTarget(name: "MergeTests", dependencies: ["SyncCore", "SyncTesting"]),
     ],
     swiftLanguageModes: [.v6]
 )

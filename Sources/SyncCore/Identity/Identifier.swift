@@ -1,0 +1,68 @@
+/// Sixteen random bytes that name a thing for ever.
+protocol Identifier: Sendable, Hashable, CustomStringConvertible {
+    var high: UInt64 { get }
+    var low: UInt64 { get }
+    init(high: UInt64, low: UInt64)
+}
+
+extension Identifier {
+    /// A new identifier from the system's random numbers.
+    static func random() -> Self {
+        Self(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
+    }
+
+    /// - Parameter bytes: exactly sixteen; nil otherwise.
+    init?(bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        func word(_ range: Range<Int>) -> UInt64 {
+            bytes[range].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        self.init(high: word(0..<8), low: word(8..<16))
+    }
+
+    /// - Parameter text: 32 hexadecimal digits; nil otherwise.
+    init?(text: some StringProtocol) {
+        guard let bytes = Hex.decode(text) else { return nil }
+        self.init(bytes: bytes)
+    }
+
+    var bytes: [UInt8] {
+        [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } }
+    }
+
+    var text: String { Hex.encode(bytes) }
+}
+
+/// Names a store: one family of replicas. Sixteen bytes, made when the first replica was tracked.
+public struct StoreID: Identifier {
+    let high: UInt64
+    let low: UInt64
+
+    init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Reads 32 hexadecimal digits; nil for anything else.
+    public init?(_ text: String) { self.init(text: text) }
+
+    /// 32 hexadecimal digits.
+    public var description: String { text }
+}
+
+/// Names one copy of a store. A copied or restored file gets a new one.
+public struct ReplicaID: Identifier {
+    let high: UInt64
+    let low: UInt64
+
+    init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Reads 32 hexadecimal digits; nil for anything else.
+    public init?(_ text: String) { self.init(text: text) }
+
+    /// 32 hexadecimal digits.
+    public var description: String { text }
+}

@@ -1,0 +1,62 @@
+/// What a replica has merged: for each replica the number of its newest merged transaction.
+///
+/// A vector is *transitively closed*: who covers a transaction covers everything its author had
+/// merged when it was written. That is what makes "covered" mean "seen or overwritten by something
+/// seen", and why a batch must be a causal cut (docs/merge-design.md).
+///
+/// Kept as a sorted array: stores have a handful of replicas, and a scan of a handful of entries is
+/// cheaper than hashing a 16-byte key.
+package struct VersionVector: Sendable, Hashable {
+    /// Sorted by replica; one entry each; numbers above 0.
+    package private(set) var entries: [Dot] = []
+
+    /// Covers nothing.
+    package init() {}
+
+    /// Covers each of `dots`, and what came before it at its replica.
+    package init(_ dots: some Sequence<Dot>) {
+        for dot in dots { advance(to: dot) }
+    }
+
+    /// The newest covered number of `replica`; 0 when there is none.
+    package subscript(replica: ReplicaID) -> Int64 {
+        for entry in entries where entry.replica == replica { return entry.number }
+        return 0
+    }
+
+    /// Whether nothing is covered.
+    package var isEmpty: Bool { entries.isEmpty }
+
+    /// Whether the transaction is merged, or older than one of its replica that is.
+    package func covers(_ dot: Dot) -> Bool { self[dot.replica] >= dot.number }
+
+    /// Whether everything that `other` covers is covered.
+    package func covers(_ other: VersionVector) -> Bool { other.entries.allSatisfy(covers) }
+
+    /// Covers `dot` from now on; never takes anything back.
+    package mutating func advance(to dot: Dot) {
+        guard dot.number > 0 else { return }
+        let place = entries.firstIndex { $0.replica >= dot.replica } ?? entries.endIndex
+        if place < entries.endIndex, entries[place].replica == dot.replica {
+            if entries[place].number < dot.number { entries[place] = dot }
+        } else {
+            entries.insert(dot, at: place)
+        }
+    }
+
+    /// Covers what either covers.
+    package mutating func join(_ other: VersionVector) {
+        for entry in other.entries { advance(to: entry) }
+    }
+
+    /// What both cover.
+    package func meet(_ other: VersionVector) -> VersionVector {
+        VersionVector(entries.map { Dot($0.replica, min($0.number, other[$0.replica])) })
+    }
+}
+
+extension VersionVector: CustomStringConvertible {
+    package var description: String {
+        "[" + entries.map(\.description).joined(separator: " ") + "]"
+    }
+}

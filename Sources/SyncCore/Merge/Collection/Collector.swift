@@ -1,0 +1,58 @@
+/// Drops dead objects behind the stable cut, in two phases.
+///
+/// An object goes when it is dead, in no alias and named by no kept fact, *and was so already* at a
+/// vector that every replica has merged since. In one phase it would diverge: a replica that lacks
+/// the end of the last reference still shows the object, may edit it, and that revival would arrive
+/// where the record is gone.
+///
+/// Invariant: a mark is the vector at which its object was first seen to be droppable, and it has
+/// been so ever since.
+package struct Collector: Sendable {
+    private var marks: [ObjectUID: VersionVector] = [:]
+
+    /// Nothing is marked.
+    package init() {}
+
+    /// What every live replica has merged.
+    /// - Parameter acknowledged: for each *other* live replica, a vector that it has merged. Only
+    ///   acknowledgements up to which we hold that replica's own transactions may be used.
+    package static func stableCut(
+        own: VersionVector, acknowledged: some Sequence<VersionVector>
+    ) -> VersionVector {
+        acknowledged.reduce(own) { $0.meet($1) }
+    }
+
+    /// Marks what may go, and drops what was marked at a vector that is stable now.
+    /// - Returns: how many objects were dropped.
+    /// - Complexity: linear in the objects of the base.
+    package mutating func collect(_ base: inout Base, stable: VersionVector) -> Int {
+        let needed = Self.needed(base)
+        marks = marks.filter { !needed.contains($0.key) }
+        var dropped = 0
+        for uid in base.objects.keys.filter({ !needed.contains($0) }) {
+            let mark = marks[uid] ?? base.vector
+            marks[uid] = mark
+            guard stable.covers(mark) else { continue }
+            base.objects[uid] = nil
+            marks[uid] = nil
+            dropped += 1
+        }
+        return dropped
+    }
+
+    /// The living, the aliased, those that arrived in part, and all that these refer to.
+    private static func needed(_ base: Base) -> Set<ObjectUID> {
+        let aliased = base.aliased
+        var work = base.objects.filter { uid, record in
+            aliased.contains(uid) || record.life.isEmpty || base.isAlive(record)
+        }.map(\.key)
+        var needed: Set<ObjectUID> = []
+        while let uid = work.popLast() {
+            guard let record = base.objects[uid], needed.insert(uid).inserted else { continue }
+            for version in record.cells.joined() {
+                work += version.value.compactMap(\.target)
+            }
+        }
+        return needed
+    }
+}

@@ -1,0 +1,105 @@
+/// Gives every committed row its identity, and writes rows with their references by identity.
+struct Naming {
+    /// The identity of each row.
+    private(set) var names: [RowKey: ObjectUID] = [:]
+    /// The rows that are new, in the order in which they were named.
+    private(set) var fresh: [Commit.Row] = []
+
+    private let schema: MergeSchema
+    private let committed: Set<RowKey>
+
+    /// - Parameters:
+    ///   - before: the identities of the rows that `view` shows.
+    ///   - newUID: draws a random identity.
+    /// - Throws: `internalFault` when keys refer to each other in a circle.
+    init(
+        _ commit: Commit, base: Base, view: View, before: [RowKey: ObjectUID],
+        newUID: () -> ObjectUID
+    ) throws {
+        schema = base.schema
+        committed = Set(commit.rows.map(\.key))
+        var waiting: [Commit.Row] = []
+        for row in commit.rows {
+            let isPrivate = schema.entities[row.key.entity].isPrivate
+            if let name = before[row.key] {
+                names[row.key] = name
+            } else if isPrivate, let old = commit.rekeyed[row.key], let name = before[old] {
+                names[row.key] = name  // only the private number changed
+            } else if isPrivate {
+                names[row.key] = newUID()
+                fresh.append(row)
+            } else {
+                waiting.append(row)
+            }
+        }
+        guard !waiting.isEmpty else { return }
+        let aliased = base.aliased
+        var used = Set(names.values)
+        while !waiting.isEmpty {  // keys made of references: their targets first
+            var blocked: [Commit.Row] = []
+            for row in waiting {
+                guard let key = keyFields(of: row) else {
+                    blocked.append(row)
+                    continue
+                }
+                let entity = schema.entities[row.key.entity]
+                let name = (0...).lazy.map {
+                    NaturalIdentity.uid(of: entity, key: key, generation: $0)
+                }.first {
+                    !aliased.contains($0) && view.hosts[$0] == nil && !used.contains($0)
+                }
+                guard let name else { break }
+                used.insert(name)
+                names[row.key] = name
+                fresh.append(row)
+            }
+            guard blocked.count < waiting.count else {
+                throw SyncError(
+                    .internalFault, "the keys of \(blocked.count) rows refer to each other")
+            }
+            waiting = blocked
+        }
+    }
+
+    /// The key with its references by identity; nil while a target has no identity yet.
+    private func keyFields(of row: Commit.Row) -> [Field]? {
+        let entity = schema.entities[row.key.entity]
+        var fields = row.values.map(Field.value)
+        for reference in entity.references
+        where reference.columns.allSatisfy(entity.key.contains) {
+            guard let key = targetKey(reference, row) else { continue }
+            if let name = names[key] {
+                Self.refer(reference, to: name, &fields)
+            } else if committed.contains(key) {
+                return nil
+            }
+        }
+        return entity.key.map { fields[$0] }
+    }
+
+    /// A row with its references by identity. A reference to a row that is not there (written with
+    /// foreign keys off) stays a plain value; a private number is NULL.
+    func fields(of row: Commit.Row) -> [Field] {
+        let entity = schema.entities[row.key.entity]
+        var fields = row.values.map(Field.value)
+        if entity.isPrivate { fields[entity.key[0]] = .value(.null) }
+        for reference in entity.references {
+            guard let key = targetKey(reference, row), let name = names[key] else { continue }
+            Self.refer(reference, to: name, &fields)
+        }
+        return fields
+    }
+
+    private func targetKey(_ reference: MergeEntity.Reference, _ row: Commit.Row) -> RowKey? {
+        let values = reference.columns.map { row.values[$0] }
+        return values.contains(.null) ? nil : RowKey(entity: reference.target, values)
+    }
+
+    private static func refer(
+        _ reference: MergeEntity.Reference, to name: ObjectUID, _ fields: inout [Field]
+    ) {
+        for (part, column) in reference.columns.enumerated() {
+            fields[column] = .reference(name, part: part)
+        }
+    }
+}

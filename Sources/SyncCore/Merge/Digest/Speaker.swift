@@ -1,0 +1,88 @@
+/// States facts in the name of one local transaction.
+///
+/// Invariant: `base` holds every fact of `facts`.
+struct Speaker {
+    private(set) var base: Base
+    private(set) var facts: [Fact] = []
+    let header: TransactionHeader
+
+    /// Begins a transaction that has seen everything in `base`.
+    init(_ base: Base, dot: Dot, time: HybridTime) {
+        header = TransactionHeader(dot, time: time, seen: base.vector)
+        self.base = base
+        self.base.insert(header)
+    }
+
+    var schema: MergeSchema { base.schema }
+
+    func isAlive(_ uid: ObjectUID) -> Bool {
+        base.objects[uid].map(base.isAlive) ?? false
+    }
+
+    /// Whether anything was stated of the object's life: else there is nothing to end or revive.
+    func hasLife(_ uid: ObjectUID) -> Bool { !(base.objects[uid]?.life.isEmpty ?? true) }
+
+    func incarnation(_ uid: ObjectUID) -> Int { base.objects[uid]?.incarnation ?? 0 }
+
+    mutating func state(_ fact: Fact) {
+        facts.append(fact)
+        base.insert(fact)
+    }
+
+    mutating func unite(_ left: ObjectUID, _ right: ObjectUID) {
+        state(.alias(left, right, header.dot))
+    }
+
+    /// Ends an object that has a life.
+    mutating func delete(_ uid: ObjectUID, entity: Int) {
+        let life = Life(header.dot, .deleted, incarnation: incarnation(uid))
+        state(.life(uid, entity: entity, life))
+    }
+
+    /// Makes an object that is shown although deleted live on.
+    mutating func revive(_ uid: ObjectUID, entity: Int) {
+        let life = Life(header.dot, .revived, incarnation: incarnation(uid))
+        state(.life(uid, entity: entity, life))
+    }
+
+    /// Begins the next life of an object, with all its cells.
+    mutating func create(_ uid: ObjectUID, entity: Int, _ fields: [Field]) {
+        let incarnation = incarnation(uid) + 1
+        let life = Life(header.dot, .created, incarnation: incarnation)
+        state(.life(uid, entity: entity, life))
+        for (cell, columns) in schema.entities[entity].cells.enumerated() {
+            let value = columns.map { fields[$0] }
+            let version = Version(header.dot, incarnation: incarnation, value: value)
+            state(.cell(uid, entity: entity, cell: cell, version))
+        }
+    }
+
+    /// Writes a cell in the register that the row shows: written to another member, the new value
+    /// would not overwrite the one that was seen.
+    mutating func write(_ cell: Int, _ fields: [Field], to row: ShownRow) {
+        let source = row.sources[cell]?.object
+        var member = source ?? row.name
+        if source == nil || !isAlive(member) {
+            member = row.members.first(where: isAlive) ?? member
+        }
+        let value = schema.entities[row.entity].cells[cell].map { fields[$0] }
+        let version = Version(header.dot, incarnation: incarnation(member), value: value)
+        state(.cell(member, entity: row.entity, cell: cell, version))
+    }
+
+    /// Makes objects that `view` shows although deleted live on, and the deleted ones that they
+    /// stand on.
+    mutating func touch(_ uids: [ObjectUID], in view: View) {
+        var work = uids
+        var done: Set<ObjectUID> = []
+        while let uid = work.popLast() {
+            guard done.insert(uid).inserted, let host = view.hosts[uid],
+                let row = view.rows[host], row.members.contains(where: view.revived.contains)
+            else { continue }
+            for member in row.members where hasLife(member) && !isAlive(member) {
+                revive(member, entity: row.entity)
+            }
+            work += row.fields.compactMap(\.target)
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// One column's share of a cell's value.
+///
+/// References travel by identity, never by value: a target may have another private number on every
+/// replica, and may change its key.
+package enum Field: Sendable, Hashable {
+    /// A plain value.
+    case value(Value)
+    /// The `part`-th key column (from 0) of the object.
+    case reference(ObjectUID, part: Int)
+
+    /// Whether the column holds SQL NULL.
+    package var isNull: Bool { self == .value(.null) }
+
+    /// The object referred to, if it is a reference.
+    package var target: ObjectUID? {
+        if case .reference(let uid, _) = self { return uid }
+        return nil
+    }
+}

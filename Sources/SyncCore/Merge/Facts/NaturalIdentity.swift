@@ -1,0 +1,66 @@
+import Crypto
+
+/// The identity of an object that its key identifies: equal keys are the same object on every
+/// replica, without anybody having to ask.
+///
+/// The first 16 bytes of SHA-256 over: the entity's name (ASCII letters folded to lower case), the
+/// generation, the number of key columns, then each part. Numbers are 8 bytes, big endian; names,
+/// text and blobs are preceded by their length in bytes. A part begins with a tag: 0 NULL, 1
+/// integer, 2 real, 3 text, 4 blob, 5 reference (identity and key column of its target). Values
+/// that SQLite calls equal give the same identity: a real with a whole value is an integer, text is
+/// folded by the column's collation.
+///
+/// This encoding can never change: identities made with it are in stores.
+enum NaturalIdentity {
+    /// The identity of the `generation`-th object with this key; the first is 0. A generation is
+    /// passed over when its identity has become part of another object.
+    static func uid(of entity: MergeEntity, key: [Field], generation: Int) -> ObjectUID {
+        var bytes = SHA256()
+        update(&bytes, Array(Collation.lowercased(entity.name).utf8))
+        update(&bytes, UInt64(generation))
+        update(&bytes, UInt64(key.count))
+        for (column, field) in zip(entity.key, key) {
+            update(&bytes, field, entity.columns[column].collation)
+        }
+        let digest = Array(bytes.finalize().prefix(16))
+        func word(_ range: Range<Int>) -> UInt64 {
+            digest[range].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        return ObjectUID(high: word(0..<8), low: word(8..<16))
+    }
+
+    private static func update(_ hash: inout SHA256, _ field: Field, _ collation: Collation) {
+        switch field {
+        case .reference(let uid, let part):
+            hash.update(data: [5])
+            update(&hash, uid.high)
+            update(&hash, uid.low)
+            update(&hash, UInt64(part))
+        case .value(let value):
+            switch collation.folded(value) {
+            case .null: hash.update(data: [0])
+            case .integer(let number):
+                hash.update(data: [1])
+                update(&hash, UInt64(bitPattern: number))
+            case .real(let number):
+                hash.update(data: [2])
+                update(&hash, number.bitPattern)
+            case .text(let text):
+                hash.update(data: [3])
+                update(&hash, Array(text.utf8))
+            case .blob(let blob):
+                hash.update(data: [4])
+                update(&hash, blob)
+            }
+        }
+    }
+
+    private static func update(_ hash: inout SHA256, _ number: UInt64) {
+        hash.update(data: (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) })
+    }
+
+    private static func update(_ hash: inout SHA256, _ bytes: [UInt8]) {
+        update(&hash, UInt64(bytes.count))
+        hash.update(data: bytes)
+    }
+}

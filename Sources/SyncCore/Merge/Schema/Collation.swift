@@ -1,0 +1,27 @@
+/// How SQLite compares text, and with it what counts as the same UNIQUE value.
+package enum Collation: Sendable, Hashable {
+    /// By bytes.
+    case binary
+    /// ASCII letters without case.
+    case nocase
+    /// By bytes, without spaces at the end.
+    case rtrim
+
+    /// One form for all values that SQLite calls equal: numbers by value, text by the collation.
+    func folded(_ value: Value) -> Value {
+        switch (self, value) {
+        case (_, .real(let number)):
+            return Int64(exactly: number).map(Value.integer) ?? value
+        case (.nocase, .text(let text)): return .text(Self.lowercased(text))
+        case (.rtrim, .text(let text)):
+            let end = text.utf8.lastIndex { $0 != 32 }.map { text.utf8.index(after: $0) }
+            return .text(String(text[..<(end ?? text.startIndex)]))
+        default: return value
+        }
+    }
+
+    /// ASCII letters in lower case, everything else as it is: what SQLite's NOCASE compares.
+    static func lowercased(_ text: String) -> String {
+        String(decoding: text.utf8.map { 65...90 ~= $0 ? $0 + 32 : $0 }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,71 @@
+extension MergeEntity {
+    /// A column.
+    package struct Column: Sendable {
+        /// Its name.
+        package let name: String
+        /// Whether it is NOT NULL.
+        package let isRequired: Bool
+        /// Its DEFAULT, where it is a constant.
+        package let defaultValue: Value
+        /// How UNIQUE compares its values.
+        package let collation: Collation
+        /// Whether `keepBoth` may append to its values: text that nothing else is computed from.
+        package let isRenameable: Bool
+
+        /// Describes a column.
+        package init(
+            _ name: String, isRequired: Bool = false, defaultValue: Value = .null,
+            collation: Collation = .binary, isRenameable: Bool = false
+        ) {
+            self.name = name
+            self.isRequired = isRequired
+            self.defaultValue = defaultValue
+            self.collation = collation
+            self.isRenameable = isRenameable
+        }
+    }
+
+    /// A foreign key, or a declared reference.
+    package struct Reference: Sendable {
+        /// What the end of the target means.
+        package enum Action: Sendable, Hashable {
+            /// The row goes too.
+            case cascade
+            /// The columns become NULL.
+            case setNull
+            /// The columns become their default.
+            case setDefault
+            /// The target stays while the row does: RESTRICT and NO ACTION.
+            case restrict
+        }
+
+        /// The columns, in the order of the target's key.
+        package let columns: [Int]
+        /// Position of the target entity in the schema.
+        package let target: Int
+        /// What the end of the target means.
+        package let onDelete: Action
+
+        /// Describes a foreign key.
+        package init(_ columns: [Int], to target: Int, onDelete: Action) {
+            self.columns = columns
+            self.target = target
+            self.onDelete = onDelete
+        }
+    }
+
+    /// A CHECK constraint.
+    package struct Check: Sendable {
+        /// The columns that it names.
+        package let columns: [Int]
+        /// Whether these values, one per column, pass. A reference among them stands for a private
+        /// number: it may be compared with another reference and with NULL, and with nothing else.
+        package let accepts: @Sendable ([Field]) -> Bool
+
+        /// Describes a CHECK.
+        package init(_ columns: [Int], accepts: @escaping @Sendable ([Field]) -> Bool) {
+            self.columns = columns
+            self.accepts = accepts
+        }
+    }
+}

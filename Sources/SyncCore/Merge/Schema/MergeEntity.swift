@@ -1,0 +1,102 @@
+/// What merging must know of a tracked table. Columns are named by their position.
+///
+/// Immutable; the cells follow from the constraints and are the same on every replica that has the
+/// same schema.
+package struct MergeEntity: Sendable {
+    /// What makes two rows the same object.
+    package enum Identity: Sendable, Hashable {
+        /// The INTEGER PRIMARY KEY is a private number of each replica; equal numbers never meet.
+        case privateNumber
+        /// The key's values.
+        case key
+    }
+
+    /// Which side of an edit against a delete is shown.
+    package enum DeletePolicy: Sendable, Hashable {
+        /// The object goes; the edit is in the conflict log.
+        case deleteWins
+        /// The object stays; the delete is in the conflict log.
+        case editWins
+    }
+
+    /// What two objects that claim one UNIQUE value become.
+    package enum UniquePolicy: Sendable, Hashable {
+        /// One row, for as long as the clash lasts.
+        case merge
+        /// Two rows; the later claim is shown under another name, where a column may be renamed.
+        case keepBoth
+    }
+
+    /// The table's name.
+    package let name: String
+    /// All non-generated columns.
+    package let columns: [Column]
+    /// The columns of the primary key, in key order.
+    package let key: [Int]
+    /// What makes two rows the same object.
+    package let identity: Identity
+    /// Foreign keys.
+    package let references: [Reference]
+    /// CHECK constraints.
+    package let checks: [Check]
+    /// Which side of an edit against a delete is shown.
+    package let deletePolicy: DeletePolicy
+    /// What two objects that claim one UNIQUE value become.
+    package let uniquePolicy: UniquePolicy
+    /// Every list of columns whose values belong to one row: UNIQUE constraints, then the key if it
+    /// identifies.
+    package let claims: [[Int]]
+    /// The columns that are versioned together, in the order of their first column.
+    package let cells: [[Int]]
+    /// The cell of each column; nil for a private number.
+    package let cellOfColumn: [Int?]
+    /// For each claim the column that `keepBoth` may rename; nil: rows become one.
+    package let renamedColumn: [Int?]
+
+    /// Describes a table.
+    /// - Parameter uniques: the columns of each UNIQUE constraint but the key's own.
+    package init(
+        name: String, columns: [Column], key: [Int], identity: Identity, uniques: [[Int]] = [],
+        references: [Reference] = [], checks: [Check] = [],
+        deletePolicy: DeletePolicy = .deleteWins, uniquePolicy: UniquePolicy = .merge
+    ) {
+        precondition(!key.isEmpty, "a tracked table has a key")
+        precondition(
+            identity == .key || key.count == 1, "a private number is a single INTEGER column")
+        self.name = name
+        self.columns = columns
+        self.key = key
+        self.identity = identity
+        self.references = references
+        self.checks = checks
+        self.deletePolicy = deletePolicy
+        self.uniquePolicy = uniquePolicy
+        claims = uniques + (identity == .key ? [key] : [])
+        let free = columns.indices.filter { identity == .key || !key.contains($0) }
+        cells = Coupling.cells(
+            of: free, ties: references.map(\.columns) + checks.map(\.columns) + claims)
+        var cellOfColumn = [Int?](repeating: nil, count: columns.count)
+        for (cell, members) in cells.enumerated() {
+            for column in members { cellOfColumn[column] = cell }
+        }
+        self.cellOfColumn = cellOfColumn
+        let tied = Set(references.flatMap(\.columns) + checks.flatMap(\.columns) + key)
+        renamedColumn = claims.map { claim in
+            guard uniquePolicy == .keepBoth, claim != key else { return nil }
+            return claim.first { columns[$0].isRenameable && !tied.contains($0) }
+        }
+    }
+
+    /// Whether the key is a private number of each replica.
+    package var isPrivate: Bool { identity == .privateNumber }
+
+    /// Whether every one of the columns may be NULL.
+    func isNullable(_ columns: [Int]) -> Bool {
+        columns.allSatisfy { !self.columns[$0].isRequired && !key.contains($0) }
+    }
+
+    /// Whether a CHECK refuses the row.
+    func refuses(_ row: [Field]) -> Bool {
+        checks.contains { check in !check.accepts(check.columns.map { row[$0] }) }
+    }
+}

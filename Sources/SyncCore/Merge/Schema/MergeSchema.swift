@@ -1,0 +1,18 @@
+/// The entities of a store, as merging sees them.
+package struct MergeSchema: Sendable {
+    /// In an order that is the same on every replica with this schema: references and facts name
+    /// entities by position.
+    package let entities: [MergeEntity]
+
+    /// Describes a store.
+    package init(_ entities: [MergeEntity]) {
+        for entity in entities {
+            for reference in entity.references {
+                precondition(
+                    entities[reference.target].key.count == reference.columns.count,
+                    "a reference has one column per key column of its target")
+            }
+        }
+        self.entities = entities
+    }
+}

@@ -1,0 +1,145 @@
+/// The groups of a base, with their edges: what the rules of the view work on.
+struct Grouping {
+    /// Sorted by name.
+    var groups: [Group] = []
+    /// Position of each member's group, and of each group by the root of its aliases.
+    private var positions: [ObjectUID: Int] = [:]
+    private var sets = Forest<ObjectUID>()
+
+    init(_ base: Base) {
+        for alias in base.aliases.keys { sets.unite(alias.first, alias.second) }
+        var members: [ObjectUID: [ObjectUID]] = [:]
+        for uid in base.objects.keys { members[sets.root(uid), default: []].append(uid) }
+        // An alias may arrive before the object that it names: the name is a member that is here.
+        let lists = members.values.map { $0.sorted() }.sorted { $0[0] < $1[0] }
+        groups.reserveCapacity(lists.count)
+        positions.reserveCapacity(base.objects.count)
+        for list in lists {
+            for member in list { positions[member] = groups.count }
+            positions[sets.root(list[0])] = groups.count
+            groups.append(Self.group(of: list, base))
+        }
+        addEdges(base.schema)
+    }
+
+    private static func group(of members: [ObjectUID], _ base: Base) -> Group {
+        let records = members.compactMap { base.objects[$0] }
+        let living = records.indices.filter { base.isAlive(records[$0]) }
+        let sources = living.isEmpty ? Array(records.indices) : living
+        let entity = records[0].entity
+        var cells: [Group.Cell] = []
+        for cell in base.schema.entities[entity].cells.indices {
+            var offers: [Group.Cell] = []
+            for index in sources {
+                let versions = base.candidates(records[index], cell: cell, alive: !living.isEmpty)
+                offers += versions.map {
+                    let source = VersionID(members[index], cell: cell, $0.dot)
+                    return Group.Cell(source: source, value: $0.value)
+                }
+            }
+            if offers.isEmpty { break }
+            cells.append(base.newest(offers, dot: { $0.source.dot }, name: { $0.source.object }))
+        }
+        let hasLife = !living.isEmpty || !records.contains { $0.life.isEmpty }
+        let isComplete = cells.count == base.schema.entities[entity].cells.count && hasLife
+        return Group(
+            name: members[0], entity: entity, members: members, isAlive: !living.isEmpty,
+            isComplete: isComplete, cells: isComplete ? cells : [])
+    }
+
+    /// The complete group of an identity; also of one that is not here but aliased with one that
+    /// is.
+    func position(of uid: ObjectUID) -> Int? {
+        guard let position = positions[uid] ?? positions[sets.root(uid)],
+            groups[position].isComplete
+        else { return nil }
+        return position
+    }
+
+    /// The columns of a complete group, as the base has them. A private number is NULL.
+    func row(_ position: Int, _ entity: MergeEntity) -> [Field] {
+        var row = [Field](repeating: .value(.null), count: entity.columns.count)
+        for (columns, cell) in zip(entity.cells, groups[position].cells) {
+            for (column, field) in zip(columns, cell.value) { row[column] = field }
+        }
+        return row
+    }
+}
+
+// MARK: Edges
+
+extension Grouping {
+    /// Rule 2: what the end of each target means, decided from the base alone, also for dead
+    /// groups.
+    private mutating func addEdges(_ schema: MergeSchema) {
+        var defaults = DefaultRows()
+        for position in groups.indices where groups[position].isComplete {
+            let entity = schema.entities[groups[position].entity]
+            guard !entity.references.isEmpty else { continue }
+            let row = row(position, entity)
+            for (index, reference) in entity.references.enumerated() {
+                let targets = reference.columns.compactMap { row[$0].target }
+                guard targets.count == reference.columns.count else { continue }
+                let target = self.position(of: targets[0])
+                var kind = Self.kind(of: reference, entity, row)
+                var fallback: Int?
+                if kind == .fallback {
+                    fallback = defaults.position(for: reference, entity, self, schema)
+                    if fallback == nil || fallback == target { kind = .hard }
+                }
+                groups[position].edges.append(
+                    .init(reference: index, kind: kind, target: target, fallback: fallback))
+            }
+        }
+    }
+
+    private static func kind(
+        of reference: MergeEntity.Reference, _ entity: MergeEntity, _ row: [Field]
+    ) -> EdgeKind {
+        func nullIfAllowed() -> EdgeKind {
+            guard entity.isNullable(reference.columns) else { return .hard }
+            var nulled = row
+            for column in reference.columns { nulled[column] = .value(.null) }
+            return entity.refuses(nulled) ? .hard : .null  // SQLite would refuse the delete
+        }
+        switch reference.onDelete {
+        case .restrict: return .hard
+        case .cascade: return entity.deletePolicy == .deleteWins ? .weak : .hard
+        case .setNull: return nullIfAllowed()
+        case .setDefault:
+            let isNull = reference.columns.allSatisfy { entity.columns[$0].defaultValue == .null }
+            return isNull ? nullIfAllowed() : .fallback
+        }
+    }
+}
+
+/// Finds the rows that SET DEFAULT falls back to; asked once for each reference of the schema.
+private struct DefaultRows {
+    private struct Question: Hashable {
+        let target: Int
+        let key: [Value]
+    }
+    private var answers: [Question: Int?] = [:]
+
+    mutating func position(
+        for reference: MergeEntity.Reference, _ entity: MergeEntity, _ grouping: Grouping,
+        _ schema: MergeSchema
+    ) -> Int? {
+        let key = reference.columns.map { entity.columns[$0].defaultValue }
+        let question = Question(target: reference.target, key: key)
+        if let answer = answers[question] { return answer }
+        let target = schema.entities[reference.target]
+        let answer = grouping.groups.indices.first { position in
+            let group = grouping.groups[position]
+            guard group.entity == reference.target, group.isAlive, group.isComplete else {
+                return false
+            }
+            let row = grouping.row(position, target)
+            return zip(target.key, key).allSatisfy { column, value in
+                target.isPrivate ? value == .null : row[column] == .value(value)
+            }
+        }
+        answers[question] = .some(answer)
+        return answer
+    }
+}

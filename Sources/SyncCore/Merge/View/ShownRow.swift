@@ -1,0 +1,24 @@
+/// One row of the tables, and where each of its values comes from.
+package struct ShownRow: Sendable, Hashable {
+    /// Position of the entity in the schema.
+    package let entity: Int
+    /// The identity that names the row: the least of its members.
+    package let name: ObjectUID
+    /// The identities that it stands for: by group, those of the group `name` first.
+    package let members: [ObjectUID]
+    /// One field per column; references name rows, a private number is NULL.
+    package internal(set) var fields: [Field]
+    /// Per cell the version that is shown; nil where the view shows something else.
+    package internal(set) var sources: [VersionID?]
+
+    /// Describes a row.
+    package init(
+        entity: Int, name: ObjectUID, members: [ObjectUID], fields: [Field], sources: [VersionID?]
+    ) {
+        self.entity = entity
+        self.name = name
+        self.members = members
+        self.fields = fields
+        self.sources = sources
+    }
+}

@@ -1,0 +1,80 @@
+/// Rules 3 and 4: which groups are shown.
+///
+/// The answer is the *greatest* set of living groups that cascades spare, with the *least* set of
+/// deleted groups that hard references hold in place. Both operators are monotone, so that it does
+/// not depend on the order of the work: dead cycles do not hold each other up, living cycles do not
+/// die.
+struct Survivors {
+    /// Whether each group is shown.
+    var isShown: [Bool]
+    /// Whether each group is shown although it is deleted.
+    var isRevived: [Bool]
+
+    /// - Parameter forced: groups that are hidden as the last resort.
+    /// - Complexity: O(groups + edges) for each round; a round ends at least one more group.
+    init(_ grouping: Grouping, forced: [Bool]) {
+        let groups = grouping.groups
+        let isOut = Self.withoutGround(groups, forced)
+        var isLiving = groups.indices.map {
+            groups[$0].isAlive && groups[$0].isComplete && !isOut[$0]
+        }
+        while true {
+            let isStiff = Self.stiff(groups, isLiving)
+            let isShown = groups.indices.map { isLiving[$0] || isStiff[$0] }
+            let victims = groups.indices.filter { position in
+                isLiving[position] && !isStiff[position]
+                    && groups[position].edges.contains { edge in
+                        edge.kind == .weak && !(edge.target.map { isShown[$0] } ?? false)
+                    }
+            }
+            if victims.isEmpty {
+                self.isShown = isShown
+                isRevived = groups.indices.map { isShown[$0] && !groups[$0].isAlive }
+                return
+            }
+            for position in victims { isLiving[position] = false }
+        }
+    }
+
+    /// Rule 3: nothing can stand on what is not there.
+    private static func withoutGround(_ groups: [Group], _ forced: [Bool]) -> [Bool] {
+        var isOut = forced
+        var holders: [[Int]] = Array(repeating: [], count: groups.count)
+        var work = groups.indices.filter { isOut[$0] }
+        for position in groups.indices {
+            for edge in groups[position].edges where edge.kind == .hard || edge.kind == .weak {
+                if let target = edge.target {
+                    holders[target].append(position)
+                } else if !isOut[position] {
+                    isOut[position] = true
+                    work.append(position)
+                }
+            }
+        }
+        while let position = work.popLast() {
+            for holder in holders[position] where !isOut[holder] {
+                isOut[holder] = true
+                work.append(holder)
+            }
+        }
+        return isOut
+    }
+
+    /// What hard references of living groups hold in place, and what that stands on: a deleted row
+    /// that is shown again lifts its own cascade parents, because in SQLite their delete would have
+    /// failed.
+    private static func stiff(_ groups: [Group], _ isLiving: [Bool]) -> [Bool] {
+        var isStiff = [Bool](repeating: false, count: groups.count)
+        var work = groups.indices.filter { isLiving[$0] }.map { (position: $0, isHeld: false) }
+        while let (position, isHeld) = work.popLast() {
+            for edge in groups[position].edges {
+                guard edge.kind == .hard || (edge.kind == .weak && isHeld),
+                    let target = edge.target, !isStiff[target]
+                else { continue }
+                isStiff[target] = true
+                work.append((target, true))
+            }
+        }
+        return isStiff
+    }
+}

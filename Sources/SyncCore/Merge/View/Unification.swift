@@ -1,0 +1,229 @@
+/// Rule 5: makes rows of the shown groups; those that claim one UNIQUE value become one row, or get
+/// names of their own.
+///
+/// Rounds are synchronous: all clashes of a round at once. A round that unites lowers the number of
+/// rows; rounds that name are at most as many as there are groups, then clashes unite. Uniting
+/// never makes a reference dangle, because the identity goes on in the row. What follows from a
+/// union (children that now claim the same, a value that came free) is found by the next round.
+struct Unification {
+    /// One per part, by position of the part's first group.
+    private(set) var rows: [Int: ShownRow] = [:]
+    /// Positions of the rows, in the order of their names.
+    private(set) var order: [Int] = []
+
+    private let base: Base
+    private let grouping: Grouping
+    private let overrides: [GroupColumn: Field]
+    private let shown: [Int]
+    private var parents: [Int]
+    private var names: [GroupColumn: Field] = [:]
+    private var parts: [Int: [Int]] = [:]
+
+    init(
+        _ base: Base, _ grouping: Grouping, isShown: [Bool], _ overrides: [GroupColumn: Field]
+    ) {
+        self.base = base
+        self.grouping = grouping
+        self.overrides = overrides
+        shown = isShown.indices.filter { isShown[$0] }
+        parents = Array(isShown.indices)
+        settleClaims()
+    }
+
+    private mutating func settleClaims() {
+        var namings = 0
+        while true {
+            makeRows()
+            let clashes = findClashes()
+            if clashes.isEmpty { return }
+            let uniting = clashes.filter { $0.renamed == nil }
+            if !uniting.isEmpty || namings > shown.count {
+                names = [:]  // names given before two rows became one are void
+                for clash in uniting.isEmpty ? clashes : uniting {
+                    for row in clash.rows.dropFirst() { unite(clash.rows[0], row) }
+                }
+            } else {
+                for clash in clashes { rename(clash) }
+                namings += 1
+            }
+        }
+    }
+
+    // MARK: Parts
+
+    private func root(_ position: Int) -> Int {
+        var position = position
+        while parents[position] != position { position = parents[position] }
+        return position
+    }
+
+    private mutating func unite(_ left: Int, _ right: Int) {
+        let left = root(left)
+        let right = root(right)
+        parents[max(left, right)] = min(left, right)
+    }
+
+    // MARK: Rows
+
+    private mutating func makeRows() {
+        parts.removeAll(keepingCapacity: true)
+        rows.removeAll(keepingCapacity: true)
+        order.removeAll(keepingCapacity: true)
+        for position in shown {
+            let part = root(position)
+            if part == position { order.append(part) }
+            parts[part, default: []].append(position)
+        }
+        for part in order { rows[part] = row(of: parts[part] ?? []) }
+    }
+
+    private func row(of groups: [Int]) -> ShownRow {
+        let first = grouping.groups[groups[0]]
+        let entity = base.schema.entities[first.entity]
+        var row = ShownRow(
+            entity: first.entity, name: first.name,
+            members: groups.flatMap { grouping.groups[$0].members },
+            fields: Array(repeating: .value(.null), count: entity.columns.count), sources: [])
+        for (cell, columns) in entity.cells.enumerated() {
+            let group = holder(of: cell, groups)
+            let version = grouping.groups[group].cells[cell]
+            var source: VersionID? = version.source
+            for (column, field) in zip(columns, version.value) {
+                let place = GroupColumn(group: group, column: column)
+                if let field = names[place] ?? overrides[place] {
+                    source = nil
+                    row.fields[column] = resolved(field)
+                } else {
+                    row.fields[column] = resolved(field)
+                }
+            }
+            row.sources.append(source)
+        }
+        return row
+    }
+
+    /// The group whose version of a cell a row of several shows: the newest.
+    private func holder(of cell: Int, _ groups: [Int]) -> Int {
+        if groups.count == 1 { return groups[0] }
+        return base.newest(
+            groups, dot: { grouping.groups[$0].cells[cell].source.dot }, name: { $0 })
+    }
+
+    /// References name the row that shows their target.
+    private func resolved(_ field: Field) -> Field {
+        guard case .reference(let uid, let part) = field,
+            let target = grouping.position(of: uid)
+        else { return field }
+        return .reference(grouping.groups[root(target)].name, part: part)
+    }
+
+    /// What SQLite sees in the column: a reference shows the key of its target; a private number
+    /// stands for the row itself, and stays a reference.
+    func visible(_ field: Field) -> Field {
+        var field = field
+        for _ in 0...base.schema.entities.count {
+            guard case .reference(let uid, let part) = field,
+                let target = grouping.position(of: uid), let row = rows[root(target)]
+            else { return field }
+            let entity = base.schema.entities[row.entity]
+            if entity.isPrivate { return field }
+            field = row.fields[entity.key[part]]
+        }
+        return field
+    }
+
+    // MARK: Clashes
+
+    private struct Claim: Hashable {
+        let entity: Int
+        let claim: Int
+        let values: [Field]
+    }
+
+    private struct Clash {
+        var rows: [Int]
+        let claim: Int
+        let renamed: Int?
+    }
+
+    /// The values that more than one row claims, in the order of the first of these rows.
+    private func findClashes() -> [Clash] {
+        var holders: [Claim: Int] = [:]
+        var places: [Claim: Int] = [:]
+        var clashes: [Clash] = []
+        for part in order {
+            guard let row = rows[part] else { continue }
+            let entity = base.schema.entities[row.entity]
+            for (index, columns) in entity.claims.enumerated() {
+                guard let values = claimed(columns, row, entity) else { continue }
+                let claim = Claim(entity: row.entity, claim: index, values: values)
+                guard let first = holders.updateValue(part, forKey: claim) else { continue }
+                if let place = places[claim] {
+                    clashes[place].rows.append(part)
+                } else {
+                    places[claim] = clashes.count
+                    let renamed = entity.renamedColumn[index]
+                    clashes.append(Clash(rows: [first, part], claim: index, renamed: renamed))
+                }
+            }
+        }
+        return clashes
+    }
+
+    /// The values of a claim as UNIQUE compares them; nil when one is NULL: that claims nothing.
+    private func claimed(_ columns: [Int], _ row: ShownRow, _ entity: MergeEntity) -> [Field]? {
+        var values: [Field] = []
+        for column in columns {
+            switch visible(row.fields[column]) {
+            case .value(.null): return nil
+            case .value(let value):
+                values.append(.value(entity.columns[column].collation.folded(value)))
+            case .reference(let uid, _): values.append(.reference(uid, part: 0))
+            }
+        }
+        return values
+    }
+
+    /// keepBoth: the oldest claim keeps the value, the others are shown as `value~uid`.
+    private mutating func rename(_ clash: Clash) {
+        guard let column = clash.renamed, let first = rows[clash.rows[0]] else { return }
+        let entity = base.schema.entities[first.entity]
+        guard let cell = entity.cellOfColumn[column] else { return }
+        let claimants = clash.rows.map { part -> (row: Int, group: Int) in
+            (part, holder(of: cell, parts[part] ?? []))
+        }
+        func age(_ group: Int) -> (HybridTime, Dot, Int) {
+            let dot = grouping.groups[group].cells[cell].source.dot
+            return (base.time(dot), dot, group)
+        }
+        for claimant in claimants.sorted(by: { age($0.group) < age($1.group) }).dropFirst() {
+            guard case .value(let value)? = rows[claimant.row]?.fields[column] else { continue }
+            let suffix = "~" + grouping.groups[claimant.group].name.description.prefix(8)
+            names[GroupColumn(group: claimant.group, column: column)] =
+                .value(value.appending(suffix))
+        }
+    }
+
+    // MARK: Last resort
+
+    /// Groups whose row a CHECK refuses, because rows became one.
+    var refused: [Int] {
+        order.filter { part in
+            guard let row = rows[part] else { return false }
+            return base.schema.entities[row.entity].refuses(row.fields.map(visible))
+        }.flatMap { parts[$0] ?? [] }
+    }
+}
+
+extension Value {
+    /// The value with text at its end.
+    fileprivate func appending(_ suffix: String) -> Value {
+        switch self {
+        case .null: return self
+        case .integer(let number): return .text(String(number) + suffix)
+        case .real(let number): return .text(String(number) + suffix)
+        case .text(let text): return .text(text + suffix)
+        case .blob(let bytes): return .blob(bytes + Array(suffix.utf8))
+        }
+    }
+}

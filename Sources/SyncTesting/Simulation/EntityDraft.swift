@@ -1,0 +1,95 @@
+import SyncCore
+
+/// A table that is being drawn: becomes what merging knows of it and its SQL.
+struct EntityDraft {
+    let name: String
+    let isPrivate: Bool
+    var key: [Int] = []
+    var uniques: [[Int]] = []
+    var references: [MergeEntity.Reference] = []
+    var defaults: [Int: String] = [:]
+    private(set) var roles: [SimulatedSchema.Role] = []
+    private var columns: [(name: String, type: String, isRequired: Bool)] = []
+    private var rules: [(rule: SimulatedCheck, columns: [Int])] = []
+
+    init(name: String, isPrivate: Bool) {
+        self.name = name
+        self.isPrivate = isPrivate
+    }
+
+    mutating func addKey(_ name: String, _ role: SimulatedSchema.Role) {
+        key.append(add(name, role, isRequired: true))
+    }
+
+    @discardableResult
+    mutating func add(
+        _ name: String, _ role: SimulatedSchema.Role, type: String? = nil,
+        isRequired: Bool = false
+    ) -> Int {
+        let isText: Bool
+        switch role {
+        case .token, .text, .unique: isText = true
+        case .number, .privateNumber, .reference: isText = false
+        }
+        columns.append((name, type ?? (isText ? "TEXT" : "INTEGER"), isRequired))
+        roles.append(role)
+        return columns.count - 1
+    }
+
+    mutating func addCheck(_ rule: SimulatedCheck, _ columns: [Int]) {
+        rules.append((rule, columns))
+    }
+
+    func entity(deleteWins: Bool, keepsBoth: Bool) -> MergeEntity {
+        MergeEntity(
+            name: name,
+            columns: columns.indices.map { index in
+                MergeEntity.Column(
+                    columns[index].name, isRequired: columns[index].isRequired,
+                    defaultValue: defaults[index].map(Value.text) ?? .null,
+                    isRenameable: roles[index] == .unique)
+            },
+            key: key, identity: isPrivate ? .privateNumber : .key, uniques: uniques,
+            references: references,
+            checks: rules.map { rule in .init(rule.columns, accepts: rule.rule.accepts) },
+            deletePolicy: deleteWins ? .deleteWins : .editWins,
+            uniquePolicy: keepsBoth ? .keepBoth : .merge)
+    }
+
+    func sql(_ drafts: [EntityDraft], isDeferred: [Bool]) -> String {
+        func names(_ places: [Int], of draft: EntityDraft) -> String {
+            places.map { draft.columns[$0].name }.joined(separator: ",")
+        }
+        var parts = columns.enumerated().map { index, column in
+            if isPrivate && key == [index] { return "\(column.name) INTEGER PRIMARY KEY" }
+            return "\(column.name) \(column.type)" + (column.isRequired ? " NOT NULL" : "")
+                + (defaults[index].map { " DEFAULT '\($0)'" } ?? "")
+        }
+        if !isPrivate { parts.append("PRIMARY KEY(\(names(key, of: self)))") }
+        parts += uniques.map { "UNIQUE(\(names($0, of: self)))" }
+        parts += rules.map { rule in
+            let names = rule.columns.map { columns[$0].name }
+            return "CHECK(\(rule.rule.sql(names[0], names[1])))"
+        }
+        for (reference, isDeferred) in zip(references, isDeferred) {
+            let target = drafts[reference.target]
+            parts.append(
+                "FOREIGN KEY(\(names(reference.columns, of: self))) REFERENCES \(target.name)"
+                    + "(\(names(target.key, of: target))) ON DELETE \(reference.onDelete.sql)"
+                    + " ON UPDATE CASCADE" + (isDeferred ? " DEFERRABLE INITIALLY DEFERRED" : ""))
+        }
+        return "CREATE TABLE \(name)(\(parts.joined(separator: ", ")))"
+    }
+}
+
+extension MergeEntity.Reference.Action {
+    /// The action as SQL writes it.
+    package var sql: String {
+        switch self {
+        case .cascade: return "CASCADE"
+        case .setNull: return "SET NULL"
+        case .setDefault: return "SET DEFAULT"
+        case .restrict: return "RESTRICT"
+        }
+    }
+}

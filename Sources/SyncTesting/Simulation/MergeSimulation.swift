@@ -1,0 +1,309 @@
+import SyncCore
+
+/// One random schedule of replicas that write, exchange batches over an unreliable network, close
+/// conflicts and collect, on real SQLite with a random schema; everything follows from the seed.
+///
+/// What is checked: see ``SimulatedReplica`` for each step; after every full exchange
+/// - the tables are equal on all replicas, and no batch has anything left to move;
+/// - all facts of all transactions, joined in a random order by an empty replica, give the same
+///   tables and the same open conflicts;
+/// - every text ever committed is visible, was removed by somebody who saw it, or is in a log.
+package struct MergeSimulation {
+    /// What a schedule did.
+    package struct Tally: Sendable {
+        /// Local transactions.
+        package var commits = 0
+        /// Batches that arrived.
+        package var merges = 0
+        /// Dead objects that were dropped.
+        package var collected = 0
+        /// Transactions that turned repairs into facts.
+        package var closes = 0
+        /// Facts that were needed only to keep a view equal to the tables.
+        package var adoptions = 0
+        /// Open conflicts at the end.
+        package var conflicts = 0
+        /// Objects shown although deleted, at the end.
+        package var revived = 0
+        /// Rows that stand for several objects, at the end.
+        package var unified = 0
+
+        /// Nothing yet.
+        package init() {}
+
+        /// Adds up.
+        package mutating func add(_ other: Tally) {
+            commits += other.commits
+            merges += other.merges
+            collected += other.collected
+            closes += other.closes
+            adoptions += other.adoptions
+            conflicts += other.conflicts
+            revived += other.revived
+            unified += other.unified
+        }
+    }
+
+    /// How the writers of this schedule behave; drawn once.
+    private struct Habits {
+        let duelEvery: Int
+        let focus: RandomWriter.Target?
+        let collects: Bool
+        let closes: Bool
+        let hasCommonStart: Bool
+        let hasSecondAct: Bool
+    }
+
+    private static let roundsMax = 4
+
+    private let schema: SimulatedSchema
+    private let habits: Habits
+    private let skews: [Int64]
+    private let steps: Int
+    private var replicas: [SimulatedReplica] = []
+    private var random: SeededRandom
+    private var clock = VirtualClock()
+    private var network = UnreliableNetwork<Delta>(
+        faults: .init(delay: 0.15, release: 0.5, duplication: 0.5))
+    private var tokens = RandomWriter.Tokens()
+    private var transactions: [Digested] = []
+    private var written: Set<String> = []
+    private var removed: Set<String> = []
+    private var tally = Tally()
+
+    /// Runs the schedule of a seed.
+    /// - Parameter steps: how many steps before the exchange; nil: drawn.
+    /// - Throws: ``SimulationFailure``, or what the engine throws.
+    package static func run(seed: UInt64, steps: Int? = nil) throws -> Tally {
+        var simulation = try MergeSimulation(seed: seed, steps: steps)
+        return try simulation.run()
+    }
+
+    private init(seed: UInt64, steps: Int?) throws {
+        var random = SeededRandom(seed: seed)
+        schema = RandomSchema.draw(&random)
+        let count = random.pick([2, 2, 2, 3, 3, 4, 5])
+        self.steps = steps ?? random.pick([6, 8, 10, 12] + (count > 2 ? [16, 24] : []))
+        for index in 0..<count {
+            let name = Character(Unicode.Scalar(UInt8(65 + index)))
+            replicas.append(try SimulatedReplica(name, schema, seed: seed &* 31 &+ UInt64(index)))
+        }
+        skews = (0..<count).map { _ in random.pick([0, 0, 0, -50, 50, 1000, 157_680_000_000]) }
+        let operations = RandomWriter.Operation.allCases
+        let entities = schema.merge.entities
+        let busy = entities.indices.filter { !entities[$0].references.isEmpty }
+        habits = Habits(
+            duelEvery: random.pick([0, 2, 3, 5]),
+            focus: random.chance(0.6)
+                ? .init(
+                    entity: random.pick(busy + Array(entities.indices)), row: 0,
+                    operation: random.pick(operations)) : nil,
+            collects: random.chance(0.4), closes: random.chance(0.3),
+            hasCommonStart: random.chance(0.6), hasSecondAct: random.chance(0.35))
+        self.random = random
+    }
+
+    private mutating func run() throws -> Tally {
+        if habits.hasCommonStart { try populate() }
+        for step in 0..<steps { try self.step(step) }
+        if habits.hasSecondAct {
+            try exchange()
+            try collectEverywhere()
+            for step in steps..<steps + random.pick([4, 8, 12]) { try self.step(step) }
+        }
+        try exchange()
+        tally.conflicts = replicas[0].view.conflicts.count
+        tally.revived = replicas[0].view.revived.count
+        tally.unified = replicas[0].view.rows.values.filter { $0.members.count > 1 }.count
+        return tally
+    }
+
+    // MARK: Steps
+
+    private mutating func step(_ step: Int) throws {
+        clock.advance(milliseconds: 10)
+        if habits.duelEvery > 0 && step % habits.duelEvery == 0 { return try duel() }
+        let replica = random.below(replicas.count)
+        switch Double.random(in: 0..<1, using: &random) {
+        case ..<0.47: try edit(replica, nil, random.fork())
+        case ..<0.50 where habits.collects:
+            tally.collected += try replicas[replica].collect(replicas.map(\.id))
+        case ..<0.52 where habits.closes && !replicas[replica].base.objects.isEmpty:
+            transactions.append(try replicas[replica].close(wall: wall(replica)))
+            tally.closes += 1
+        default:
+            let other = random.below(replicas.count)
+            if other != replica { try send(from: replica, to: other) }
+        }
+    }
+
+    private func wall(_ replica: Int) -> Int64 { clock.reading(skew: skews[replica]) }
+
+    private mutating func edit(
+        _ index: Int, _ target: RandomWriter.Target?, _ random: SeededRandom
+    ) throws {
+        let replica = replicas[index]
+        var writer = RandomWriter(replica, random)
+        guard let edit = try writer.write(target, focus: habits.focus, &tokens) else { return }
+        try commit(index, recreated: edit.recreated, rekeyed: edit.rekeyed)
+    }
+
+    private mutating func commit(
+        _ index: Int, recreated: Set<RowKey> = [], rekeyed: [RowKey: RowKey] = [:]
+    ) throws {
+        let before = texts(replicas[index].tables)
+        let digested = try replicas[index].commit(
+            recreated: recreated, rekeyed: rekeyed, wall: wall(index))
+        guard let digested else { return }
+        let after = texts(replicas[index].tables)
+        transactions.append(digested)
+        written.formUnion(after.subtracting(before))
+        removed.formUnion(before.subtracting(after))
+        tally.commits += 1
+        tally.adoptions += digested.adoptionCount
+    }
+
+    /// Two or three replicas change the same object, or an object and what it refers to, at once.
+    private mutating func duel() throws {
+        let entities = schema.merge.entities
+        let operations = RandomWriter.Operation.allCases
+        var entity = random.below(entities.count)
+        let row = random.below(3)
+        let first = random.pick(operations)
+        var second = random.chance(0.4) ? first : random.pick(operations)
+        let order = replicas.indices.shuffled(using: &random)
+        try edit(
+            order[0], .init(entity: entity, row: row, operation: first), random.fork())
+        let third = RandomWriter.Target(entity: entity, row: row, operation: second)
+        var meeting = row
+        if !entities[entity].references.isEmpty && random.chance(0.5) {
+            entity = random.pick(entities[entity].references).target
+            second = random.pick([.delete, .delete, .changeKey, .deleteAndInsert, .writeUniques])
+            meeting = random.below(3)
+        }
+        try edit(
+            order[1], .init(entity: entity, row: meeting, operation: second), random.fork())
+        if random.chance(0.4) { try edit(random.below(replicas.count), third, random.fork()) }
+    }
+
+    /// Sends what the receiver lacks: sometimes more (facts that it has), sometimes less (a cut).
+    private mutating func send(from sender: Int, to receiver: Int) throws {
+        let source = replicas[sender]
+        var since = replicas[receiver].base.vector
+        if random.chance(0.3) {
+            since = VersionVector(
+                since.entries.map { Dot($0.replica, Int64(random.below(Int($0.number) + 1))) })
+        }
+        let count = random.chance(0.3) ? random.below(source.base.order.count + 1) : nil
+        let delta = source.base.delta(since: since, first: count)
+        let arriving = network.send(delta, to: receiver, of: replicas.count, &random)
+        for (place, item) in arriving.enumerated() {
+            let isMerged = try replicas[item.to].receive(item.message)
+            tally.merges += 1
+            if place == 0 && isMerged && count == nil {
+                replicas[receiver].acknowledge(source.id, source.base.vector)
+            }
+        }
+        if !arriving.isEmpty {
+            source.acknowledge(replicas[receiver].id, replicas[receiver].base.vector)
+        }
+    }
+
+    /// Rows that all replicas have seen before the schedule starts.
+    private mutating func populate() throws {
+        let replica = replicas[0]
+        for _ in 0..<2 {
+            var writer = RandomWriter(replica, random.fork())
+            try replica.database.run("BEGIN")
+            for _ in 0..<4 {
+                let entity = random.below(schema.merge.entities.count)
+                let row = writer.newRow(entity, try replica.read(), &tokens)
+                try replica.database.run(schema.insert(entity), row)
+            }
+            if try replica.database.run("COMMIT") == nil {
+                try replica.database.run("ROLLBACK")
+            } else {
+                try commit(0)
+            }
+        }
+        for other in replicas.dropFirst() {
+            try other.receive(replica.base.delta(since: VersionVector()))
+        }
+    }
+
+    private mutating func collectEverywhere() throws {
+        for _ in 0..<2 {
+            for replica in replicas {
+                for other in replicas where other !== replica {
+                    replica.acknowledge(other.id, other.base.vector)
+                }
+            }
+            for replica in replicas where random.chance(0.7) {
+                tally.collected += try replica.collect(replicas.map(\.id))
+            }
+        }
+    }
+
+    // MARK: Promises
+
+    private mutating func exchange() throws {
+        try exchangeUntilQuiet()
+        let expected = try replicas[0].canonical()
+        for replica in replicas.dropFirst() where try replica.canonical() != expected {
+            throw SimulationFailure("replicas differ")
+        }
+        try checkOrderIndependence(expected)
+        var seen = Set<String>()
+        for replica in replicas {
+            seen.formUnion(texts(replica.tables))
+            for conflict in replica.log.values {
+                for case .value(.text(let text)) in conflict.value { seen.insert(text) }
+            }
+        }
+        let lost = written.subtracting(removed).subtracting(seen)
+        guard lost.isEmpty else { throw SimulationFailure("lost values \(lost.sorted())") }
+    }
+
+    private mutating func exchangeUntilQuiet() throws {
+        for _ in 0...Self.roundsMax {
+            var isQuiet = true
+            let pairs = replicas.indices.flatMap { from in replicas.indices.map { (from, $0) } }
+            for (from, to) in pairs.shuffled(using: &random) where from != to {
+                let delta = replicas[from].base.delta(since: replicas[to].base.vector)
+                if delta.isEmpty { continue }
+                isQuiet = false
+                guard try replicas[to].receive(delta) else {
+                    throw SimulationFailure("a gap in a full exchange")
+                }
+            }
+            if isQuiet { return }
+        }
+        throw SimulationFailure("the exchange does not come to rest")
+    }
+
+    private mutating func checkOrderIndependence(_ expected: [ObjectUID: [Field]]) throws {
+        let fresh = try SimulatedReplica("Z", schema, seed: 1)
+        for transaction in transactions.shuffled(using: &random) {
+            fresh.base.insert(transaction.header)
+            for fact in transaction.facts { fresh.base.insert(fact) }
+        }
+        try fresh.show(View(fresh.base))
+        guard try fresh.canonical() == expected else {
+            throw SimulationFailure("the order of transactions matters")
+        }
+        let open = Set(replicas[0].view.conflicts.keys)
+        guard tally.collected > 0 || Set(fresh.view.conflicts.keys) == open else {
+            throw SimulationFailure("open conflicts differ")
+        }
+    }
+
+    private func texts(_ tables: [RowKey: [Value]]) -> Set<String> {
+        var texts: Set<String> = []
+        for (key, row) in tables {
+            for (role, value) in zip(schema.roles[key.entity], row) where role == .token {
+                if case .text(let text) = value { texts.insert(text) }
+            }
+        }
+        return texts
+    }
+}

@@ -1,0 +1,102 @@
+import SyncCore
+
+/// The private numbers of one replica.
+///
+/// Invariants: a row keeps its number while it is shown here; two shown rows of one entity have two
+/// numbers; the number of a hidden object stays reserved until somebody takes it.
+struct NumberMap {
+    private var numbers: [ObjectUID: Int64] = [:]
+
+    /// The number of a row.
+    func number(of row: ObjectUID) -> Int64 { numbers[row] ?? 0 }
+
+    /// Gives every row with a private key its number: the one it has here, else the least of its
+    /// members, else the next free one.
+    mutating func assign(_ view: View, _ schema: MergeSchema, before names: [RowKey: ObjectUID]) {
+        var shown: [ObjectUID: Int64] = [:]
+        for (key, name) in names {
+            guard schema.entities[key.entity].isPrivate, case .integer(let number) = key.values[0]
+            else { continue }
+            shown[name] = number
+        }
+        for (position, entity) in schema.entities.enumerated() where entity.isPrivate {
+            var used: Set<Int64> = []
+            var waiting: [ObjectUID] = []
+            for name in view.order {
+                guard let row = view.rows[name], row.entity == position else { continue }
+                var offers = row.members.compactMap { shown[$0] }
+                if offers.isEmpty { offers = row.members.compactMap { numbers[$0] } }
+                if let number = offers.filter({ !used.contains($0) }).min() {
+                    numbers[name] = number
+                    used.insert(number)
+                } else {
+                    waiting.append(name)
+                }
+            }
+            for name in waiting {
+                let number = max(numbers.values.max() ?? 0, used.max() ?? 0) + 1
+                numbers[name] = number
+                used.insert(number)
+            }
+        }
+    }
+
+    /// Takes over the numbers of a commit; reservations of numbers that are used now are dropped.
+    mutating func adopt(_ digested: Digested, _ schema: MergeSchema) {
+        var holders: [RowKey: ObjectUID] = [:]
+        for (key, name) in digested.names {
+            guard schema.entities[key.entity].isPrivate, case .integer(let number) = key.values[0]
+            else { continue }
+            let host = digested.view.hosts[name] ?? name
+            numbers[host] = number
+            holders[key] = host
+        }
+        numbers = numbers.filter { uid, number in
+            guard let record = digested.base.objects[uid] else { return true }
+            let key = RowKey(entity: record.entity, [.integer(number)])
+            return holders[key].map { $0 == uid } ?? true
+        }
+    }
+}
+
+/// A view as the rows of tables.
+struct Image {
+    private(set) var rows: [RowKey: [Value]] = [:]
+    private(set) var names: [RowKey: ObjectUID] = [:]
+
+    init(
+        _ view: View, _ schema: MergeSchema, _ numbers: inout NumberMap,
+        before: [RowKey: ObjectUID]
+    ) throws {
+        numbers.assign(view, schema, before: before)
+        func value(_ field: Field) -> Value {
+            switch field {
+            case .value(let value): return value
+            case .reference(let uid, let part):
+                guard let row = view.rows[uid] else { return .null }
+                let entity = schema.entities[row.entity]
+                if entity.isPrivate { return .integer(numbers.number(of: uid)) }
+                return value(row.fields[entity.key[part]])
+            }
+        }
+        for name in view.order {
+            guard let row = view.rows[name] else { continue }
+            let entity = schema.entities[row.entity]
+            var values = row.fields.map(value)
+            if entity.isPrivate { values[entity.key[0]] = .integer(numbers.number(of: name)) }
+            let key = RowKey(entity: row.entity, entity.key.map { values[$0] })
+            guard rows.updateValue(values, forKey: key) == nil else {
+                throw SimulationFailure("two rows with one key")
+            }
+            names[key] = name
+        }
+    }
+}
+
+extension MergeSchema {
+    /// An order of rows that does not depend on how they were read.
+    func precedes(_ left: RowKey, _ right: RowKey) -> Bool {
+        if left.entity != right.entity { return left.entity < right.entity }
+        return left.values.description < right.values.description
+    }
+}

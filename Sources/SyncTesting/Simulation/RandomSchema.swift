@@ -1,0 +1,136 @@
+import SyncCore
+
+/// Draws schemas: two to four entities with private integer, text, composite and join keys, UNIQUE
+/// over one and several columns, CHECKs over several columns and over references, references of
+/// every action, to others, to themselves and in circles.
+struct RandomSchema {
+    private enum KeyKind { case number, text, composite, join }
+
+    private var random: SeededRandom
+    private let kinds: [KeyKind]
+    private let favourite: MergeEntity.Reference.Action?
+    private var drafts: [EntityDraft] = []
+
+    static func draw(_ random: inout SeededRandom) -> SimulatedSchema {
+        var drawing = RandomSchema(random.fork())
+        return drawing.finish()
+    }
+
+    private init(_ random: SeededRandom) {
+        var random = random
+        var kinds: [KeyKind] = []
+        for index in 0..<(2 + random.below(3)) {
+            let plain: [KeyKind] = [.number, .text, .composite]
+            var kind = random.pick(plain + (index == 0 ? [.number] : [.join, .join]))
+            if kind == .join && !kinds.contains(where: { $0 == .number || $0 == .text }) {
+                kind = .text
+            }
+            kinds.append(kind)
+        }
+        self.kinds = kinds
+        favourite =
+            random.chance(0.4) ? random.pick([.restrict, .cascade, .setNull, .setDefault]) : nil
+        self.random = random
+    }
+
+    private mutating func finish() -> SimulatedSchema {
+        for index in kinds.indices {
+            var draft = EntityDraft(name: "E\(index)", isPrivate: kinds[index] == .number)
+            addKey(&draft, index)
+            addColumns(&draft)
+            addReferences(&draft, index)
+            drafts.append(draft)
+        }
+        let policies = drafts.map { _ in (random.chance(0.7), random.chance(0.25)) }
+        let entities = zip(drafts, policies).map { draft, policy in
+            draft.entity(deleteWins: policy.0, keepsBoth: policy.1)
+        }
+        let deferred = drafts.map { draft in draft.references.map { _ in random.chance(0.2) } }
+        let tables = drafts.indices.map { drafts[$0].sql(drafts, isDeferred: deferred[$0]) }
+        return SimulatedSchema(MergeSchema(entities), tables: tables, roles: drafts.map(\.roles))
+    }
+
+    private mutating func addKey(_ draft: inout EntityDraft, _ index: Int) {
+        switch kinds[index] {
+        case .number: draft.addKey("id", .privateNumber)
+        case .text: draft.addKey("k", .text(choices: 3))
+        case .composite:
+            draft.addKey("k1", .text(choices: 3))
+            draft.addKey("k2", .number(choices: 2))
+        case .join:
+            let targets = (0..<index).filter { kinds[$0] == .number || kinds[$0] == .text }
+            let chosen = (0..<random.pick([1, 2, 2])).map { _ in random.pick(targets) }
+            for (place, target) in chosen.enumerated() {
+                let columns = addReferenceColumns(&draft, "j\(place)_", target, isRequired: true)
+                draft.key += columns
+                let action: MergeEntity.Reference.Action = random.pick(
+                    [.cascade, .cascade, .restrict, .restrict, .setNull])
+                draft.references.append(.init(columns, to: target, onDelete: action))
+            }
+            if random.chance(0.3) { draft.addKey("k2", .number(choices: 2)) }
+            if chosen.count == 2, chosen[0] == chosen[1], random.chance(0.3) {
+                draft.addCheck(.differ, Array(draft.key.prefix(2)))
+            }
+        }
+    }
+
+    private mutating func addColumns(_ draft: inout EntityDraft) {
+        draft.add("d", .token)
+        if random.chance(0.4) { draft.add("e", .token) }
+        if random.chance(0.6) {
+            let column = draft.add("u", .unique, isRequired: random.chance(0.5))
+            draft.uniques.append([column])
+        }
+        if random.chance(0.35) {
+            let low = draft.add("a", .number(choices: 4), isRequired: true)
+            let high = draft.add("b", .number(choices: 4), isRequired: true)
+            draft.addCheck(.ordered, [low, high])
+        }
+    }
+
+    private mutating func addReferences(_ draft: inout EntityDraft, _ index: Int) {
+        let count = index > 0 || random.chance(0.5) ? random.pick([0, 1, 1, 1, 2]) : 0
+        for place in 0..<count {
+            var target =
+                random.chance(0.35) ? random.below(kinds.count) : random.below(max(index, 1))
+            if kinds[target] == .join { target = kinds[index] == .join ? 0 : index }
+            if kinds[target] == .join { continue }
+            let isRequired = target < index && random.chance(0.4)
+            let columns = addReferenceColumns(
+                &draft, "f\(place)_", target, isRequired: isRequired)
+            var action = random.pick(
+                [.cascade, .setNull, .setDefault, .restrict, .restrict]
+                    as [MergeEntity.Reference.Action])
+            if let favourite, random.chance(0.6) { action = favourite }
+            if action == .setDefault && kinds[target] == .text && random.chance(0.7) {
+                draft.defaults[columns[0]] = "k0"
+            }
+            draft.references.append(.init(columns, to: target, onDelete: action))
+            switch Double.random(in: 0..<1, using: &random) {
+            case ..<0.25:
+                draft.uniques.append(columns + [draft.add("p\(place)", .number(choices: 2))])
+            case ..<0.33: draft.uniques.append(columns)
+            case ..<0.45 where !isRequired:
+                let flag = draft.add("c\(place)", .number(choices: 2), isRequired: true)
+                draft.addCheck(.present, [columns[0], flag])
+            default: break
+            }
+        }
+    }
+
+    /// Adds one column per key column of the target.
+    private func addReferenceColumns(
+        _ draft: inout EntityDraft, _ prefix: String, _ target: Int, isRequired: Bool
+    ) -> [Int] {
+        let types: [String]
+        switch kinds[target] {
+        case .number: types = ["INTEGER"]
+        case .text: types = ["TEXT"]
+        case .composite: types = ["TEXT", "INTEGER"]
+        case .join: types = []
+        }
+        return types.enumerated().map { part, type in
+            draft.add("\(prefix)\(part)", .reference, type: type, isRequired: isRequired)
+        }
+    }
+}

@@ -1,0 +1,222 @@
+import SyncCore
+
+/// Writes random transactions into a replica's tables through SQLite, which refuses what its
+/// constraints forbid and runs the foreign-key actions.
+struct RandomWriter {
+    /// What a statement does.
+    enum Operation: CaseIterable {
+        case insert, delete, deleteAndInsert, changeKey, swapUnique
+        case writeTokens, writeUniques, writeReference, writeChecked
+    }
+
+    /// Makes writers meet: the first statement works on this row.
+    struct Target {
+        let entity: Int
+        let row: Int
+        let operation: Operation
+    }
+
+    /// Texts that were never used before.
+    struct Tokens {
+        private var count = 0
+        mutating func next() -> String {
+            count += 1
+            return "t\(count)"
+        }
+    }
+
+    private let replica: SimulatedReplica
+    private var random: SeededRandom
+    private var recreated: Set<RowKey> = []
+    private var rekeyed: [RowKey: RowKey] = [:]
+
+    init(_ replica: SimulatedReplica, _ random: SeededRandom) {
+        self.replica = replica
+        self.random = random
+    }
+
+    private var schema: SimulatedSchema { replica.schema }
+
+    /// Writes one to three statements and commits them.
+    /// - Returns: the keys that were deleted and inserted again, and those that were changed; nil
+    ///   when nothing was committed.
+    mutating func write(
+        _ target: Target?, focus: Target?, _ tokens: inout Tokens
+    ) throws -> (recreated: Set<RowKey>, rekeyed: [RowKey: RowKey])? {
+        let before = replica.tables
+        try replica.database.run("BEGIN")
+        for turn in 0..<random.pick([1, 1, 1, 2, 2, 3]) {
+            try statement(turn == 0 ? target : nil, focus, &tokens)
+        }
+        let isHalfSwapped = try replica.read().values.contains { $0.contains("swapping") }
+        guard !isHalfSwapped, try replica.database.run("COMMIT") != nil else {
+            try replica.database.run("ROLLBACK")
+            return nil
+        }
+        let after = try replica.read()
+        recreated = recreated.filter { after[$0] != nil && before[$0] != nil }
+        var net: [RowKey: RowKey] = [:]
+        let changes = rekeyed.sorted { schema.merge.precedes($0.key, $1.key) }
+        for (new, old) in changes
+        where after[new] != nil && before[new] == nil && before[old] != nil && after[old] == nil
+            && !net.values.contains(old)
+        {
+            net[new] = old
+        }
+        return (recreated, net)
+    }
+
+    private mutating func statement(
+        _ target: Target?, _ focus: Target?, _ tokens: inout Tokens
+    ) throws {
+        let rows = try replica.read()
+        var entity = random.below(schema.merge.entities.count)
+        var operation = random.pick(
+            [
+                .insert, .insert, .insert, .writeTokens, .writeTokens, .writeUniques,
+                .writeReference, .writeChecked, .delete, .delete, .delete, .deleteAndInsert,
+                .changeKey, .swapUnique,
+            ] as [Operation])
+        if let focus, random.chance(0.6) {
+            entity = focus.entity
+            if random.chance(0.6) { operation = focus.operation }
+        }
+        if let target {
+            entity = target.entity
+            operation = target.operation
+        }
+        var keys = rows.keys.filter { $0.entity == entity }.sorted(by: schema.merge.precedes)
+        if let target, operation != .swapUnique, !keys.isEmpty {
+            keys = [keys[target.row % keys.count]]
+        }
+        guard operation != .insert, !keys.isEmpty else {
+            let row = newRow(entity, rows, &tokens)
+            try replica.database.run(schema.insert(entity), row)
+            return
+        }
+        try change(operation, random.pick(keys), keys, rows, &tokens)
+    }
+
+    private mutating func change(
+        _ operation: Operation, _ key: RowKey, _ keys: [RowKey], _ rows: [RowKey: [Value]],
+        _ tokens: inout Tokens
+    ) throws {
+        let entity = schema.merge.entities[key.entity]
+        let roles = schema.roles[key.entity]
+        var columns: [Int] = []
+        switch operation {
+        case .delete:
+            try replica.database.run(schema.delete(key.entity), key.values)
+        case .deleteAndInsert:
+            try deleteAndInsert(key, newRow(key.entity, rows, &tokens, key: key))
+        case .changeKey: try changeKey(key, rows, &tokens)
+        case .swapUnique: try swapUnique(keys, rows)
+        case .writeTokens: columns = roles.indices.filter { roles[$0] == .token }
+        case .writeUniques:
+            columns = roles.indices.filter {
+                roles[$0] == .unique
+                    || (entity.columns[$0].name.hasPrefix("p") && random.chance(0.5))
+            }
+        case .writeChecked:
+            columns = roles.indices.filter { column in
+                ["a", "b"].contains(entity.columns[column].name) && random.chance(0.6)
+                    || entity.columns[column].name.hasPrefix("c")
+            }
+        case .writeReference:
+            let free = entity.references.filter { !$0.columns.contains(where: entity.key.contains) }
+            columns = free.isEmpty ? [] : random.pick(free).columns
+        case .insert: break
+        }
+        if columns.isEmpty { return }
+        let row = newRow(key.entity, rows, &tokens, key: key)
+        try replica.database.run(
+            schema.update(key.entity, columns: columns), columns.map { row[$0] } + key.values)
+    }
+
+    private mutating func deleteAndInsert(_ key: RowKey, _ row: [Value]) throws {
+        try replica.database.run("SAVEPOINT again")
+        if try replica.database.run(schema.delete(key.entity), key.values) != nil,
+            try replica.database.run(schema.insert(key.entity), row) != nil
+        {
+            recreated.insert(key)
+        } else {
+            try replica.database.run("ROLLBACK TO again")
+        }
+        try replica.database.run("RELEASE again")
+    }
+
+    private mutating func changeKey(
+        _ key: RowKey, _ rows: [RowKey: [Value]], _ tokens: inout Tokens
+    ) throws {
+        let entity = schema.merge.entities[key.entity]
+        let row = newRow(key.entity, rows, &tokens)
+        let values =
+            entity.isPrivate
+            ? [.integer(Int64(1 + random.below(7)))] : entity.key.map { row[$0] }
+        let new = RowKey(entity: key.entity, values)
+        guard !values.contains(.null), new != key, replica.tables[new] == nil,
+            replica.tables[key] != nil
+        else { return }
+        let update = schema.update(key.entity, columns: entity.key)
+        if try replica.database.run(update, values + key.values) != nil,
+            try replica.read()[new] != nil
+        {
+            rekeyed[new] = key
+        }
+    }
+
+    private mutating func swapUnique(_ keys: [RowKey], _ rows: [RowKey: [Value]]) throws {
+        guard let column = schema.roles[keys[0].entity].firstIndex(of: .unique), keys.count > 1
+        else { return }
+        let chosen = keys.shuffled(using: &random)
+        let update = schema.update(keys[0].entity, columns: [column])
+        let values = chosen.prefix(2).map { rows[$0]?[column] ?? .null }
+        try replica.database.run(update, ["swapping"] + chosen[0].values)
+        try replica.database.run(update, [values[0]] + chosen[1].values)
+        try replica.database.run(update, [values[1]] + chosen[0].values)
+    }
+
+    // MARK: Values
+
+    mutating func newRow(
+        _ entity: Int, _ rows: [RowKey: [Value]], _ tokens: inout Tokens, key: RowKey? = nil
+    ) -> [Value] {
+        let description = schema.merge.entities[entity]
+        var row = schema.roles[entity].enumerated().map { column, role -> Value in
+            switch role {
+            case .token: return .text(tokens.next())
+            case .text(let choices): return .text("k\(random.below(choices))")
+            case .number(let choices): return .integer(Int64(random.below(choices)))
+            case .privateNumber: return privateNumber(entity, rows)
+            case .unique:
+                if !description.columns[column].isRequired && random.chance(0.2) { return .null }
+                return .text("u\(random.below(4))")
+            case .reference: return .null
+            }
+        }
+        for reference in description.references {
+            let keys = rows.keys.filter { $0.entity == reference.target }
+                .sorted(by: schema.merge.precedes)
+            let mayBeNull = reference.columns.allSatisfy {
+                !description.columns[$0].isRequired && !description.key.contains($0)
+            }
+            guard !keys.isEmpty, !(mayBeNull && random.chance(0.25)) else { continue }
+            for (column, value) in zip(reference.columns, random.pick(keys).values) {
+                row[column] = value
+            }
+        }
+        if let key {
+            for (column, value) in zip(description.key, key.values) { row[column] = value }
+        }
+        return row
+    }
+
+    private mutating func privateNumber(_ entity: Int, _ rows: [RowKey: [Value]]) -> Value {
+        guard random.chance(0.8) else { return .integer(Int64(1 + random.below(5))) }
+        var greatest: Int64 = 0
+        for key in rows.keys where key.entity == entity {
+            if case .integer(let number) = key.values[0] { greatest = max(greatest, number) }
+        }
+        return .integer(greatest + 1)
+    }
+}

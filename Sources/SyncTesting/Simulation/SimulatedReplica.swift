@@ -1,0 +1,256 @@
+import SyncCore
+
+/// One replica of a simulated store: a base, its view, and the view's image in real SQLite.
+///
+/// Invariants, checked at every step: SQLite accepts the image of every view with all constraints;
+/// what SQLite holds is the image of `view`; after a commit the view is what was committed; a write
+/// drops no value that was neither shown nor logged.
+package final class SimulatedReplica {
+    /// Its name among the replicas.
+    package let id: ReplicaID
+    /// What it has merged.
+    package internal(set) var base: Base
+    /// What it shows.
+    package internal(set) var view: View
+    /// The identity of each row of its tables.
+    package private(set) var names: [RowKey: ObjectUID] = [:]
+    /// Everything that was ever in its conflict log.
+    package private(set) var log: [VersionID: Conflict] = [:]
+    /// What its tables hold.
+    package private(set) var tables: [RowKey: [Value]] = [:]
+
+    let schema: SimulatedSchema
+    let database: MemoryDatabase
+    var collector = Collector()
+    var acknowledged: [ReplicaID: VersionVector] = [:]
+    private var clock = HybridClock()
+    private var wall: Int64 = 0
+    private var number: Int64 = 0
+    private var numbers = NumberMap()
+    private var random: SeededRandom
+
+    /// How far ahead simulated peers may be before their clock is contained.
+    private static let driftMax = Duration.milliseconds(500)
+
+    /// An empty replica; names must differ.
+    package init(_ name: Character, _ schema: SimulatedSchema, seed: UInt64) throws {
+        id = Self.id(name)
+        self.schema = schema
+        base = Base(schema: schema.merge)
+        view = View(base)
+        random = SeededRandom(seed: seed)
+        database = try MemoryDatabase()
+        for table in schema.tables { try database.run(table) }
+        try database.run("PRAGMA foreign_keys=ON")
+    }
+
+    /// The identity of the replica with this name.
+    package static func id(_ name: Character) -> ReplicaID {
+        let digits = String(Int(name.asciiValue ?? 0x3f), radix: 16)
+        guard let id = ReplicaID(digits + String(repeating: "0", count: 32 - digits.count)) else {
+            preconditionFailure("32 hexadecimal digits name a replica")
+        }
+        return id
+    }
+
+    // MARK: Local commits
+
+    /// All rows, as SQLite has them.
+    package func read() throws -> [RowKey: [Value]] {
+        var rows: [RowKey: [Value]] = [:]
+        for (position, entity) in schema.merge.entities.enumerated() {
+            for row in try database.run(schema.select(position)) ?? [] {
+                rows[RowKey(entity: position, entity.key.map { row[$0] })] = row
+            }
+        }
+        return rows
+    }
+
+    /// Translates what was committed in `database` since the last step.
+    /// - Returns: the transaction; nil when nothing changed.
+    package func commit(
+        recreated: Set<RowKey> = [], rekeyed: [RowKey: RowKey] = [:], wall: Int64? = nil
+    ) throws -> Digested? {
+        let after = try read()
+        if after == tables && recreated.isEmpty { return nil }
+        let rows = after.sorted { schema.merge.precedes($0.key, $1.key) }
+        let commit = Commit(
+            rows: rows.map { Commit.Row($0.key, $0.value) }, recreated: recreated,
+            rekeyed: rekeyed)
+        let header = next(wall)
+        var generator = random
+        let digested = try base.digest(
+            commit, view: view, names: names, dot: header.dot, time: header.time
+        ) { ObjectUID(high: generator.next(), low: generator.next()) }
+        random = generator
+        try checkNothingIsDropped(digested)
+        numbers.adopt(digested, schema.merge)
+        base = digested.base
+        let image = try Image(digested.view, schema.merge, &numbers, before: digested.names)
+        guard image.rows == after else {
+            throw SimulationFailure("the view after a commit differs from what was committed")
+        }
+        tables = after
+        adopt(digested.view, image)
+        return digested
+    }
+
+    /// Turns what is shown into facts.
+    package func close(wall: Int64? = nil) throws -> Digested {
+        let header = next(wall)
+        let digested = try base.close(
+            view: view, names: names, dot: header.dot, time: header.time)
+        try checkNothingIsDropped(digested)
+        let before = tables
+        base = digested.base
+        names = digested.names
+        numbers.adopt(digested, schema.merge)
+        try show(digested.view)
+        guard tables == before else { throw SimulationFailure("closing changed the tables") }
+        return digested
+    }
+
+    private func next(_ wall: Int64?) -> (dot: Dot, time: HybridTime) {
+        number += 1
+        self.wall = wall ?? clock.last.milliseconds + 10
+        return (Dot(id, number), clock.reading(wall: self.wall))
+    }
+
+    private func checkNothingIsDropped(_ digested: Digested) throws {
+        let shown = Set(view.rows.values.flatMap { $0.sources.compactMap { $0 } })
+        for fact in base.currentVersions.subtracting(digested.base.currentVersions)
+        where !shown.contains(fact) && log[fact] == nil {
+            throw SimulationFailure("a write dropped a value that was neither shown nor logged")
+        }
+    }
+
+    // MARK: Merging
+
+    /// Merges what another replica sent; false when it starts after what is here.
+    @discardableResult
+    package func receive(_ delta: Delta) throws -> Bool {
+        let before = base.vector
+        guard base.merge(delta) else { return false }
+        for header in delta.headers {
+            _ = clock.observe(header.time, wall: wall, driftMax: Self.driftMax)
+        }
+        if base.vector != before { try show(View(base)) }
+        return true
+    }
+
+    /// Notes what another replica is known to have merged, once all of its own transactions up to
+    /// there are here.
+    package func acknowledge(_ other: ReplicaID, _ vector: VersionVector) {
+        if base.vector[other] >= vector[other] { acknowledged[other] = vector }
+    }
+
+    /// Drops dead objects that all of `replicas` know to be dead.
+    package func collect(_ replicas: [ReplicaID]) throws -> Int {
+        guard replicas.allSatisfy({ $0 == id || acknowledged[$0] != nil }) else { return 0 }
+        let own = VersionVector(replicas.map { Dot($0, base.vector[$0]) })
+        let stable = Collector.stableCut(own: own, acknowledged: acknowledged.values)
+        let dropped = collector.collect(&base, stable: stable)
+        if dropped > 0 {
+            let before = view
+            view = View(base)
+            guard view.rows.mapValues(\.fields) == before.rows.mapValues(\.fields) else {
+                throw SimulationFailure("collection changed the view")
+            }
+        }
+        return dropped
+    }
+
+    /// Writes the view into the tables.
+    func show(_ view: View) throws {
+        let image = try Image(view, schema.merge, &numbers, before: names)
+        if image.rows != tables {
+            try write(image.rows)
+            tables = try read()
+            guard tables == image.rows else { throw SimulationFailure("the image differs") }
+        }
+        adopt(view, image)
+        try checkSources()
+    }
+
+    private func adopt(_ view: View, _ image: Image) {
+        self.view = view
+        names = image.names
+        log.merge(view.conflicts) { _, new in new }
+    }
+
+    /// UNIQUE is checked row by row: every row that changes is deleted before any is inserted.
+    private func write(_ image: [RowKey: [Value]]) throws {
+        try database.run("PRAGMA foreign_keys=OFF")
+        try database.run("BEGIN")
+        for (key, row) in tables where image[key] != row {
+            try database.run(schema.delete(key.entity), key.values)
+        }
+        for (key, row) in image where tables[key] != row {
+            guard try database.run(schema.insert(key.entity), row) != nil else {
+                throw SimulationFailure("a constraint refuses \(row) after a merge")
+            }
+        }
+        try database.run("COMMIT")
+        guard try database.run("PRAGMA foreign_key_check")?.isEmpty ?? false else {
+            throw SimulationFailure("a reference dangles after a merge")
+        }
+        try database.run("PRAGMA foreign_keys=ON")
+    }
+
+    /// What the view says it shows of a fact is the value of that fact.
+    private func checkSources() throws {
+        for row in view.rows.values {
+            for (cell, source) in row.sources.enumerated() {
+                guard let source else { continue }
+                let versions = base.objects[source.object]?.cells[cell] ?? []
+                let value = versions.first { $0.dot == source.dot }?.value ?? []
+                let columns = schema.merge.entities[row.entity].cells[cell]
+                let shown = columns.map { row.fields[$0] }
+                guard value.map(view.resolved) == shown else {
+                    throw SimulationFailure("a row claims to show a fact that it does not show")
+                }
+            }
+        }
+    }
+
+    // MARK: Comparison
+
+    /// The tables without what is private to this replica: each row by identity, references by the
+    /// identity of their target.
+    package func canonical() throws -> [ObjectUID: [Field]] {
+        var rows: [ObjectUID: [Field]] = [:]
+        for (key, row) in try read() {
+            guard let name = names[key] else {
+                throw SimulationFailure("a row without identity")
+            }
+            let entity = schema.merge.entities[key.entity]
+            var fields = row.map(Field.value)
+            if entity.isPrivate { fields[entity.key[0]] = .value(.null) }
+            for reference in entity.references {
+                let target = reference.columns.map { row[$0] }
+                if target.contains(.null) { continue }
+                let uid = names[RowKey(entity: reference.target, target)] ?? name
+                for (part, column) in reference.columns.enumerated() {
+                    fields[column] = .reference(uid, part: part)
+                }
+            }
+            rows[name] = fields
+        }
+        return rows
+    }
+}
+
+extension Base {
+    /// The versions that no delete has ended.
+    var currentVersions: Set<VersionID> {
+        var current: Set<VersionID> = []
+        for (uid, record) in objects {
+            for (cell, versions) in record.cells.enumerated() {
+                for version in versions where !isEnded(version, in: record) {
+                    current.insert(VersionID(uid, cell: cell, version.dot))
+                }
+            }
+        }
+        return current
+    }
+}

@@ -1,0 +1,65 @@
+import SyncCore
+
+/// The schema of a simulated store: what merging knows of it, its SQL, and what each column is for.
+package struct SimulatedSchema: Sendable {
+    /// What a simulated writer puts into a column.
+    package enum Role: Sendable, Hashable {
+        /// Text that is never written twice, so that its way can be followed.
+        case token
+        /// One of few texts or numbers, so that writers meet.
+        case text(choices: Int), number(choices: Int)
+        /// A private number.
+        case privateNumber
+        /// One of few texts under a UNIQUE.
+        case unique
+        /// Part of a reference; what it refers to decides.
+        case reference
+    }
+
+    /// What merging knows.
+    package let merge: MergeSchema
+    /// One CREATE TABLE per entity.
+    package let tables: [String]
+    /// One per column of each entity.
+    package let roles: [[Role]]
+
+    /// Describes a store.
+    package init(_ merge: MergeSchema, tables: [String], roles: [[Role]] = []) {
+        self.merge = merge
+        self.tables = tables
+        self.roles = roles
+    }
+
+    /// The SQL that reads an entity's rows, one column per column.
+    func select(_ entity: Int) -> String {
+        let entity = merge.entities[entity]
+        return "SELECT \(Self.list(entity.columns.map(\.name))) FROM \(entity.name)"
+    }
+
+    /// The SQL that inserts a row of an entity.
+    func insert(_ entity: Int) -> String {
+        let entity = merge.entities[entity]
+        let marks = Self.list(entity.columns.map { _ in "?" })
+        return
+            "INSERT INTO \(entity.name)(\(Self.list(entity.columns.map(\.name)))) VALUES(\(marks))"
+    }
+
+    /// The SQL that deletes a row of an entity by its key.
+    func delete(_ entity: Int) -> String {
+        "DELETE FROM \(merge.entities[entity].name) WHERE \(keyMatches(entity))"
+    }
+
+    /// The SQL that updates columns of a row of an entity by its key.
+    func update(_ entity: Int, columns: [Int]) -> String {
+        let named = merge.entities[entity]
+        let assignments = Self.list(columns.map { named.columns[$0].name + "=?" })
+        return "UPDATE \(named.name) SET \(assignments) WHERE \(keyMatches(entity))"
+    }
+
+    private func keyMatches(_ entity: Int) -> String {
+        let entity = merge.entities[entity]
+        return entity.key.map { entity.columns[$0].name + "=?" }.joined(separator: " AND ")
+    }
+
+    private static func list(_ names: [String]) -> String { names.joined(separator: ",") }
+}
