@@ -1,0 +1,27 @@
+import Foundation
+import SyncTesting
+import Testing
+
+@Suite("Merge simulation")
+struct SimulationTests {
+    /// How many seeds; `SYNCD_SEEDS` asks for more. A long run: `swift run -c release syncsim`.
+    private static let count =
+        ProcessInfo.processInfo.environment["SYNCD_SEEDS"].flatMap { UInt64($0) } ?? 2_000
+
+    @Test("replicas converge and lose nothing, whatever the network does")
+    func randomSchedulesConverge() throws {
+        var total = MergeSimulation.Tally()
+        for seed in 0..<Self.count {
+            do {
+                total.add(try MergeSimulation.run(seed: seed))
+            } catch {
+                Issue.record("seed \(seed): \(error)")
+            }
+        }
+        let all = [
+            total.commits, total.merges, total.adoptions, total.closes, total.collected,
+            total.conflicts, total.revived, total.unified,
+        ]
+        #expect(all.allSatisfy { $0 > 0 }, "every kind of event happened: \(total)")
+    }
+}
