@@ -6,7 +6,7 @@ public enum StoreEvent: Sendable, Hashable {
     case replaced
     /// The path names no file any more.
     case removed
-    /// The -wal appeared or vanished: somebody switched the journal mode. Hand over the new wal-index with
-    /// ``StoreWatcher/setIndex(_:of:)``.
+    /// The -wal appeared or vanished: somebody switches the journal mode. The switch may not be done yet: after any look that
+    /// finds ``BoundaryReader/index`` changed, hand it over with ``StoreWatcher/setIndex(_:of:)``.
     case journalModeChanged
 }

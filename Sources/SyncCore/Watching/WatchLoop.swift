@@ -15,12 +15,18 @@ final class WatchLoop {
     private var active: [WatchedStore] = []
     private var pokes: [(id: StoreWatcher.StoreID, time: Int64)] = []
     private var nextSafetyCheck: Int64 = 0
-    private var identityQueue: [StoreWatcher.StoreID] = []
+    private var safetyTurn = Turn()
+    private var identityTurn = Turn()
     private var isStopped = false
 
     private static let safetyInterval: Int64 = 250_000_000
-    /// Each store's file is identified once in so many safety checks: events of its folder come first.
-    private static let identityRounds = 20
+    /// Few stores are all looked at in each safety check, many in turns, each once a second: reading a thousand
+    /// wal-indexes costs as many cache misses.
+    private static let safetyTurns = 4
+    private static let safetyStoresMin = 64
+    /// Each store's file is identified once in so many safety checks, that is in ten seconds when there are many stores: events of its
+    /// folder come first.
+    private static let identityTurns = 40
     private static let pollInterval: Int64 = 1_000_000
     private static let burstWindow: Int64 = 50_000_000
     /// Commits in a window above which the -wal is polled: 1,000 a second.
@@ -126,6 +132,17 @@ final class WatchLoop {
         store.onEvent(.committed)
     }
 
+    /// The first look after a watch was set: what was written before raised no event, and may not be published yet.
+    private func begin(_ store: WatchedStore) {
+        report(store)
+        let now = MonotonicClock.now()
+        if store.index == nil {
+            schedule(store, now + Self.rollbackDelay)
+        } else {
+            startLadder(store, now)
+        }
+    }
+
     // MARK: Bursts
 
     private func countEvent(_ store: WatchedStore, _ now: Int64) {
@@ -208,15 +225,14 @@ final class WatchLoop {
     private func checkSafely() {
         nextSafetyCheck = MonotonicClock.now() + Self.safetyInterval
         let now = MonotonicClock.now()
-        for store in stores.values where store.index != nil { reportNews(store, now) }
-        if identityQueue.isEmpty { identityQueue = Array(stores.keys) }
-        let count = max(1, stores.count / Self.identityRounds)
-        for id in identityQueue.suffix(count) {
-            guard let store = stores[id] else { continue }
+        let count = max(Self.safetyStoresMin, stores.count / Self.safetyTurns + 1)
+        for store in safetyTurn.take(count, of: stores) where store.index != nil {
+            reportNews(store, now)
+        }
+        for store in identityTurn.take(stores.count / Self.identityTurns + 1, of: stores) {
             checkIdentity(store)
             if store.index == nil, store.takeFileNews() { store.onEvent(.committed) }
         }
-        identityQueue.removeLast(min(count, identityQueue.count))
     }
 
     private func checkAll() {
@@ -224,6 +240,21 @@ final class WatchLoop {
         for store in Array(stores.values) {
             checkIdentity(store)
             if store.index == nil { report(store) } else { startLadder(store, now) }
+        }
+    }
+
+    /// Goes round all stores, some at a time.
+    private struct Turn {
+        private var waiting: [WatchedStore] = []
+
+        /// The next `count` stores at most; a round that has ended begins anew with the next call.
+        mutating func take(
+            _ count: Int, of stores: [StoreWatcher.StoreID: WatchedStore]
+        ) -> [WatchedStore] {
+            if waiting.isEmpty { waiting = Array(stores.values) }
+            let taken = waiting.suffix(count).filter { stores[$0.id] === $0 }
+            waiting.removeLast(min(count, waiting.count))
+            return taken
         }
     }
 
@@ -241,7 +272,7 @@ final class WatchLoop {
             let store = WatchedStore(id, path: path, index: index, onEvent: onEvent)
             stores[id] = store
             watches.add(store)
-            report(store)
+            begin(store)
         case .setIndex(let id, let index):
             guard let store = stores[id] else { return }
             watches.removeJournalWatches(of: store)
@@ -249,7 +280,7 @@ final class WatchLoop {
             store.mark = nil
             store.mode = .watching
             watches.addJournalWatches(of: store)
-            report(store)
+            begin(store)
         case .remove(let id):
             guard let store = stores.removeValue(forKey: id) else { return }
             watches.remove(store)

@@ -59,9 +59,10 @@ final class WatchTable {
         }
     }
 
-    /// Watches the -wal, or in a rollback mode the database and its -journal.
+    /// Watches the -wal; in a rollback mode the database and its -journal too, and the -wal of one that is being
+    /// switched.
     func addJournalWatches(of store: WatchedStore) {
-        let names = store.index == nil ? ["", "-journal"] : ["-wal"]
+        let names = store.index == nil ? ["", "-journal", "-wal"] : ["-wal"]
         for name in names { addFile(store.file.path + name, store) }
     }
 
@@ -118,9 +119,7 @@ final class WatchTable {
             let stores = folder.stores[String(event.name.dropLast(4))]
         {
             for store in stores {
-                if store.index != nil, isThere, store.mode == .watching {
-                    addJournalWatches(of: store)
-                }
+                if isThere, store.mode == .watching { addJournalWatches(of: store) }
                 body(isThere ? .walAppeared(store) : .walVanished(store))
             }
         } else if event.name.hasSuffix("-journal"),

@@ -43,6 +43,184 @@ struct StoreWatcherTests {
         #expect(events.count(of: .committed) == after)
         watcher.stop()
     }
+
+    private func makeStore(_ folder: TestFolder, mode: String) throws -> String {
+        let path = folder.path + "/a.db"
+        let setup = try TestConnection(path)
+        try setup.run("PRAGMA journal_mode=\(mode); PRAGMA synchronous=OFF")
+        try setup.makeLog()
+        return path
+    }
+
+    @Test(arguments: ["DELETE", "TRUNCATE", "PERSIST", "MEMORY"])
+    func commitsInRollbackModesAreNoticed(mode: String) throws {
+        let folder = try TestFolder()
+        let path = try makeStore(folder, mode: mode)
+        let tail = try WatchedTail(path)
+        #expect(tail.index == nil)
+        let watcher = try StoreWatcher()
+        _ = watcher.add(path: path, index: nil, onEvent: tail.handle)
+        for number in 1...5 {
+            try ForeignProcess.shell(
+                path, "PRAGMA journal_mode=\(mode); INSERT INTO t(a) VALUES ('\(number)')")
+            #expect(eventually { tail.last == Int64(number) })
+        }
+        watcher.stop()
+        // Each was looked at before the next: the change counter moved by one. The first look has nothing to
+        // compare with.
+        #expect(tail.boundaries.dropFirst().allSatisfy { $0.isExact })
+        #expect(tail.failures == [])
+    }
+
+    @Test func aSwitchToWalIsNoticed() throws {
+        let folder = try TestFolder()
+        let path = try makeStore(folder, mode: "DELETE")
+        let tail = try WatchedTail(path)
+        let watcher = try StoreWatcher()
+        let id = watcher.add(path: path, index: nil, onEvent: tail.handle)
+        #expect(eventually { tail.count(of: .committed) > 0 })
+        let writer = try TestConnection(path)
+        try writer.run("PRAGMA journal_mode=WAL; INSERT INTO t(a) VALUES ('x')")
+        #expect(eventually { tail.count(of: .journalModeChanged) > 0 })
+        // The daemon does this after any look that found another wal-index.
+        #expect(
+            eventually {
+                if let index = tail.index { watcher.setIndex(index, of: id) }
+                return tail.last == 1
+            }, "\(tail.failures)")
+        for number in 2...20 {
+            try writer.run("INSERT INTO t(a) VALUES ('x')")
+            #expect(eventually { tail.last == Int64(number) })
+        }
+        watcher.stop()
+        #expect(tail.boundaries.map(\.last) == Array(1...20))
+        #expect(tail.failures == [])
+    }
+
+    @Test func anotherFileAtThePathIsNoticed() throws {
+        let folder = try TestFolder()
+        let path = try makeStore(folder, mode: "WAL")
+        let events = Events()
+        let tail = try TestConnection(path)
+        let watcher = try StoreWatcher()
+        _ = try watcher.add(path: path, index: WalIndex(tail.handle), onEvent: events.note)
+        #expect(events.wait(for: .committed))
+        let other = try TestConnection(folder.path + "/b.db")
+        try other.makeLog()
+        try FileManager.default.copyItem(atPath: folder.path + "/b.db", toPath: path + ".new")
+        #expect(rename(path + ".new", path) == 0)
+        #expect(events.wait(for: .replaced))
+        unlink(path)
+        #expect(events.wait(for: .removed))
+        try FileManager.default.copyItem(atPath: folder.path + "/b.db", toPath: path)
+        #expect(events.wait(for: .replaced, count: 2))
+        watcher.stop()
+    }
+
+    @Test func aFolderThatVanishesIsNoticed() throws {
+        let folder = try TestFolder()
+        try FileManager.default.createDirectory(
+            atPath: folder.path + "/in", withIntermediateDirectories: true)
+        let path = folder.path + "/in/a.db"
+        try TestConnection(path).makeLog()
+        let events = Events()
+        let watcher = try StoreWatcher()
+        _ = watcher.add(path: path, index: nil, onEvent: events.note)
+        #expect(events.wait(for: .committed))
+        #expect(rename(folder.path + "/in", folder.path + "/out") == 0)
+        #expect(events.wait(for: .removed))
+        watcher.stop()
+    }
+
+    /// A burst turns the watch into polling; afterwards single commits are noticed as before.
+    @Test func afterABurstSingleCommitsAreNoticed() throws {
+        let folder = try TestFolder()
+        let path = try makeStore(folder, mode: "WAL")
+        let writer = try TestConnection(path)
+        try writer.run("PRAGMA synchronous=OFF")
+        let tail = try WatchedTail(path)
+        let watcher = try StoreWatcher()
+        _ = watcher.add(path: path, index: tail.index, onEvent: tail.handle)
+        var last: Int64 = 0
+        for _ in 0..<3 {
+            for _ in 0..<3_000 { try writer.run("INSERT INTO t(a) VALUES ('x')") }
+            last += 3_000
+            #expect(eventually { tail.last == last })
+            for _ in 0..<10 {
+                usleep(15_000)
+                try writer.run("INSERT INTO t(a) VALUES ('x')")
+                last += 1
+                #expect(eventually { tail.last == last })
+            }
+        }
+        watcher.stop()
+        #expect(tail.boundaries.map(\.last) == Array(1...last))
+        #expect(tail.failures == [])
+    }
+
+    /// Nothing is pinned: whoever checkpoints is not kept from it, and the WAL does not grow.
+    @Test func checkpointsAreNotStarved() throws {
+        let folder = try TestFolder()
+        let path = try makeStore(folder, mode: "WAL")
+        let writer = try TestConnection(path)
+        let tail = try WatchedTail(path)
+        let watcher = try StoreWatcher()
+        _ = watcher.add(path: path, index: tail.index, onEvent: tail.handle)
+        for number in 1...20 {
+            try writer.run("INSERT INTO t(a) VALUES ('x')")
+            #expect(eventually { tail.last == Int64(number) })
+            #expect(try writer.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0)
+        }
+        watcher.stop()
+        #expect(tail.boundaries.map(\.last) == Array(1...20))
+        #expect(tail.boundaries.dropFirst().allSatisfy { $0.isExact })
+    }
+
+    @Test func aPokeComesEvenWithoutACommit() throws {
+        let folder = try TestFolder()
+        let path = try makeStore(folder, mode: "WAL")
+        let tail = try TestConnection(path)
+        let events = Events()
+        let watcher = try StoreWatcher()
+        let id = try watcher.add(path: path, index: WalIndex(tail.handle), onEvent: events.note)
+        #expect(events.wait(for: .committed))
+        watcher.poke(id)
+        #expect(events.wait(for: .committed, count: 2))
+        watcher.poke(id, after: .milliseconds(20))
+        #expect(events.wait(for: .committed, count: 3))
+        watcher.stop()
+        watcher.poke(id)
+        watcher.remove(id)
+    }
+
+    @Test func storesComeAndGoWhileOthersAreWatched() throws {
+        let folder = try TestFolder()
+        let path = try makeStore(folder, mode: "WAL")
+        let writer = try TestConnection(path)
+        let watcher = try StoreWatcher()
+        for number in 1...100 {
+            let tail = try WatchedTail(path)
+            let id = watcher.add(path: path, index: tail.index, onEvent: tail.handle)
+            try writer.run("INSERT INTO t(a) VALUES ('x')")
+            #expect(eventually { tail.last == Int64(number) })
+            if number % 10 != 0 { watcher.remove(id) }
+        }
+        watcher.stop()
+    }
+
+    @Test func theWalIndexOutlivesItsConnection() throws {
+        let folder = try TestFolder()
+        let path = try makeStore(folder, mode: "WAL")
+        let writer = try TestConnection(path)
+        try writer.run("INSERT INTO t(a) VALUES ('x')")
+        var tail: TestConnection? = try TestConnection(path)
+        let index = try #require(try tail.flatMap { try WalIndex($0.handle) })
+        let before = index.mark
+        tail = nil
+        try writer.run("INSERT INTO t(a) VALUES ('x')")
+        #expect(index.mark != before)
+        #expect(index.header()?.changeCount == index.mark.changeCount)
+    }
 }
 
 /// Waits until `condition` holds; false after ten seconds.

@@ -1,0 +1,122 @@
+#define _GNU_SOURCE 1
+#include "CNotice.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+int64_t notice_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+struct notice_times *notice_map(const char *name, int create) {
+    int file = open(name, O_RDWR | (create ? O_CREAT | O_TRUNC : 0), 0600);
+    if (file < 0) return NULL;
+    if (create && ftruncate(file, sizeof(struct notice_times)) != 0) return NULL;
+    void *memory = mmap(NULL, sizeof(struct notice_times), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+int notice_make_store(const char *path) {
+    sqlite3 *db;
+    if (sqlite3_open(path, &db) != SQLITE_OK) return 1;
+    int status = sqlite3_exec(
+        db,
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+        "CREATE TABLE t(id INTEGER PRIMARY KEY, uuid BLOB, title TEXT, done INTEGER);"
+        "CREATE TABLE syncd_log(seq INTEGER PRIMARY KEY, op INTEGER, m INTEGER, ts REAL, pk, v0, v1, v2, v3, v4, v5);"
+        "CREATE TRIGGER ti AFTER INSERT ON t BEGIN"
+        " INSERT INTO syncd_log(op, ts, pk) VALUES (9, julianday('now'), NEW.id); END;",
+        NULL, NULL, NULL);
+    sqlite3_close(db);
+    return status;
+}
+
+static void pause_us(int64_t us) {
+    struct timespec wait = {us / 1000000, us % 1000000 * 1000};
+    nanosleep(&wait, NULL);
+}
+
+int notice_write(const char *path, struct notice_times *times, int64_t count, int64_t gap_us, double seconds) {
+    sqlite3 *db;
+    sqlite3_stmt *begin, *insert, *commit;
+    if (sqlite3_open(path, &db) != SQLITE_OK) return 1;
+    sqlite3_busy_timeout(db, 10000);
+    sqlite3_exec(db, "PRAGMA synchronous=NORMAL", NULL, NULL, NULL);
+    sqlite3_prepare_v2(db, "BEGIN IMMEDIATE", -1, &begin, NULL);
+    sqlite3_prepare_v2(
+        db, "INSERT INTO t(uuid, title, done) VALUES (randomblob(16), 'a title of twenty ch', 0)", -1, &insert, NULL);
+    sqlite3_prepare_v2(db, "COMMIT", -1, &commit, NULL);
+    while (!times->ready) pause_us(500);
+    pause_us(100000);
+    int64_t end = notice_now() + (int64_t)(seconds * 1e9);
+    for (int64_t i = 1; i <= NOTICE_COMMITS_MAX; i++) {
+        if (seconds > 0 ? notice_now() >= end : i > count) break;
+        if (seconds <= 0) pause_us(gap_us / 2 + rand() % gap_us);
+        sqlite3_step(begin);
+        sqlite3_reset(begin);
+        sqlite3_step(insert);
+        sqlite3_reset(insert);
+        times->started[i] = notice_now();
+        int status = sqlite3_step(commit);
+        times->committed[i] = notice_now();
+        sqlite3_reset(commit);
+        if (status != SQLITE_DONE) return 1;
+        times->commits = i;
+    }
+    times->done = 1;
+    sqlite3_finalize(begin);
+    sqlite3_finalize(insert);
+    sqlite3_finalize(commit);
+    sqlite3_close(db);
+    return 0;
+}
+
+int notice_floor(const char *path, struct notice_times *times) {
+    static const int64_t waits_us[] = {15, 15, 20, 30, 50, 100, 200, 400, 800, 1600, 3200};
+    const int steps = sizeof waits_us / sizeof *waits_us;
+    sqlite3 *db;
+    sqlite3_file *file = NULL;
+    void volatile *region = NULL;
+    char wal[4096], buffer[16384];
+    if (sqlite3_open(path, &db) != SQLITE_OK) return 1;
+    sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (file->pMethods->xShmMap(file, 0, 32768, 0, &region) != SQLITE_OK) return 1;
+    volatile uint32_t *count = (volatile uint32_t *)region + 2;
+    snprintf(wal, sizeof wal, "%s-wal", path);
+    int notify = inotify_init1(IN_NONBLOCK);
+    if (inotify_add_watch(notify, wal, IN_MODIFY) < 0) return 1;
+    prctl(PR_SET_TIMERSLACK, 1000);
+    uint32_t first = *count, last = first;
+    int step = steps;
+    times->ready = 1;
+    while (!times->done || last - first < (uint32_t)times->commits) {
+        struct pollfd descriptor = {notify, POLLIN, 0};
+        struct timespec wait = {0, step < steps ? waits_us[step] * 1000 : 250000000};
+        if (ppoll(&descriptor, 1, &wait, NULL) > 0) {
+            while (read(notify, buffer, sizeof buffer) > 0) {}
+            step = 0;
+            times->wakes++;
+        } else if (step < steps) {
+            step++;
+        }
+        uint32_t now = *count;
+        if (now == last) continue;
+        int64_t time = notice_now();
+        for (uint32_t i = last - first + 1; i <= now - first; i++) times->seen[i] = time;
+        last = now;
+    }
+    close(notify);
+    sqlite3_close(db);
+    return 0;
+}
