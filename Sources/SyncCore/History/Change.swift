@@ -1,0 +1,87 @@
+/// What one transaction did to one object: the net effect, one change for each object, but for a
+/// key that was deleted and inserted again, which makes two.
+public struct Change: Sendable, Hashable {
+    /// Insert, update or delete.
+    public enum Kind: Int, Sendable, Hashable, CaseIterable {
+        /// The object is new.
+        case insert = 1
+        /// Properties of the object changed.
+        case update = 2
+        /// The object is gone.
+        case delete = 3
+
+        /// `insert`, `update` or `delete`, as in JSON.
+        public var name: String {
+            switch self {
+            case .insert: return "insert"
+            case .update: return "update"
+            case .delete: return "delete"
+            }
+        }
+
+        /// Reads ``name``.
+        public init?(name: String) {
+            guard let kind = Self.allCases.first(where: { $0.name == name }) else { return nil }
+            self = kind
+        }
+    }
+
+    /// Why the change happened.
+    public enum Cause: Sendable, Hashable {
+        /// A statement named the object.
+        case direct
+        /// A foreign-key action, because this object was deleted.
+        case cascade(of: ObjectID)
+        /// `REPLACE` pushed the row out, or wrote it anew.
+        case replace
+        /// The key was changed: the same row before (of an insert) or after (of a delete).
+        case renumbered(ObjectID)
+        /// A merge of another replica's transactions.
+        case merge
+    }
+
+    /// The log row that it was made from: unique within the store, ascending within a transaction.
+    public let seq: Int64
+    /// The object, with the incarnation that the change is about.
+    public let object: ObjectID
+    /// What happened.
+    public let kind: Kind
+    /// Updates: the names of the changed properties, in column order. Else empty.
+    public let properties: [String]
+    /// Deletes: the values that were kept. Else nil.
+    public let tombstone: NamedValues?
+    /// Updates of an entity with `undo`: the values before, of ``properties``. Else nil.
+    public let oldValues: NamedValues?
+    /// Why.
+    public let cause: Cause
+
+    /// The entity's name.
+    public var entity: String { object.entity }
+}
+
+/// Property names with their values, in column order.
+public struct NamedValues: Sendable, Hashable {
+    /// Pairs in column order; no name comes twice.
+    public let pairs: [Pair]
+
+    /// A property and its value.
+    public struct Pair: Sendable, Hashable {
+        /// The property's name.
+        public let name: String
+        /// Its value.
+        public let value: Value
+
+        /// Makes a pair.
+        public init(name: String, value: Value) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Makes a list of pairs.
+    public init(_ pairs: [Pair]) { self.pairs = pairs }
+
+    /// The value of a property; nil when it was not kept, which is not the same as NULL.
+    /// - Complexity: O(properties)
+    public subscript(name: String) -> Value? { pairs.first { $0.name == name }?.value }
+}

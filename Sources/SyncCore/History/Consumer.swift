@@ -1,0 +1,41 @@
+/// A registered reader of history. Consumers are rows in the store, so that they travel with the file.
+public struct Consumer: Sendable, Hashable {
+    /// What a consumer is for; decides whether it holds history back.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// Reads history; purging waits for it.
+        case reader
+        /// Only writes; purging never waits for it.
+        case writer
+        /// Another replica; purging waits for it.
+        case peer
+    }
+
+    /// Its name, unique within the store.
+    public let name: String
+    /// What it is for.
+    public let kind: Kind
+    /// It has read everything up to this number; 0 when it never acknowledged anything.
+    public let acknowledged: Int64
+    /// How long it may stay silent before purging passes it; nil: for ever.
+    public let lease: Duration?
+    /// When it last registered or acknowledged.
+    public let lastSeen: Timestamp
+    /// When it registered first.
+    public let created: Timestamp
+
+    /// True when the lease ran out: purging no longer waits for it.
+    public func isLapsed(at now: Timestamp) -> Bool {
+        guard let lease else { return false }
+        return now.milliseconds - lastSeen.milliseconds > lease.milliseconds
+    }
+
+    /// True when purging has to wait for it.
+    public func holdsHistory(at now: Timestamp) -> Bool { kind != .writer && !isLapsed(at: now) }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded down.
+    var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,80 @@
+/// What one commit did.
+public struct Transaction: Sendable, Hashable {
+    /// What is special about a transaction.
+    public struct Flags: OptionSet, Sendable, Hashable {
+        public let rawValue: Int
+
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// Several commits that could not be told apart any more. Never a part of one.
+        public static let coalesced = Flags(rawValue: 1)
+        /// Found by comparing with the last known state, because triggers had been missing.
+        public static let recovered = Flags(rawValue: 2)
+        /// Merged from another replica.
+        public static let remote = Flags(rawValue: 4)
+        /// What merging changed beyond the merged transactions.
+        public static let repair = Flags(rawValue: 8)
+
+        /// The names of the flags, as in JSON.
+        public var names: [String] {
+            let all: [(Flags, String)] = [
+                (.coalesced, "coalesced"), (.recovered, "recovered"), (.remote, "remote"),
+                (.repair, "repair"),
+            ]
+            return all.filter { contains($0.0) }.map(\.1)
+        }
+    }
+
+    /// Where a transaction was written first.
+    public struct Origin: Sendable, Hashable {
+        /// The replica.
+        public let replica: ReplicaID
+        /// Its number there.
+        public let number: Int64
+        /// Its time there.
+        public let time: Timestamp
+
+        /// Makes an origin.
+        public init(replica: ReplicaID, number: Int64, time: Timestamp) {
+            self.replica = replica
+            self.number = number
+            self.time = time
+        }
+    }
+
+    /// The process that wrote it, as far as it said so.
+    public struct Process: Sendable, Hashable {
+        /// The process id at the time.
+        public let pid: Int64
+        /// The program's name, where the writer gave it or the daemon could look it up.
+        public let name: String?
+
+        /// Makes a process.
+        public init(pid: Int64, name: String?) {
+            self.pid = pid
+            self.name = name
+        }
+    }
+
+    /// The position just after this transaction.
+    public let token: Token
+    /// The first log row that belongs to it.
+    public let first: Int64
+    /// Wall time of its last statement, by the writer's clock.
+    public let timestamp: Timestamp
+    /// Who wrote it; nil when nobody said.
+    public let author: String?
+    /// The part of the program that wrote it; nil when nobody said.
+    public let context: String?
+    /// The process that wrote it; nil when nobody said.
+    public let process: Process?
+    /// Nil for this replica's own transactions.
+    public let origin: Origin?
+    /// What is special about it.
+    public let flags: Flags
+    /// Its changes, by ascending ``Change/seq``; with a filter, those that match.
+    public var changes: [Change]
+
+    /// Its number: that of its last log row. Numbers ascend, have gaps, and are never used twice.
+    public var number: Int64 { token.number }
+}
