@@ -75,7 +75,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
-        .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore"]),
+        .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "CSQLite"]),
         .testTarget(name: "SyncClientTests", dependencies: ["SyncClient", "SyncCore"]),
         .testTarget(name: "SyncObjectsTests", dependencies: ["SyncObjects"]),
         .testTarget(name: "MergeTests", dependencies: ["SyncCore", "SyncTesting"]),

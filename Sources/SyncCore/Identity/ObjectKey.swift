@@ -30,7 +30,7 @@ extension ObjectKey: CustomStringConvertible {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         var values: [Value] = []
         for part in parts {
-            guard let value = Self.value(of: part) else { return nil }
+            guard let value = Self.value(of: Substring(part)) else { return nil }
             values.append(value)
         }
         self.init(values)

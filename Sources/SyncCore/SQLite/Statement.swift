@@ -123,6 +123,9 @@ final class Statement {
         }
     }
 
+    /// Rows that the last INSERT, UPDATE or DELETE of the connection changed.
+    var changes: Int { Int(sqlite3_changes64(connection)) }
+
     var columnCount: Int32 { sqlite3_column_count(handle) }
 
     var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }

@@ -1,0 +1,148 @@
+/// Moves transactions from the log into the history tables, in short write transactions.
+///
+/// Invariants:
+/// - `syncd_meta.digested` only grows, and only together with the headers of the transactions up to it.
+/// - A transaction is part of history from the moment its header is written; its changes may have been
+///   written in earlier slices, where nobody sees them.
+/// - A log row is deleted only when it is at or before `digested`; the newest row always stays, so that
+///   SQLite never gives a seq twice.
+///
+/// Writers are held up for the length of one slice. A slice writes at most ``sliceChangesMax``
+/// changes (about 5 ms): more would make a writer with a short busy timeout fail, fewer would spend
+/// the time on commits.
+final class Digester {
+    /// Changes written in one slice.
+    static let sliceChangesMax = 2_000
+    /// Log rows deleted in one slice.
+    static let sliceRowsMax = 10_000
+
+    private let connection: OpaquePointer
+    private let settings: Settings
+    private let assembler: TransactionAssembler
+    private let trimmable: Statement
+    private let trim: Statement
+    private let didCommit: () -> Void
+    private var writer: HistoryWriter
+
+    /// - Parameter didCommit: called after each of its own commits.
+    init(
+        _ connection: OpaquePointer, catalog: EntityCatalog, settings: Settings,
+        didCommit: @escaping () -> Void
+    ) throws {
+        self.connection = connection
+        self.didCommit = didCommit
+        self.settings = settings
+        assembler = TransactionAssembler(try LogReader(connection, catalog: catalog))
+        trimmable = try Statement(
+            connection,
+            """
+            SELECT 1 FROM syncd_log WHERE seq <= ?1 AND seq < (SELECT max(seq) FROM syncd_log)
+            LIMIT 1
+            """)
+        trim = try Statement(
+            connection,
+            """
+            DELETE FROM syncd_log WHERE seq <= ?1
+            AND seq < (SELECT max(seq) FROM syncd_log)
+            AND seq < (SELECT min(seq) FROM syncd_log) + ?2
+            """)
+        writer = try HistoryWriter(connection)
+    }
+
+    /// Digests what `boundaries` enclose and trims the log.
+    ///
+    /// - Parameter isDue: asked after each slice; false ends the work early.
+    /// - Returns: the seq up to which history is complete now.
+    /// - Throws: `busy` when a writer holds the lock; what was done until then stays.
+    func digest(
+        _ boundaries: [Boundary], while isDue: () -> Bool
+    ) throws -> Int64 {
+        var digested = try settings.integer(.digested)
+        do {
+            while let end = boundaries.last?.last, digested < end, isDue() {
+                digested = try digestBatch(boundaries.filter { $0.last > digested }, digested)
+            }
+        } catch {
+            // Ids of authors that were rolled back must not be used again.
+            writer = try HistoryWriter(connection)
+            throw error
+        }
+        while try hasRowsToTrim(upTo: digested), isDue() { try trimSlice(upTo: digested) }
+        return digested
+    }
+
+    /// Reads transactions until there are enough changes for a slice, then writes them.
+    private func digestBatch(
+        _ boundaries: [Boundary], _ digested: Int64
+    ) throws -> Int64 {
+        var batch: [NetTransaction] = []
+        var changes = 0
+        // Commits that changed nothing in the end leave no transaction, but are done with as well.
+        var end = boundaries[boundaries.count - 1].last
+        try RawTransaction.read(connection) {
+            try assembler.forEach(after: digested, boundaries) { transaction in
+                batch.append(transaction)
+                changes += transaction.changes.count
+                guard changes >= Self.sliceChangesMax else { return true }
+                end = transaction.number
+                return false
+            }
+        }
+        if let large = batch.last, large.changes.count > Self.sliceChangesMax {
+            try write(batch.dropLast(), digestedUpTo: large.first - 1)
+            try writeInSlices(large)
+        } else {
+            try write(batch[...], digestedUpTo: end)
+        }
+        return end
+    }
+
+    private func write(
+        _ transactions: ArraySlice<NetTransaction>, digestedUpTo end: Int64
+    ) throws {
+        try commit {
+            // Another process may have digested meanwhile.
+            guard try settings.integer(.digested) < end else { return }
+            for transaction in transactions {
+                for change in transaction.changes { try writer.write(change) }
+                try writer.write(header: transaction)
+            }
+            try settings.set(.digested, .integer(end))
+        }
+    }
+
+    /// All slices but the last have changes only.
+    private func writeInSlices(_ large: NetTransaction) throws {
+        var rest = large.changes[...]
+        while rest.count > Self.sliceChangesMax {
+            try commit {
+                for change in rest.prefix(Self.sliceChangesMax) { try writer.write(change) }
+            }
+            rest = rest.dropFirst(Self.sliceChangesMax)
+        }
+        try commit {
+            for change in rest { try writer.write(change) }
+            try writer.write(header: large)
+            try settings.set(.digested, .integer(large.number))
+        }
+    }
+
+    private func hasRowsToTrim(upTo digested: Int64) throws -> Bool {
+        trimmable.bind(1, digested)
+        defer { trimmable.reset() }
+        return try trimmable.step()
+    }
+
+    private func trimSlice(upTo digested: Int64) throws {
+        try commit {
+            trim.bind(1, digested)
+            trim.bind(2, Int64(Self.sliceRowsMax))
+            try trim.run()
+        }
+    }
+
+    private func commit(_ body: () throws -> Void) throws {
+        try RawTransaction.write(connection, body)
+        didCommit()
+    }
+}

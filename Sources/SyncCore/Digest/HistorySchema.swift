@@ -1,0 +1,29 @@
+/// The tables that the digest writes: docs/store-format.md §2.
+enum HistorySchema {
+    /// Creates what is missing, in the transaction that the connection is in.
+    static func create(_ connection: OpaquePointer) throws {
+        for sql in statements { try RawTransaction.execute(connection, sql) }
+    }
+
+    private static let statements = [
+        """
+        CREATE TABLE IF NOT EXISTS syncd_transaction(
+          number INTEGER PRIMARY KEY, first INTEGER, time INTEGER, who INTEGER, pid INTEGER,
+          flags INTEGER, origin BLOB)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_who(
+          id INTEGER PRIMARY KEY, author TEXT, context TEXT, process TEXT)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_change(
+          seq INTEGER PRIMARY KEY, op INTEGER, key, data BLOB)
+        """,
+        "CREATE INDEX IF NOT EXISTS syncd_change_object ON syncd_change(key, op)",
+        """
+        CREATE TABLE IF NOT EXISTS syncd_consumer(
+          name TEXT PRIMARY KEY, kind TEXT, acknowledged INTEGER, lease INTEGER, seen INTEGER,
+          created INTEGER) WITHOUT ROWID
+        """,
+    ]
+}

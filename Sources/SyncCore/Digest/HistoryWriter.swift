@@ -1,0 +1,87 @@
+/// Writes transactions into the history tables, inside the write transaction that the connection is in.
+///
+/// Writing the same transaction again changes nothing: after a crash between two slices the digest
+/// starts over at the first transaction that is not whole.
+final class HistoryWriter {
+    private let insertTransaction: Statement
+    private let insertChange: Statement
+    private let findWho: Statement
+    private let insertWho: Statement
+    private var whoIDs: [Who: Int64] = [:]
+
+    private struct Who: Hashable {
+        let author: String?
+        let context: String?
+        let process: String?
+    }
+
+    /// Authors are few; a program that makes one up for each transaction must not fill the memory.
+    private static let whoCacheMax = 1000
+
+    init(_ connection: OpaquePointer) throws {
+        insertTransaction = try Statement(
+            connection,
+            """
+            INSERT OR REPLACE INTO syncd_transaction(number, first, time, who, pid, flags, origin)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """)
+        insertChange = try Statement(
+            connection,
+            "INSERT OR REPLACE INTO syncd_change(seq, op, key, data) VALUES (?1, ?2, ?3, ?4)")
+        findWho = try Statement(
+            connection,
+            "SELECT id FROM syncd_who WHERE author IS ?1 AND context IS ?2 AND process IS ?3")
+        insertWho = try Statement(
+            connection,
+            "INSERT INTO syncd_who(author, context, process) VALUES (?1, ?2, ?3) RETURNING id")
+    }
+
+    func write(_ change: NetChange) throws {
+        insertChange.bind(1, change.seq)
+        insertChange.bind(2, change.entity.id << 3 | Int64(change.kind.rawValue))
+        insertChange.bind(3, NetChange.storedKey(change.key))
+        insertChange.bind(4, change.packedData)
+        try insertChange.run()
+    }
+
+    /// Writes the header: from now on the transaction, with its changes, is part of history.
+    func write(header transaction: NetTransaction) throws {
+        insertTransaction.bind(1, transaction.number)
+        insertTransaction.bind(2, transaction.first)
+        insertTransaction.bind(3, transaction.time.milliseconds)
+        if let who = transaction.who, let id = try whoID(who) {
+            insertTransaction.bind(4, id)
+        } else {
+            insertTransaction.bindNull(4)
+        }
+        if let pid = transaction.who?.process?.pid {
+            insertTransaction.bind(5, pid)
+        } else {
+            insertTransaction.bindNull(5)
+        }
+        insertTransaction.bind(6, Int64(transaction.flags.rawValue))
+        insertTransaction.bindNull(7)
+        try insertTransaction.run()
+    }
+
+    private func whoID(_ marker: LogRecord.Marker) throws -> Int64? {
+        let who = Who(
+            author: marker.author, context: marker.context, process: marker.process?.name)
+        guard who.author != nil || who.context != nil || who.process != nil else { return nil }
+        if let id = whoIDs[who] { return id }
+        let id = try find(who, findWho) ?? find(who, insertWho)
+        if whoIDs.count < Self.whoCacheMax { whoIDs[who] = id }
+        return id
+    }
+
+    private func find(_ who: Who, _ statement: Statement) throws -> Int64? {
+        statement.bind(1, who.author)
+        statement.bind(2, who.context)
+        statement.bind(3, who.process)
+        guard try statement.step() else { return nil }
+        let id = statement.integer(0)
+        // To its end: INSERT … RETURNING is finished only then.
+        try statement.run()
+        return id
+    }
+}

@@ -1,0 +1,129 @@
+/// The net effect of one transaction on one object, before names and incarnations are put to it. What
+/// `syncd_change` stores.
+struct NetChange {
+    /// Why, as far as the log tells; objects by entity id and key.
+    enum Cause: Hashable {
+        case direct, replace
+        case cascade(entity: Int64, key: ObjectKey)
+        case renumbered(ObjectKey)
+    }
+
+    let seq: Int64
+    let entity: TrackedEntity
+    let key: ObjectKey
+    let kind: Change.Kind
+    /// Updates: the changed columns.
+    var mask = ColumnMask()
+    /// Deletes: the kept values, by position in the entity's `kept`.
+    var kept: [Value] = []
+    /// Updates with `undo`: the values before of the columns in `mask`, in column order.
+    var old: [Value] = []
+    var cause = Cause.direct
+}
+
+/// One commit's net effect.
+struct NetTransaction {
+    let first: Int64
+    let number: Int64
+    let time: Timestamp
+    let who: LogRecord.Marker?
+    let flags: Transaction.Flags
+    let changes: [NetChange]
+}
+
+extension NetChange {
+    /// The key as `syncd_change.key` has it: the value itself, or the packed values of several columns.
+    static func storedKey(_ key: ObjectKey) -> Value {
+        guard key.values.count > 1 else { return key.values[0] }
+        var writer = ByteWriter()
+        for value in key.values { writer.append(value) }
+        return .blob(writer.bytes)
+    }
+
+    static func key(stored value: Value, _ entity: TrackedEntity) throws -> ObjectKey {
+        guard entity.keyCount > 1 else { return ObjectKey(value) }
+        guard case .blob(let bytes) = value else {
+            throw SyncError(.badData, "a composite key in history is not packed")
+        }
+        var reader = ByteReader(bytes)
+        return ObjectKey(try (0..<entity.keyCount).map { _ in try reader.value() })
+    }
+
+    private enum CauseTag: UInt8 {
+        case direct, replace, cascade, renumbered
+    }
+
+    /// `syncd_change.data`: the cause, then what the kind has: an update's mask words and old values,
+    /// a delete's kept values. Nil when there is nothing but a direct insert.
+    var packedData: [UInt8]? {
+        if kind == .insert, cause == .direct { return nil }
+        var writer = ByteWriter()
+        switch cause {
+        case .direct: writer.append(byte: CauseTag.direct.rawValue)
+        case .replace: writer.append(byte: CauseTag.replace.rawValue)
+        case .cascade(let entity, let key):
+            writer.append(byte: CauseTag.cascade.rawValue)
+            writer.append(varint: UInt64(entity))
+            writer.append(values: key.values)
+        case .renumbered(let key):
+            writer.append(byte: CauseTag.renumbered.rawValue)
+            writer.append(values: key.values)
+        }
+        switch kind {
+        case .insert: break
+        case .update:
+            writer.append(varint: UInt64(mask.words.count))
+            for word in mask.words { writer.append(varint: word) }
+            writer.append(values: old)
+        case .delete:
+            writer.append(values: kept)
+        }
+        return writer.bytes
+    }
+
+    /// Reads a row of `syncd_change` back.
+    init(
+        seq: Int64, entity: TrackedEntity, kind: Change.Kind, key: Value, data: [UInt8]?
+    ) throws {
+        self.init(
+            seq: seq, entity: entity, key: try Self.key(stored: key, entity), kind: kind)
+        guard let data else { return }
+        var reader = ByteReader(data)
+        switch CauseTag(rawValue: try reader.byte()) {
+        case .direct: break
+        case .replace: cause = .replace
+        case .cascade:
+            let parent = Int64(truncatingIfNeeded: try reader.varint())
+            cause = .cascade(entity: parent, key: ObjectKey(try reader.values()))
+        case .renumbered: cause = .renumbered(ObjectKey(try reader.values()))
+        case nil: throw SyncError(.badData, "unknown cause in history")
+        }
+        switch kind {
+        case .insert: break
+        case .update:
+            let count = try reader.varint()
+            guard count <= 64 else { throw SyncError(.badData, "too many mask words") }
+            mask = ColumnMask(words: try (0..<count).map { _ in try reader.varint() })
+            old = try reader.values(allowEmpty: true)
+        case .delete: kept = try reader.values(allowEmpty: true)
+        }
+    }
+}
+
+extension ByteWriter {
+    fileprivate mutating func append(values: [Value]) {
+        append(varint: UInt64(values.count))
+        for value in values { append(value) }
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func values(allowEmpty: Bool = false) throws -> [Value] {
+        let count = try varint()
+        // SQLite has at most 32,767 columns: more is not a value list.
+        guard count <= 32_767, allowEmpty || count > 0 else {
+            throw SyncError(.badData, "a value list in history has \(count) values")
+        }
+        return try (0..<count).map { _ in try value() }
+    }
+}

@@ -1,0 +1,80 @@
+/// Reads committed log rows and hands out whole transactions, in order.
+struct TransactionAssembler {
+    private let reader: LogReader
+
+    init(_ reader: LogReader) { self.reader = reader }
+
+    /// Calls `body` for each transaction after `seq` that changed something, until it returns false.
+    ///
+    /// - Parameter boundaries: ascending; the last one is where reading ends.
+    func forEach(
+        after seq: Int64, _ boundaries: [Boundary],
+        _ body: (NetTransaction) throws -> Bool
+    ) throws {
+        guard let last = boundaries.last else { return }
+        try reader.seek(after: seq, upTo: last.last)
+        defer { reader.finish() }
+        var first = seq + 1
+        var pending = try reader.next()
+        for boundary in boundaries {
+            var open = Piece(first: first)
+            while let record = pending, record.seq <= boundary.last {
+                if !boundary.isExact, let marker = record.marker(splitting: open) {
+                    // What a marker encloses is one commit, even where commits ran together.
+                    let end = marker.isEnd ? record.lastSeq : record.seq - 1
+                    if marker.isEnd { open.append(record) }
+                    if let done = open.finish(number: end, isCoalesced: !marker.isEnd) {
+                        guard try body(done) else { return }
+                    }
+                    open = Piece(first: end + 1)
+                    if !marker.isEnd { open.append(record) }
+                } else {
+                    open.append(record)
+                }
+                pending = try reader.next()
+            }
+            let done = open.finish(number: boundary.last, isCoalesced: !boundary.isExact)
+            if let done { guard try body(done) else { return } }
+            first = boundary.last + 1
+        }
+    }
+
+    /// The rows since the last boundary.
+    fileprivate struct Piece {
+        let first: Int64
+        var builder = TransactionBuilder()
+        var isEmpty = true
+        /// A beginning marker stands in it and its end has not come.
+        var isOpenMarked = false
+
+        init(first: Int64) { self.first = first }
+
+        mutating func append(_ record: LogRecord) {
+            isEmpty = false
+            if record.kind == .marker { isOpenMarked = !record.marker.isEnd }
+            builder.append(record)
+        }
+
+        func finish(number: Int64, isCoalesced: Bool) -> NetTransaction? {
+            guard !isEmpty else { return nil }
+            let changes = builder.finish()
+            guard !changes.isEmpty else { return nil }
+            // Where commits ran together, a marker without its end says nothing of what follows.
+            let who = isCoalesced ? nil : builder.who
+            return NetTransaction(
+                first: first, number: number,
+                time: builder.time.map(Timestamp.init(julianDay:)) ?? Timestamp(milliseconds: 0),
+                who: who, flags: isCoalesced ? .coalesced : [], changes: changes)
+        }
+    }
+}
+
+extension LogRecord {
+    /// The marker, when the piece ends with or before it.
+    fileprivate func marker(splitting piece: TransactionAssembler.Piece) -> Marker? {
+        guard kind == .marker else { return nil }
+        let marker = marker
+        if marker.isEnd { return piece.isOpenMarked ? marker : nil }
+        return piece.isEmpty ? nil : marker
+    }
+}

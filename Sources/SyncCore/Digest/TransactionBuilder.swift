@@ -1,0 +1,218 @@
+/// Turns the log records of one transaction into its net changes.
+///
+/// One object has one change, but for a key that was deleted and inserted again, which makes two. The net
+/// of several events, from left to right:
+///
+/// | before | insert | update | delete | REPLACE of the same key | REPLACE by another key |
+/// |---|---|---|---|---|---|
+/// | nothing | insert | update | delete | pending replace | delete |
+/// | insert | insert | insert | nothing | insert | nothing |
+/// | update | insert (a) | update | delete | pending replace | delete |
+/// | delete | delete + insert | delete (b) | delete (c) | pending replace (c) | delete (c) |
+/// | pending replace | update of everything | – | delete | pending replace | delete |
+///
+/// (a) An AFTER trigger of the user that updates the row it was fired by runs before ours.
+/// (b) Cannot happen; the delete stays. (c) With recursive_triggers the victim of a REPLACE is logged
+/// twice.
+struct TransactionBuilder {
+    /// What happened to one key so far.
+    struct Draft {
+        enum State { case inserted, updated, deleted, replacing, nothing }
+
+        let entity: TrackedEntity
+        let key: ObjectKey
+        var seq: Int64
+        var state: State
+        var mask = ColumnMask()
+        /// Of a delete, by position in the layout's `kept`.
+        var kept: [Value] = []
+        /// Of an update with `undo`, by column; NULL where the column did not change.
+        var old: [Value] = []
+        /// Julian day of the statement that had the last word: equal within one statement.
+        var time: Double?
+        var cause = NetChange.Cause.direct
+    }
+
+    private struct Name: Hashable {
+        let entity: Int64
+        let key: ObjectKey
+    }
+
+    /// The marker at the beginning, where the writer set one.
+    private(set) var who: LogRecord.Marker?
+    /// Julian day of the last statement; nil when no record had one.
+    private(set) var time: Double?
+    private var drafts: [Draft] = []
+    private var current: [Name: Int] = [:]
+    /// New key → old key, between the record that says so and the insert of the new key.
+    private var renumberings: [Name: ObjectKey] = [:]
+
+    init() {}
+
+    /// Takes the next record of the transaction.
+    mutating func append(_ record: LogRecord) {
+        if let recordTime = record.time { time = recordTime }
+        guard let entity = record.entity else { return take(record.marker) }
+        switch record.kind {
+        case .marker: break
+        case .insert: insert(entity, record)
+        case .update: update(entity, record)
+        case .delete: end(entity, record, cause: .direct)
+        case .replace: replace(entity, record)
+        case .renumbered: renumber(entity, record)
+        }
+    }
+
+    private mutating func take(_ marker: LogRecord.Marker) {
+        if !marker.isEnd, who == nil { who = marker }
+    }
+
+    private mutating func draft(
+        _ entity: TrackedEntity, _ record: LogRecord, _ key: ObjectKey, _ state: Draft.State
+    ) -> Int {
+        current[Name(entity: entity.id, key: key)] = drafts.count
+        drafts.append(
+            Draft(entity: entity, key: key, seq: record.seq, state: state, time: record.time))
+        return drafts.count - 1
+    }
+
+    private func index(_ entity: TrackedEntity, _ key: ObjectKey) -> Int? {
+        guard let index = current[Name(entity: entity.id, key: key)],
+            drafts[index].state != .nothing
+        else { return nil }
+        return index
+    }
+
+    private mutating func insert(_ entity: TrackedEntity, _ record: LogRecord) {
+        let key = record.key(entity)
+        guard let index = index(entity, key) else {
+            markInserted(draft(entity, record, key, .inserted))
+            return
+        }
+        switch drafts[index].state {
+        case .inserted, .nothing: break
+        case .updated:
+            drafts[index].state = .inserted
+            drafts[index].mask = ColumnMask()
+        case .deleted:
+            markInserted(draft(entity, record, key, .inserted))
+        case .replacing:
+            drafts[index].state = .updated
+            drafts[index].mask = entity.nonKeyMask
+            drafts[index].cause = .replace
+            drafts[index].old = entity.oldValues(fromKept: drafts[index].kept)
+            drafts[index].kept = []
+        }
+    }
+
+    private mutating func markInserted(_ index: Int) {
+        let name = Name(entity: drafts[index].entity.id, key: drafts[index].key)
+        if let old = renumberings.removeValue(forKey: name) {
+            drafts[index].cause = .renumbered(old)
+        }
+    }
+
+    private mutating func update(_ entity: TrackedEntity, _ record: LogRecord) {
+        let key = record.key(entity)
+        let mask = record.mask(entity)
+        let old = entity.keepsOldValues ? Array(record.values.suffix(entity.columnCount)) : []
+        guard let index = index(entity, key) else {
+            let index = draft(entity, record, key, .updated)
+            drafts[index].mask = mask
+            drafts[index].old = old
+            return
+        }
+        guard drafts[index].state == .updated else { return }
+        // The first old value of a column is the one from before the transaction.
+        for position in mask.positions
+        where position < old.count && !drafts[index].mask.contains(position) {
+            drafts[index].old[position] = old[position]
+        }
+        drafts[index].mask.formUnion(mask)
+    }
+
+    /// A delete, or a REPLACE that wrote another key.
+    private mutating func end(_ entity: TrackedEntity, _ record: LogRecord, cause: NetChange.Cause) {
+        let key = record.key(entity)
+        guard let index = index(entity, key) else {
+            let index = draft(entity, record, key, .deleted)
+            drafts[index].kept = entity.keptValues(record)
+            drafts[index].cause = cause
+            return
+        }
+        switch drafts[index].state {
+        case .deleted, .nothing:
+            if cause == .replace { drafts[index].cause = cause }
+        case .inserted:
+            drafts[index].state = .nothing
+            reviveDelete(entity, key, before: index)
+        case .updated, .replacing:
+            drafts[index].state = .deleted
+            drafts[index].time = record.time
+            drafts[index].mask = ColumnMask()
+            drafts[index].kept = entity.keptValues(record)
+            drafts[index].old = []
+            drafts[index].cause = cause
+        }
+    }
+
+    /// Deleted, inserted, deleted: the first delete is what remains.
+    private mutating func reviveDelete(_ entity: TrackedEntity, _ key: ObjectKey, before end: Int) {
+        let earlier = drafts[..<end].lastIndex {
+            $0.entity.id == entity.id && $0.key == key && $0.state == .deleted
+        }
+        current[Name(entity: entity.id, key: key)] = earlier
+    }
+
+    private mutating func replace(_ entity: TrackedEntity, _ record: LogRecord) {
+        guard record.m == 1 else { return end(entity, record, cause: .replace) }
+        let key = record.key(entity)
+        guard let index = index(entity, key) else {
+            let index = draft(entity, record, key, .replacing)
+            drafts[index].kept = entity.keptValues(record)
+            return
+        }
+        switch drafts[index].state {
+        case .inserted, .replacing, .nothing: break
+        case .deleted: drafts[index].state = .replacing
+        case .updated:
+            drafts[index].state = .replacing
+            drafts[index].kept = entity.keptValues(record)
+        }
+    }
+
+    /// The record stands between the delete of the old key and the insert of the new one.
+    private mutating func renumber(_ entity: TrackedEntity, _ record: LogRecord) {
+        let old = ObjectKey(Array(record.values.prefix(entity.keyCount)))
+        let new = ObjectKey(Array(record.values.suffix(entity.keyCount)))
+        if let index = index(entity, old), drafts[index].state == .deleted {
+            drafts[index].cause = .renumbered(new)
+        }
+        renumberings[Name(entity: entity.id, key: new)] = old
+    }
+
+    /// Ends the transaction: the drafts that changed something, cascades after their parents, seqs
+    /// ascending.
+    ///
+    /// - Complexity: O(records)
+    func finish() -> [NetChange] {
+        var result = drafts.filter { $0.state != .nothing }
+        // A REPLACE whose insert never came: only a log that somebody edited has it.
+        for index in result.indices where result[index].state == .replacing {
+            result[index].state = .deleted
+        }
+        return CascadeOrder.arrange(result).map(Self.netChange)
+    }
+
+    private static func netChange(_ draft: Draft) -> NetChange {
+        var change = NetChange(
+            seq: draft.seq, entity: draft.entity, key: draft.key,
+            kind: draft.state == .inserted
+                ? .insert : draft.state == .updated ? .update : .delete)
+        change.cause = draft.cause
+        change.mask = draft.mask
+        change.kept = draft.kept
+        if !draft.old.isEmpty { change.old = draft.mask.positions.map { draft.old[$0] } }
+        return change
+    }
+}

@@ -1,0 +1,65 @@
+extension HistoryQuery {
+    /// Whether a transaction's own properties satisfy the query; its changes are not looked at.
+    func matchesHeader(of transaction: Transaction) -> Bool {
+        if let after, transaction.number <= after.number { return false }
+        if let upTo, transaction.number > upTo.number { return false }
+        if let since, transaction.timestamp < since { return false }
+        if let until, transaction.timestamp >= until { return false }
+        if let context, transaction.context != context { return false }
+        if !authors.isEmpty {
+            guard let author = transaction.author, authors.contains(author) else { return false }
+        }
+        if let author = transaction.author, excludedAuthors.contains(author) { return false }
+        return true
+    }
+
+    /// Whether a change satisfies the query. Entity names compare as SQLite compares them, without
+    /// regard to ASCII case.
+    func matches(_ change: Change) -> Bool {
+        if !kinds.isEmpty, !kinds.contains(change.kind) { return false }
+        if !entities.isEmpty {
+            guard entities.contains(where: { EntityName.equal($0, change.entity) }) else {
+                return false
+            }
+        }
+        if let object {
+            guard change.object.key == object.key,
+                EntityName.equal(object.entity, change.entity)
+            else { return false }
+        }
+        if !properties.isEmpty, change.kind == .update {
+            return change.properties.contains { changed in
+                properties.contains { EntityName.equal($0, changed) }
+            }
+        }
+        return true
+    }
+
+    /// The part of a transaction that satisfies the query, or nil when none does.
+    ///
+    /// - Complexity: O(changes)
+    public func filter(_ transaction: Transaction) -> Transaction? {
+        guard matchesHeader(of: transaction) else { return nil }
+        guard choosesChanges else { return transaction }
+        var result = transaction
+        result.changes = transaction.changes.filter(matches)
+        return result.changes.isEmpty ? nil : result
+    }
+}
+
+/// Names of tables and columns, compared as SQLite compares them: without regard to ASCII case.
+enum EntityName {
+    static func folded(_ name: String) -> String {
+        guard name.utf8.contains(where: { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 }) else {
+            return name
+        }
+        return String(
+            decoding: name.utf8.map {
+                UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0
+            }, as: UTF8.self)
+    }
+
+    static func equal(_ left: String, _ right: String) -> Bool {
+        left == right || folded(left) == folded(right)
+    }
+}

@@ -1,0 +1,78 @@
+/// Reads the log from left to right, within the transaction that the connection is in.
+///
+/// The log belongs to whoever can write the database: rows that make no sense are passed over, and
+/// missing parts of a value list read as NULL.
+final class LogReader {
+    private let statement: Statement
+    private let catalog: EntityCatalog
+    private var hasRow = false
+
+    private static let valuesPerRow: Int32 = 7
+    private static let firstValueColumn: Int32 = 4
+
+    init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
+        statement = try Statement(
+            connection,
+            """
+            SELECT seq, op, m, ts, pk, v0, v1, v2, v3, v4, v5
+            FROM syncd_log WHERE seq > ?1 AND seq <= ?2 ORDER BY seq
+            """)
+        self.catalog = catalog
+    }
+
+    /// Starts over, at the rows after `seq` up to `last`.
+    func seek(after seq: Int64, upTo last: Int64) throws {
+        statement.reset()
+        statement.bind(1, seq)
+        statement.bind(2, last)
+        hasRow = try statement.step()
+    }
+
+    /// Releases the read lock that a half-read statement holds.
+    func finish() { statement.reset() }
+
+    /// The next record, or nil at the end.
+    func next() throws -> LogRecord? {
+        while hasRow {
+            let op = statement.integer(1)
+            guard op >= 0, let kind = LogRecord.Kind(rawValue: op & 7) else {
+                hasRow = try statement.step()
+                continue
+            }
+            if kind == .marker, op == 0 { return try record(kind, entity: nil, count: 7) }
+            guard kind != .marker, let entity = try catalog.entity(op >> 3) else {
+                hasRow = try statement.step()
+                continue
+            }
+            return try record(kind, entity: entity, count: entity.valueCount(kind))
+        }
+        return nil
+    }
+
+    private func record(
+        _ kind: LogRecord.Kind, entity: TrackedEntity?, count: Int
+    ) throws -> LogRecord {
+        let seq = statement.integer(0)
+        let m = statement.integer(2)
+        let time = statement.isNull(3) ? nil : statement.real(3)
+        var values: [Value] = []
+        values.reserveCapacity(count)
+        var lastSeq = seq
+        appendValues(&values, upTo: count)
+        hasRow = try statement.step()
+        while values.count < count, hasRow, statement.integer(1) == (entity?.id ?? 0) << 3 | 7 {
+            lastSeq = statement.integer(0)
+            appendValues(&values, upTo: count)
+            hasRow = try statement.step()
+        }
+        while values.count < count { values.append(.null) }
+        return LogRecord(
+            seq: seq, lastSeq: lastSeq, kind: kind, m: m, time: time, entity: entity,
+            values: values)
+    }
+
+    private func appendValues(_ values: inout [Value], upTo count: Int) {
+        let end = min(Int32(count - values.count), Self.valuesPerRow)
+        for index in 0..<max(0, end) { values.append(statement.value(Self.firstValueColumn + index)) }
+    }
+}

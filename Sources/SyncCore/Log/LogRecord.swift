@@ -1,0 +1,67 @@
+/// One event of the log with its whole value list, as docs/store-format.md §1 defines it.
+struct LogRecord {
+    /// What the triggers log.
+    enum Kind: Int64 {
+        case marker = 0
+        case insert = 1
+        case update = 2
+        case delete = 3
+        case replace = 4
+        case renumbered = 5
+    }
+
+    /// The seq of its first row.
+    let seq: Int64
+    /// The seq of its last row: larger than `seq` when the list was continued.
+    let lastSeq: Int64
+    let kind: Kind
+    /// The column `m` as it stands.
+    let m: Int64
+    /// Julian day of the statement; nil when a writer stored something else.
+    let time: Double?
+    /// Nil for markers.
+    let entity: TrackedEntity?
+    /// The value list: as long as the entity's layout says; NULL where rows were missing.
+    let values: [Value]
+
+    /// The key: the first values of the list.
+    func key(_ entity: TrackedEntity) -> ObjectKey {
+        ObjectKey(Array(values.prefix(entity.keyCount)))
+    }
+
+    /// Updates: the changed columns.
+    func mask(_ entity: TrackedEntity) -> ColumnMask {
+        var words = [UInt64(bitPattern: m)]
+        for index in 0..<entity.extraMaskCount {
+            guard case .integer(let word) = values[entity.keyCount + index] else { continue }
+            words.append(UInt64(bitPattern: word))
+        }
+        return ColumnMask(words: words)
+    }
+}
+
+extension LogRecord {
+    /// What a marker row says.
+    struct Marker {
+        let isEnd: Bool
+        let author: String?
+        let context: String?
+        let process: Transaction.Process?
+    }
+
+    /// The marker in a record of kind `marker`.
+    var marker: Marker {
+        func text(_ value: Value) -> String? {
+            switch value {
+            case .text(let text): return text
+            case .null: return nil
+            default: return value.description
+            }
+        }
+        let name = text(values[3])
+        var process: Transaction.Process?
+        if case .integer(let pid) = values[0] { process = .init(pid: pid, name: name) }
+        return Marker(
+            isEnd: m == 1, author: text(values[1]), context: text(values[2]), process: process)
+    }
+}

@@ -1,0 +1,45 @@
+/// The rows of `syncd_meta`, read and written within the transaction that the connection is in.
+///
+/// Confined to its connection's queue.
+final class Settings {
+    /// What is stored; docs/store-format.md §1.6.
+    enum Key: String {
+        case format, store, replica, epoch, file, schema, digested, purged, created
+    }
+
+    /// The format that this version writes, and the newest that it reads.
+    static let format: Int64 = 1
+
+    private let select: Statement
+    private let upsert: Statement
+
+    init(_ connection: OpaquePointer) throws {
+        select = try Statement(connection, "SELECT value FROM syncd_meta WHERE key = ?1")
+        upsert = try Statement(
+            connection,
+            """
+            INSERT INTO syncd_meta(key, value) VALUES (?1, ?2)
+            ON CONFLICT(key) DO UPDATE SET value = excluded.value
+            """)
+    }
+
+    func value(_ key: Key) throws -> Value {
+        select.bind(1, key.rawValue)
+        defer { select.reset() }
+        return try select.step() ? select.value(0) : .null
+    }
+
+    func integer(_ key: Key) throws -> Int64 {
+        if case .integer(let value) = try value(key) { return value }
+        return 0
+    }
+
+    func set(_ key: Key, _ value: Value) throws { try upsert.run(.text(key.rawValue), value) }
+
+    /// Whether the database has been tracked, by any version.
+    static func exist(_ connection: OpaquePointer) throws -> Bool {
+        try Statement(
+            connection, "SELECT 1 FROM sqlite_schema WHERE name = 'syncd_meta' AND type = 'table'"
+        ).step()
+    }
+}

@@ -1,0 +1,100 @@
+/// An entity as the log's rows refer to it: a table with the layout that its triggers were made from.
+///
+/// A table has a new one each time its schema changes. Immutable.
+final class TrackedEntity: Sendable {
+    /// A foreign key with `ON DELETE CASCADE` to another entity's primary key.
+    struct Cascade: Hashable, Sendable {
+        /// Column positions, in the order of the target's key.
+        let columns: [Int]
+        /// The target's name, folded.
+        let target: String
+    }
+
+    let id: Int64
+    let name: String
+    /// The name in lower case: names compare without regard to case.
+    let folded: String
+    let layout: CaptureLayout
+    let isRetired: Bool
+    let cascades: [Cascade]
+    private let keyPositions: [Int]
+
+    init(id: Int64, name: String, layout: CaptureLayout, isRetired: Bool) {
+        self.id = id
+        self.name = name
+        self.folded = EntityName.folded(name)
+        self.layout = layout
+        self.isRetired = isRetired
+        let columns = layout.columns
+        keyPositions = layout.key.compactMap { columns.firstIndex(of: $0) }
+        cascades = layout.references.filter { $0.onDelete == "CASCADE" }.map {
+            Cascade(columns: $0.columns, target: EntityName.folded($0.target))
+        }
+    }
+
+    var columnNames: [String] { layout.columns }
+    var columnCount: Int { layout.columns.count }
+    var keyCount: Int { layout.key.count }
+    var keepsOldValues: Bool { layout.undo }
+    var extraMaskCount: Int { ColumnMask.wordCount(columns: columnCount) - 1 }
+
+    /// The length of the value list of a record.
+    func valueCount(_ kind: LogRecord.Kind) -> Int {
+        switch kind {
+        case .marker: return 0
+        case .insert: return keyCount
+        case .update: return keyCount + extraMaskCount + (keepsOldValues ? columnCount : 0)
+        case .delete, .replace: return keyCount + layout.kept.count
+        case .renumbered: return 2 * keyCount
+        }
+    }
+
+    /// All columns but the key's.
+    var nonKeyMask: ColumnMask {
+        var mask = ColumnMask()
+        for position in 0..<columnCount where !keyPositions.contains(position) {
+            mask.insert(position)
+        }
+        return mask
+    }
+
+    /// The kept values of a delete's record, as long as the layout's `kept`.
+    func keptValues(_ record: LogRecord) -> [Value] { Array(record.values.dropFirst(keyCount)) }
+
+    /// What an update of everything overwrote, by column; empty when old values are not kept, or not all.
+    func oldValues(fromKept kept: [Value]) -> [Value] {
+        guard keepsOldValues, layout.kept.count == kept.count else { return [] }
+        var old = [Value](repeating: .null, count: columnCount)
+        for (position, value) in zip(layout.kept, kept) where old.indices.contains(position) {
+            old[position] = value
+        }
+        return old
+    }
+
+    /// The values kept of a deleted object, its key's included, in column order.
+    func tombstone(key: ObjectKey, kept: [Value]) -> NamedValues {
+        var values: [Int: Value] = [:]
+        for (position, value) in zip(keyPositions, key.values) { values[position] = value }
+        for (position, value) in zip(layout.kept, kept) { values[position] = value }
+        return NamedValues(
+            values.sorted { $0.key < $1.key }.filter { $0.key < columnCount }.map {
+                NamedValues.Pair(name: columnNames[$0.key], value: $0.value)
+            })
+    }
+
+    /// The key of the object that a deleted object referred to; nil when a part of it was not kept
+    /// or is NULL.
+    func reference(_ cascade: Cascade, key: ObjectKey, kept: [Value]) -> ObjectKey? {
+        var values: [Value] = []
+        for column in cascade.columns {
+            if let index = keyPositions.firstIndex(of: column) {
+                values.append(key.values[index])
+            } else if let index = layout.kept.firstIndex(of: column), index < kept.count {
+                values.append(kept[index])
+            } else {
+                return nil
+            }
+        }
+        return values.isEmpty || values.contains(.null) ? nil : ObjectKey(values)
+    }
+}

@@ -1,0 +1,123 @@
+/// Puts names and incarnations to net changes: what is stored becomes what callers see.
+///
+/// The incarnation of an object is the number of the transaction that last inserted its key. It is looked up, not
+/// stored: in the history tables, and in `births` for transactions that are not written yet.
+final class ChangeResolver {
+    private struct Name: Hashable {
+        let entity: String
+        let key: ObjectKey
+    }
+
+    private let store: StoreID
+    private let epoch: Int64
+    private let catalog: EntityCatalog
+    private let findInsert: Statement
+    private let findNumber: Statement
+    /// Inserts of transactions that the history tables do not have yet.
+    private var births: [Name: Int64] = [:]
+
+    init(
+        _ connection: OpaquePointer, store: StoreID, epoch: Int64, catalog: EntityCatalog
+    ) throws {
+        self.store = store
+        self.epoch = epoch
+        self.catalog = catalog
+        findInsert = try Statement(
+            connection,
+            "SELECT max(seq) FROM syncd_change WHERE key = ?1 AND op = ?2 AND seq <= ?3")
+        findNumber = try Statement(
+            connection,
+            "SELECT number FROM syncd_transaction WHERE number >= ?1 ORDER BY number LIMIT 1")
+    }
+
+    /// Forgets the inserts that are in the history tables by now.
+    func forgetBirths(upTo number: Int64) {
+        guard !births.isEmpty else { return }
+        births = births.filter { $0.value > number }
+    }
+
+    /// What callers see of a transaction that is not in the history tables yet. Transactions have to come
+    /// in order.
+    func resolve(pending transaction: NetTransaction) throws -> Transaction {
+        var changes: [Change] = []
+        changes.reserveCapacity(transaction.changes.count)
+        for change in transaction.changes {
+            changes.append(try resolve(change, in: transaction.number))
+            if change.kind == .insert {
+                births[Name(entity: change.entity.folded, key: change.key)] = transaction.number
+            }
+        }
+        return Transaction(
+            token: token(transaction.number, transaction.time), first: transaction.first,
+            timestamp: transaction.time, author: transaction.who?.author,
+            context: transaction.who?.context, process: transaction.who?.process, origin: nil,
+            flags: transaction.flags, changes: changes)
+    }
+
+    func token(_ number: Int64, _ time: Timestamp) -> Token {
+        Token(store: store, epoch: epoch, number: number, time: time)
+    }
+
+    /// What callers see of one change of transaction `number`.
+    func resolve(_ change: NetChange, in number: Int64) throws -> Change {
+        let entity = change.entity
+        let incarnation =
+            change.kind == .insert
+            ? number : try incarnation(entity, change.key, before: change.seq)
+        let names = entity.columnNames
+        return Change(
+            seq: change.seq,
+            object: ObjectID(
+                store: store, entity: entity.name, key: change.key, incarnation: incarnation),
+            kind: change.kind,
+            properties: change.mask.positions.filter { $0 < names.count }.map { names[$0] },
+            tombstone: change.kind == .delete ? entity.tombstone(key: change.key, kept: change.kept) : nil,
+            oldValues: oldValues(of: change, names),
+            cause: try cause(of: change))
+    }
+
+    private func oldValues(of change: NetChange, _ names: [String]) -> NamedValues? {
+        guard change.kind == .update, !change.old.isEmpty else { return nil }
+        return NamedValues(
+            zip(change.mask.positions, change.old).filter { $0.0 < names.count }.map {
+                NamedValues.Pair(name: names[$0.0], value: $0.1)
+            })
+    }
+
+    private func cause(of change: NetChange) throws -> Change.Cause {
+        switch change.cause {
+        case .direct: return .direct
+        case .replace: return .replace
+        case .cascade(let id, let key):
+            guard let entity = try catalog.entity(id) else { return .direct }
+            return .cascade(
+                of: ObjectID(
+                    store: store, entity: entity.name, key: key,
+                    incarnation: try incarnation(entity, key, before: change.seq)))
+        case .renumbered(let key):
+            return .renumbered(
+                ObjectID(
+                    store: store, entity: change.entity.name, key: key,
+                    incarnation: try incarnation(change.entity, key, before: change.seq)))
+        }
+    }
+
+    /// The number of the transaction that inserted the object that `key` named just before `seq`.
+    func incarnation(
+        _ entity: TrackedEntity, _ key: ObjectKey, before seq: Int64
+    ) throws -> Int64 {
+        if let birth = births[Name(entity: entity.folded, key: key)], birth < seq { return birth }
+        var newest: Int64 = 0
+        for id in try catalog.ids(named: entity.folded) {
+            findInsert.bind(1, NetChange.storedKey(key))
+            findInsert.bind(2, id << 3 | Int64(Change.Kind.insert.rawValue))
+            findInsert.bind(3, seq - 1)
+            if try findInsert.step() { newest = max(newest, findInsert.integer(0)) }
+            findInsert.reset()
+        }
+        guard newest > 0 else { return 0 }
+        findNumber.bind(1, newest)
+        defer { findNumber.reset() }
+        return try findNumber.step() ? findNumber.integer(0) : 0
+    }
+}

@@ -1,0 +1,161 @@
+/// Reads transactions from the history tables, within the read transaction that the connection is in.
+final class HistoryReader {
+    private let connection: OpaquePointer
+    private let catalog: EntityCatalog
+    private let resolver: ChangeResolver
+    private let selectChanges: Statement
+
+    init(
+        _ connection: OpaquePointer, catalog: EntityCatalog, resolver: ChangeResolver
+    ) throws {
+        self.connection = connection
+        self.catalog = catalog
+        self.resolver = resolver
+        selectChanges = try Statement(
+            connection,
+            """
+            SELECT seq, op, key, data FROM syncd_change
+            WHERE seq > ?1 AND seq <= ?2 ORDER BY seq
+            """)
+    }
+
+    /// Calls `body` for each transaction that matches, in the query's order, until it returns false.
+    ///
+    /// - Returns: false when `body` stopped it.
+    /// - Complexity: O(transactions in range); with `query.object` O(changes of that object).
+    func forEach(
+        _ query: HistoryQuery, _ body: (Transaction) throws -> Bool
+    ) throws -> Bool {
+        var range = NumberRange(query)
+        if let object = query.object {
+            for number in try numbers(of: object, reverse: query.reverse) {
+                range.only = number
+                guard try forEach(in: range, query, body) else { return false }
+            }
+            return true
+        }
+        return try forEach(in: range, query, body)
+    }
+
+    private func forEach(
+        in range: NumberRange, _ query: HistoryQuery, _ body: (Transaction) throws -> Bool
+    ) throws -> Bool {
+        let select = try Statement(connection, range.sql(reverse: query.reverse))
+        range.bind(to: select)
+        defer { select.reset() }
+        while try select.step() {
+            var transaction = try header(select)
+            guard query.matchesHeader(of: transaction) else { continue }
+            transaction.changes = try changes(of: transaction, after: query.after)
+            guard let matching = query.filter(transaction) else { continue }
+            guard try body(matching) else { return false }
+        }
+        return true
+    }
+
+    /// The numbers of the transactions that changed an object, in the order asked for.
+    private func numbers(
+        of object: HistoryQuery.ObjectName, reverse: Bool
+    ) throws -> [Int64] {
+        let ids = try catalog.ids(named: EntityName.folded(object.entity))
+        let select = try Statement(connection, Self.numbersOfObjectSQL)
+        var numbers: Set<Int64> = []
+        for id in ids {
+            select.bind(1, NetChange.storedKey(object.key))
+            select.bind(2, id << 3)
+            while try select.step() {
+                if let number = select.integerOrNil(0) { numbers.insert(number) }
+            }
+        }
+        return numbers.sorted(by: reverse ? (>) : (<))
+    }
+
+    static let numbersOfObjectSQL = """
+        SELECT (SELECT number FROM syncd_transaction t WHERE t.number >= c.seq
+                ORDER BY number LIMIT 1)
+        FROM syncd_change c WHERE c.key = ?1 AND c.op > ?2 AND c.op < ?2 + 8
+        """
+
+    private func header(_ row: Statement) throws -> Transaction {
+        let time = Timestamp(milliseconds: row.integer(2))
+        let name = row.text(8)
+        let process = row.integerOrNil(3).map { Transaction.Process(pid: $0, name: name) }
+        return Transaction(
+            token: resolver.token(row.integer(0), time), first: row.integer(1), timestamp: time,
+            author: row.text(6), context: row.text(7), process: process,
+            origin: try row.blob(5).map(Transaction.Origin.init(packed:)),
+            flags: Transaction.Flags(rawValue: Int(row.integer(4))), changes: [])
+    }
+
+    /// Where the reader's position lies inside a transaction (its commits ran together after it was
+    /// read), what was read already is left out.
+    private func changes(of transaction: Transaction, after: Token?) throws -> [Change] {
+        selectChanges.bind(1, max(transaction.first - 1, after?.number ?? 0))
+        selectChanges.bind(2, transaction.number)
+        defer { selectChanges.reset() }
+        var changes: [Change] = []
+        while try selectChanges.step() {
+            let op = selectChanges.integer(1)
+            guard let kind = Change.Kind(rawValue: Int(op & 7)),
+                let entity = try catalog.entity(op >> 3)
+            else { continue }
+            let change = try NetChange(
+                seq: selectChanges.integer(0), entity: entity, kind: kind,
+                key: selectChanges.value(2), data: selectChanges.blob(3))
+            changes.append(try resolver.resolve(change, in: transaction.number))
+        }
+        return changes
+    }
+}
+
+/// The part of `syncd_transaction` that a query can reach, as SQL.
+private struct NumberRange {
+    let after: Int64
+    let upTo: Int64
+    var only: Int64?
+
+    init(_ query: HistoryQuery) {
+        after = query.after?.number ?? 0
+        upTo = query.upTo?.number ?? .max
+    }
+
+    func sql(reverse: Bool) -> String {
+        """
+        SELECT t.number, t.first, t.time, t.pid, t.flags, t.origin, w.author, w.context, w.process
+        FROM syncd_transaction t LEFT JOIN syncd_who w ON w.id = t.who
+        WHERE t.number > ?1 AND t.number <= ?2 ORDER BY t.number \(reverse ? "DESC" : "ASC")
+        """
+    }
+
+    func bind(to statement: Statement) {
+        if let only {
+            statement.bind(1, max(after, only - 1))
+            statement.bind(2, min(upTo, only))
+        } else {
+            statement.bind(1, after)
+            statement.bind(2, upTo)
+        }
+    }
+}
+
+extension Transaction.Origin {
+    /// Reads `syncd_transaction.origin`.
+    init(packed bytes: [UInt8]) throws {
+        var reader = ByteReader(bytes)
+        guard let replica = ReplicaID(bytes: Array(try reader.counted())) else {
+            throw SyncError(.badData, "an origin in history has no replica")
+        }
+        self.init(
+            replica: replica, number: try reader.signed(),
+            time: Timestamp(milliseconds: try reader.signed()))
+    }
+
+    /// What ``init(packed:)`` reads.
+    var packed: [UInt8] {
+        var writer = ByteWriter()
+        writer.append(counted: replica.bytes)
+        writer.append(signed: number)
+        writer.append(signed: time.milliseconds)
+        return writer.bytes
+    }
+}

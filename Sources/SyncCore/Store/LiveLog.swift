@@ -1,0 +1,149 @@
+/// The moving end of a store's history, on the store's live connection.
+///
+/// Invariants:
+/// - `boundaries` are the ends of commits after `digested`, ascending; once found, a boundary stays,
+///   because the WAL that showed it may be gone later.
+/// - `seen` only grows. What ``look()`` returned is at or before it, and is never returned again.
+/// - Reading never holds a lock for longer than it takes to read the new rows.
+final class LiveLog {
+    /// A commit with more log rows than this is not put together in memory: readers get it from the
+    /// history tables, in pages.
+    static let lookRowsMax: Int64 = 10_000
+
+    let catalog: EntityCatalog
+    let settings: Settings
+    private let connection: OpaquePointer
+    private let identity: StoreIdentity
+    private let resolver: ChangeResolver
+    private let assembler: TransactionAssembler
+    private let history: HistoryReader
+    private let digester: Digester
+    private let commits: BoundaryReader
+    private let schemaVersion: Statement
+    private let newestSeq: Statement
+
+    private var boundaries: [Boundary] = []
+    private var seen: Int64
+    private var bounded: Int64
+    private var schema: Int64
+
+    init(_ connection: OpaquePointer, _ identity: StoreIdentity) throws {
+        self.connection = connection
+        self.identity = identity
+        catalog = try EntityCatalog(connection)
+        settings = try Settings(connection)
+        resolver = try ChangeResolver(
+            connection, store: identity.store, epoch: identity.epoch, catalog: catalog)
+        assembler = TransactionAssembler(try LogReader(connection, catalog: catalog))
+        history = try HistoryReader(connection, catalog: catalog, resolver: resolver)
+        let commits = try BoundaryReader(connection)
+        self.commits = commits
+        digester = try Digester(connection, catalog: catalog, settings: settings) {
+            commits.didCommit()
+        }
+        schemaVersion = try Statement(connection, "PRAGMA schema_version")
+        newestSeq = try Statement(connection, "SELECT max(seq) FROM syncd_log")
+        let digested = try settings.integer(.digested)
+        seen = digested
+        bounded = digested
+        schema = 0
+        schema = try readSchemaVersion()
+    }
+
+    /// What was committed since the last look.
+    func look() throws -> Store.Look {
+        commits.willRead()
+        return try RawTransaction.read(connection) {
+            let digested = try extendBoundaries()
+            var look = Store.Look(schemaChanged: try noticeSchemaChange())
+            // Another process may have digested what was not looked at yet.
+            if digested > seen { try takeDigested(upTo: digested, into: &look) }
+            try takePending(into: &look)
+            seen = max(seen, bounded)
+            return look
+        }
+    }
+
+    /// Reads the ends of new commits; returns how far the history tables go.
+    private func extendBoundaries() throws -> Int64 {
+        let digested = try settings.integer(.digested)
+        if digested > bounded { bounded = digested }
+        if let first = boundaries.first, first.last <= digested {
+            boundaries.removeAll { $0.last <= digested }
+            resolver.forgetBirths(upTo: digested)
+        }
+        let newest = try newestSeqInLog()
+        guard newest >= bounded else {
+            throw SyncError(
+                .foreignHistory,
+                "history went back from \(bounded) to \(newest): an older copy was put in place",
+                hint: "Readers have to resync")
+        }
+        guard newest > bounded else { return digested }
+        let found = try commits.boundaries(after: bounded).transactions
+        boundaries += found
+        bounded = found.last?.last ?? bounded
+        return digested
+    }
+
+    private func newestSeqInLog() throws -> Int64 {
+        defer { newestSeq.reset() }
+        return try newestSeq.step() ? newestSeq.integer(0) : 0
+    }
+
+    private func readSchemaVersion() throws -> Int64 {
+        defer { schemaVersion.reset() }
+        return try schemaVersion.step() ? schemaVersion.integer(0) : 0
+    }
+
+    private func noticeSchemaChange() throws -> Bool {
+        let version = try readSchemaVersion()
+        defer { schema = version }
+        return version != schema
+    }
+
+    private func takeDigested(upTo digested: Int64, into look: inout Store.Look) throws {
+        var query = HistoryQuery()
+        query.after = resolver.token(seen, Timestamp(milliseconds: 0))
+        _ = try history.forEach(query) { transaction in
+            if transaction.number - max(seen, transaction.first) > Self.lookRowsMax {
+                look.tooLarge = true
+            } else {
+                look.transactions.append(transaction)
+            }
+            return true
+        }
+        seen = digested
+    }
+
+    private func takePending(into look: inout Store.Look) throws {
+        let new = boundaries.filter { $0.last > seen }
+        guard let last = new.last else { return }
+        guard last.last - seen <= Self.lookRowsMax else {
+            look.tooLarge = true
+            return
+        }
+        try assembler.forEach(after: seen, new) { transaction in
+            look.transactions.append(try resolver.resolve(pending: transaction))
+            return true
+        }
+    }
+
+    /// Moves committed log rows into the history tables until `isDue` says no.
+    ///
+    /// - Returns: whether rows are left.
+    func digest(while isDue: () -> Bool) throws -> Bool {
+        _ = try pendingBoundaries()
+        let digested = try digester.digest(boundaries, while: isDue)
+        boundaries.removeAll { $0.last <= digested }
+        resolver.forgetBirths(upTo: digested)
+        return bounded > digested
+    }
+
+    /// The ends of commits that the history tables may not have yet, after a look for new ones.
+    func pendingBoundaries() throws -> [Boundary] {
+        commits.willRead()
+        _ = try RawTransaction.read(connection, extendBoundaries)
+        return boundaries
+    }
+}

@@ -1,0 +1,141 @@
+extension Store {
+    /// How many transactions and changes a query finds.
+    public struct HistoryCount: Sendable, Hashable {
+        /// Transactions with at least one matching change.
+        public let transactions: Int
+        /// Matching changes.
+        public let changes: Int
+    }
+
+    /// The position at the end of history now: after the last committed transaction.
+    public func head() throws -> Token {
+        var query = HistoryQuery()
+        query.reverse = true
+        query.limit = 1
+        return try history(query).first?.token
+            ?? Token(store: id, epoch: epoch, number: 0, time: Timestamp(milliseconds: 0))
+    }
+
+    /// The transactions that a query finds, in its order.
+    ///
+    /// - Throws: ``SyncError``: `historyExpired`, `foreignHistory` for `query.after`; `unknownEntity`.
+    /// - Complexity: O(transactions after `query.after`); with `query.object` O(its changes).
+    public func history(_ query: HistoryQuery = HistoryQuery()) throws -> [Transaction] {
+        var transactions: [Transaction] = []
+        try forEachTransaction(query) {
+            transactions.append($0)
+            return true
+        }
+        return transactions
+    }
+
+    /// Counts what a query finds.
+    public func count(_ query: HistoryQuery = HistoryQuery()) throws -> HistoryCount {
+        var transactions = 0
+        var changes = 0
+        try forEachTransaction(query) {
+            transactions += 1
+            changes += $0.changes.count
+            return true
+        }
+        return HistoryCount(transactions: transactions, changes: changes)
+    }
+
+    /// Calls `body` for each transaction that a query finds, in its order, until it returns false. Memory
+    /// is bounded by the largest transaction.
+    ///
+    /// Everything comes from one state of the store. It blocks other queries of this store while it
+    /// runs: take pages (`limit`, then `after` the last token) for anything long.
+    ///
+    /// - Throws: as ``history(_:)``.
+    public func forEachTransaction(
+        _ query: HistoryQuery, _ body: (Transaction) throws -> Bool
+    ) throws {
+        try explaining("history") {
+            let boundaries = try live.withState { _, live in try live.pendingBoundaries() }
+            try reading.read { reader in
+                try TokenCheck(reader, identity).check(query.after)
+                try TokenCheck(reader, identity).check(query.upTo)
+                try reader.checkEntities(of: query)
+                try HistoryScan(reader, boundaries).run(query, body)
+            }
+        }
+    }
+
+    /// Checks that history is whole after a token.
+    ///
+    /// - Throws: ``SyncError``: `historyExpired`, `foreignHistory`.
+    public func check(_ token: Token) throws {
+        try explaining("history") {
+            try reading.read { try TokenCheck($0, identity).check(token) }
+        }
+    }
+}
+
+extension ReadingConnection.Prepared {
+    /// A name that the store does not know is a mistake, not an empty answer.
+    fileprivate func checkEntities(of query: HistoryQuery) throws {
+        for name in query.entities + (query.object.map { [$0.entity] } ?? []) {
+            if try catalog.ids(named: EntityName.folded(name)).isEmpty { try catalog.reload() }
+            guard try catalog.ids(named: EntityName.folded(name)).isEmpty else { continue }
+            let names = Set(catalog.present.map(\.name)).sorted().joined(separator: ", ")
+            throw SyncError(
+                .unknownEntity, "the store has no entity '\(name)'",
+                hint: names.isEmpty ? "No table is tracked" : "Its entities are: \(names)")
+        }
+    }
+}
+
+/// One query over both halves of history: the tables, and what the log still holds.
+private struct HistoryScan {
+    private let reader: ReadingConnection.Prepared
+    private let boundaries: [Boundary]
+
+    init(_ reader: ReadingConnection.Prepared, _ boundaries: [Boundary]) {
+        self.reader = reader
+        self.boundaries = boundaries
+    }
+
+    func run(_ query: HistoryQuery, _ body: (Transaction) throws -> Bool) throws {
+        var left = query.limit ?? .max
+        guard left > 0 else { return }
+        func limited(_ transaction: Transaction) throws -> Bool {
+            left -= 1
+            return try body(transaction) && left > 0
+        }
+        if query.reverse {
+            for transaction in try pending(query).reversed() {
+                guard try limited(transaction) else { return }
+            }
+            _ = try digested(query, limited)
+        } else {
+            guard try digested(query, limited) else { return }
+            for transaction in try pending(query) {
+                guard try limited(transaction) else { return }
+            }
+        }
+    }
+
+    private func digested(
+        _ query: HistoryQuery, _ body: (Transaction) throws -> Bool
+    ) throws -> Bool {
+        try HistoryReader(
+            reader.connection, catalog: reader.catalog, resolver: reader.resolver()
+        ).forEach(query, body)
+    }
+
+    private func pending(_ query: HistoryQuery) throws -> [Transaction] {
+        let digested = try reader.settings.integer(.digested)
+        let resolver = try reader.resolver()
+        var result: [Transaction] = []
+        try TransactionAssembler(reader.log).forEach(
+            after: digested, boundaries.filter { $0.last > digested }
+        ) { transaction in
+            if let matching = query.filter(try resolver.resolve(pending: transaction)) {
+                result.append(matching)
+            }
+            return true
+        }
+        return result
+    }
+}

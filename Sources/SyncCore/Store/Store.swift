@@ -1,0 +1,106 @@
+import CSQLite
+import GRDB
+
+/// A tracked database: its history, its consumers, and what is being committed to it.
+///
+/// Thread-safe. Every method blocks on SQLite and may be called from any thread; the daemon calls
+/// ``look()`` on its watch thread and everything else elsewhere. Two connections: the *live* one
+/// follows the end of the log and digests, the *reading* one, opened at the first need, serves
+/// queries, so that a long query never delays a notice.
+public final class Store: Sendable {
+    /// What was committed since the last look.
+    public struct Look: Sendable {
+        /// The transactions, in order, each once.
+        public internal(set) var transactions: [Transaction] = []
+        /// More was committed than is put together in memory: read everything after the last
+        /// token from ``Store/history(_:)`` instead.
+        public internal(set) var tooLarge = false
+        /// The database's schema is another one than at the last look.
+        public internal(set) var schemaChanged = false
+
+        init(schemaChanged: Bool) { self.schemaChanged = schemaChanged }
+    }
+
+    /// Where the file is, as it was given.
+    public let path: String
+    let identity: StoreIdentity
+    let live: Confined<LiveLog>
+    let reading: ReadingConnection
+    let acknowledgements = Acknowledgements()
+
+    /// The store's name, shared by all its replicas.
+    public var id: StoreID { identity.store }
+    /// This copy's name.
+    public var replica: ReplicaID { identity.replica }
+    /// Grows when the replica's history is replaced.
+    public var epoch: Int64 { identity.epoch }
+
+    private init(path: String, identity: StoreIdentity, queue: DatabaseQueue) {
+        self.path = path
+        self.identity = identity
+        live = Confined(queue) { try LiveLog($0, identity) }
+        reading = ReadingConnection(path: path, identity: identity)
+    }
+
+    /// Opens a tracked database.
+    ///
+    /// - Throws: ``SyncError``: `noSuchFile`, `notADatabase`, `corrupt`, `notAllowed`, `notTracked`,
+    ///   `newerFormat`, `busy`.
+    public static func open(_ path: String) throws -> Store {
+        do {
+            let queue = try StoreFile.openQueue(path)
+            let identity = try queue.writeWithoutTransaction { database in
+                guard let connection = database.sqliteConnection,
+                    try Settings.exist(connection)
+                else {
+                    throw SyncError(
+                        .notTracked, "the database is not tracked",
+                        hint: "Run: synctool track \(path)")
+                }
+                return try StoreIdentity(Settings(connection))
+            }
+            return Store(path: path, identity: identity, queue: queue)
+        } catch {
+            throw StoreFile.explain(error, path: path, operation: "open")
+        }
+    }
+
+    /// Writes what is kept in memory and closes the connections. The store is of no use afterwards.
+    public func close() throws {
+        try reading.close()
+        try live.close()
+    }
+
+    /// What was committed since the last look, in order, each transaction once. Cheap and read-only: the
+    /// daemon calls it after each wake-up.
+    ///
+    /// - Throws: ``SyncError``: `foreignHistory` when the history went back (an older copy of the file
+    ///   was put in its place), `busy` in rollback journal modes while a writer commits.
+    /// - Complexity: O(new log rows), at most ``LiveLog/lookRowsMax``.
+    public func look() throws -> Look {
+        try explaining("look") { try live.withState { _, live in try live.look() } }
+    }
+
+    /// Moves committed log rows into the history tables, in short write transactions, and writes what
+    /// consumers acknowledged.
+    ///
+    /// - Parameter budget: how long to go on, at least one slice.
+    /// - Returns: whether rows are left.
+    /// - Throws: ``SyncError``: `busy` when a writer holds the lock: call again later.
+    public func digest(budget: Duration = .seconds(3600)) throws -> Bool {
+        try explaining("digest") {
+            let clock = ContinuousClock()
+            let end = clock.now + budget
+            return try live.withState { connection, live in
+                try acknowledgements.write(to: connection)
+                return try live.digest(while: { clock.now < end })
+            }
+        }
+    }
+
+    func explaining<Result>(_ operation: String, _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch {
+            throw StoreFile.explain(error, path: path, operation: operation)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import CSQLite
+import GRDB
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// Opening a database file as a good neighbour, and errors that say which file and what next.
+enum StoreFile {
+    /// A store's connections cache little: a daemon holds a thousand of them.
+    private static let cacheKibibytes = 256
+    /// How long a command waits for a writer; the digest does not wait at all.
+    static let busyTimeoutSeconds = 5.0
+
+    /// Statement journals up to this size stay in memory: with triggers, one that spills makes every later
+    /// statement of a large transaction write to a file (reference: SQLITE_CONFIG_STMTJRNL_SPILL).
+    private static let statementJournalBytes: Int32 = 1 << 20
+
+    /// Has an effect only before the process opens its first connection; harmless afterwards.
+    static let configureSQLite: Void = {
+        _ = syncd_sqlite_set_statement_journal_spill(statementJournalBytes)
+    }()
+
+    /// Opens an existing database. Never creates one and never changes its journal mode.
+    ///
+    /// - Throws: `noSuchFile`, `notAllowed`, and what SQLite says.
+    static func openQueue(_ path: String, readOnly: Bool = false) throws -> DatabaseQueue {
+        _ = configureSQLite
+        try checkFile(path)
+        var configuration = Configuration()
+        configuration.readonly = readOnly
+        configuration.busyMode = .timeout(busyTimeoutSeconds)
+        configuration.label = "syncd"
+        // History is read and written by hand-made transactions across statements.
+        configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { database in
+            try database.execute(sql: "PRAGMA cache_size = -\(cacheKibibytes)")
+            // The digest's own writes must not fire cascades, nor fail for them.
+            try database.execute(sql: "PRAGMA foreign_keys = OFF")
+        }
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// Says in plain words what SQLite would report as "unable to open database file".
+    private static func checkFile(_ path: String) throws {
+        var info = stat()
+        guard stat(path, &info) == 0 else {
+            switch errno {
+            case ENOENT, ENOTDIR:
+                throw SyncError(
+                    .noSuchFile, "there is no such file", hint: "Look at the path's spelling")
+            case EACCES:
+                throw SyncError(
+                    .notAllowed, "a folder on the way to it may not be searched",
+                    hint: "Ask the owner of the folder for access")
+            default:
+                throw SyncError(.noSuchFile, String(cString: strerror(errno)))
+            }
+        }
+        guard info.st_mode & S_IFMT == S_IFREG else {
+            throw SyncError(
+                .notADatabase, "it is not a regular file", hint: "Give the path of the database file")
+        }
+        guard access(path, R_OK) == 0 else {
+            throw SyncError(
+                .notAllowed, "the file may not be read by this user",
+                hint: "Ask its owner for read and write permission, or run as its owner")
+        }
+    }
+
+    /// The error with file and operation, where it has none yet.
+    static func explain(_ error: any Error, path: String, operation: String) -> any Error {
+        guard var error = SyncError.wrapping(error) as? SyncError else { return error }
+        if error.path == nil { error.path = path }
+        if error.operation == nil { error.operation = operation }
+        if error.code == .readOnly, error.hint == nil {
+            error.hint = "The file, its folder and its -wal and -shm files have to be writable"
+        }
+        return error
+    }
+}

@@ -1,0 +1,27 @@
+/// Who a store is, as `syncd_meta` says it.
+struct StoreIdentity: Hashable, Sendable {
+    let store: StoreID
+    let replica: ReplicaID
+    let epoch: Int64
+
+    /// - Throws: `newerFormat`; `corrupt` when the rows make no sense.
+    init(_ settings: Settings) throws {
+        let format = try settings.integer(.format)
+        guard format <= Settings.format else {
+            throw SyncError(
+                .newerFormat, "the store has format \(format), this version reads up to \(Settings.format)",
+                hint: "Install a newer syncd")
+        }
+        guard format >= 1, case .blob(let store) = try settings.value(.store),
+            case .blob(let replica) = try settings.value(.replica),
+            let store = StoreID(bytes: store), let replica = ReplicaID(bytes: replica)
+        else {
+            throw SyncError(
+                .corrupt, "the table syncd_meta has no valid identity",
+                hint: "Restore a backup, or start over: synctool untrack DB, synctool track DB")
+        }
+        self.store = store
+        self.replica = replica
+        self.epoch = try settings.integer(.epoch)
+    }
+}

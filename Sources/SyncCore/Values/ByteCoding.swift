@@ -1,0 +1,103 @@
+/// Appends numbers and values to bytes: LEB128 varints, zigzag for signed ones.
+struct ByteWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func append(byte: UInt8) { bytes.append(byte) }
+
+    mutating func append(varint value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    mutating func append(signed value: Int64) {
+        append(varint: UInt64(bitPattern: value << 1 ^ value >> 63))
+    }
+
+    mutating func append(counted data: some Collection<UInt8>) {
+        append(varint: UInt64(data.count))
+        bytes.append(contentsOf: data)
+    }
+
+    mutating func append(_ value: Value) {
+        switch value {
+        case .null: append(byte: 0)
+        case .integer(let integer):
+            append(byte: 1)
+            append(signed: integer)
+        case .real(let real):
+            append(byte: 2)
+            let pattern = real.bitPattern
+            for shift in stride(from: 56, through: 0, by: -8) {
+                append(byte: UInt8(truncatingIfNeeded: pattern >> UInt64(shift)))
+            }
+        case .text(let text):
+            append(byte: 3)
+            append(counted: Array(text.utf8))
+        case .blob(let blob):
+            append(byte: 4)
+            append(counted: blob)
+        }
+    }
+}
+
+/// Reads what ``ByteWriter`` wrote. Every read checks the bounds: bytes that end too soon or make no
+/// sense are a ``SyncError`` with code `badData`, never a crash.
+struct ByteReader {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    mutating func byte() throws -> UInt8 {
+        guard position < bytes.count else { throw Self.cutShort }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    mutating func varint() throws -> UInt64 {
+        var value: UInt64 = 0
+        for shift in stride(from: UInt64(0), to: 64, by: 7) {
+            let next = try byte()
+            value |= UInt64(next & 0x7f) << shift
+            if next < 0x80 {
+                guard shift < 63 || next < 2 else { break }
+                return value
+            }
+        }
+        throw SyncError(.badData, "a number has more than 64 bits")
+    }
+
+    mutating func signed() throws -> Int64 {
+        let raw = try varint()
+        return Int64(bitPattern: raw >> 1) ^ -Int64(bitPattern: raw & 1)
+    }
+
+    mutating func counted() throws -> ArraySlice<UInt8> {
+        let count = try varint()
+        guard count <= UInt64(bytes.count - position) else { throw Self.cutShort }
+        defer { position += Int(count) }
+        return bytes[position..<position + Int(count)]
+    }
+
+    mutating func value() throws -> Value {
+        switch try byte() {
+        case 0: return .null
+        case 1: return .integer(try signed())
+        case 2:
+            var pattern: UInt64 = 0
+            for _ in 0..<8 { pattern = pattern << 8 | UInt64(try byte()) }
+            return .real(Double(bitPattern: pattern))
+        case 3: return .text(String(decoding: try counted(), as: UTF8.self))
+        case 4: return .blob(Array(try counted()))
+        case let tag: throw SyncError(.badData, "unknown value tag \(tag)")
+        }
+    }
+
+    private static var cutShort: SyncError { SyncError(.badData, "the data ends too soon") }
+}

@@ -1,0 +1,79 @@
+import CSQLite
+
+@testable import SyncCore
+
+/// A log written by hand, row by row, without triggers: what the digest makes of any log.
+final class LogFixture {
+    let connection: OpaquePointer
+    private(set) var seq: Int64 = 0
+
+    /// Entity 1 `Album(Id, Title, Artist → Artist ON DELETE CASCADE)`, entity 2 `Artist(Id, Name)` with
+    /// old values, entity 3 `Pair(A, B, Note)` with a composite key.
+    init() throws {
+        var opened: OpaquePointer?
+        guard sqlite3_open(":memory:", &opened) == SQLITE_OK, let opened else {
+            throw SyncError(.internalFault, "no database in memory")
+        }
+        connection = opened
+        for sql in [
+            "CREATE TABLE syncd_log(seq INTEGER PRIMARY KEY, op, m, ts REAL, pk, v0, v1, v2, v3, v4, v5)",
+            "CREATE TABLE syncd_entity(id INTEGER PRIMARY KEY, name, layout, retired)",
+            "CREATE TABLE syncd_meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID",
+        ] { try RawTransaction.execute(connection, sql) }
+        try HistorySchema.create(connection)
+        try entity(
+            1, "Album", CaptureLayout.testing(
+                key: ["Id"], columns: ["Id", "Title", "Artist"], kept: [1, 2],
+                cascade: (column: 2, target: "artist")))
+        try entity(
+            2, "Artist",
+            CaptureLayout.testing(key: ["Id"], columns: ["Id", "Name"], kept: [1], undo: true))
+        try entity(
+            3, "Pair",
+            CaptureLayout.testing(key: ["A", "B"], columns: ["A", "B", "Note"], kept: [2]))
+    }
+
+    deinit { sqlite3_close_v2(connection) }
+
+    private func entity(_ id: Int64, _ name: String, _ layout: CaptureLayout) throws {
+        try Statement(connection, "INSERT INTO syncd_entity VALUES (?1, ?2, ?3, 0)")
+            .run(.integer(id), .text(name), .text(try layout.json()))
+    }
+
+    /// Appends a row and returns its seq.
+    @discardableResult
+    func log(
+        _ entity: Int64, _ kind: LogRecord.Kind, m: Value = .null, time: Double = 2_461_041.5,
+        _ values: Value...
+    ) throws -> Int64 {
+        seq += 1
+        let row: [Value] = [.integer(seq), .integer(entity << 3 | kind.rawValue), m, .real(time)]
+        let padding = [Value](repeating: .null, count: 7 - values.count)
+        let insert = try Statement(
+            connection, "INSERT INTO syncd_log VALUES (?,?,?,?,?,?,?,?,?,?,?)")
+        insert.bind(row + values + padding)
+        try insert.run()
+        return seq
+    }
+
+    /// The transactions between the boundaries.
+    func transactions(_ boundaries: [Boundary]? = nil) throws -> [NetTransaction] {
+        let reader = try LogReader(connection, catalog: try EntityCatalog(connection))
+        var result: [NetTransaction] = []
+        try TransactionAssembler(reader).forEach(
+            after: 0, boundaries ?? [Boundary(last: seq, isExact: true)]
+        ) {
+            result.append($0)
+            return true
+        }
+        return result
+    }
+
+    /// The net changes of everything taken as one commit: `insert Album/1`.
+    func net() throws -> [String] {
+        try transactions().flatMap(\.changes).map {
+            let cause = $0.cause == .direct ? "" : $0.cause == .replace ? " replace" : " other"
+            return "\($0.kind.name) \($0.entity.name)/\($0.key)" + cause
+        }
+    }
+}
