@@ -42,7 +42,7 @@ enum CascadeOrder {
         }
         for cascade in draft.entity.cascades {
             guard let key = draft.entity.reference(cascade, key: draft.key, kept: draft.kept),
-                let parent = deleted[Name(entity: cascade.target, key: key)],
+                let parent = deleted[Name(entity: SQLName.folded(cascade.parent), key: key)],
                 parent > index, drafts[parent].time == time
             else { continue }
             return parent

@@ -54,12 +54,12 @@ struct TransactionBuilder {
         if let recordTime = record.time { time = recordTime }
         guard let entity = record.entity else { return take(record.marker) }
         switch record.kind {
-        case .marker: break
+        case .marker, .continued: break
         case .insert: insert(entity, record)
         case .update: update(entity, record)
         case .delete: end(entity, record, cause: .direct)
         case .replace: replace(entity, record)
-        case .renumbered: renumber(entity, record)
+        case .renumber: renumber(entity, record)
         }
     }
 

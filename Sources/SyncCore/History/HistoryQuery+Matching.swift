@@ -18,18 +18,18 @@ extension HistoryQuery {
     func matches(_ change: Change) -> Bool {
         if !kinds.isEmpty, !kinds.contains(change.kind) { return false }
         if !entities.isEmpty {
-            guard entities.contains(where: { EntityName.equal($0, change.entity) }) else {
+            guard entities.contains(where: { SQLName.equal($0, change.entity) }) else {
                 return false
             }
         }
         if let object {
             guard change.object.key == object.key,
-                EntityName.equal(object.entity, change.entity)
+                SQLName.equal(object.entity, change.entity)
             else { return false }
         }
         if !properties.isEmpty, change.kind == .update {
             return change.properties.contains { changed in
-                properties.contains { EntityName.equal($0, changed) }
+                properties.contains { SQLName.equal($0, changed) }
             }
         }
         return true
@@ -44,22 +44,5 @@ extension HistoryQuery {
         var result = transaction
         result.changes = transaction.changes.filter(matches)
         return result.changes.isEmpty ? nil : result
-    }
-}
-
-/// Names of tables and columns, compared as SQLite compares them: without regard to ASCII case.
-enum EntityName {
-    static func folded(_ name: String) -> String {
-        guard name.utf8.contains(where: { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 }) else {
-            return name
-        }
-        return String(
-            decoding: name.utf8.map {
-                UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0
-            }, as: UTF8.self)
-    }
-
-    static func equal(_ left: String, _ right: String) -> Bool {
-        left == right || folded(left) == folded(right)
     }
 }

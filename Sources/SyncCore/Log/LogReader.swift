@@ -7,7 +7,6 @@ final class LogReader {
     private let catalog: EntityCatalog
     private var hasRow = false
 
-    private static let valuesPerRow: Int32 = 7
     private static let firstValueColumn: Int32 = 4
 
     init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
@@ -35,22 +34,22 @@ final class LogReader {
     func next() throws -> LogRecord? {
         while hasRow {
             let op = statement.integer(1)
-            guard op >= 0, let kind = LogRecord.Kind(rawValue: op & 7) else {
+            guard op >= 0, let kind = LogKind(rawValue: op & 7), kind != .continued else {
                 hasRow = try statement.step()
                 continue
             }
-            if kind == .marker, op == 0 { return try record(kind, entity: nil, count: 7) }
+            if kind == .marker, op == 0 { return try record(kind, entity: nil, count: CaptureLayout.valuesPerRow) }
             guard kind != .marker, let entity = try catalog.entity(op >> 3) else {
                 hasRow = try statement.step()
                 continue
             }
-            return try record(kind, entity: entity, count: entity.valueCount(kind))
+            return try record(kind, entity: entity, count: entity.layout.valueCount(kind))
         }
         return nil
     }
 
     private func record(
-        _ kind: LogRecord.Kind, entity: TrackedEntity?, count: Int
+        _ kind: LogKind, entity: TrackedEntity?, count: Int
     ) throws -> LogRecord {
         let seq = statement.integer(0)
         let m = statement.integer(2)
@@ -60,7 +59,7 @@ final class LogReader {
         var lastSeq = seq
         appendValues(&values, upTo: count)
         hasRow = try statement.step()
-        while values.count < count, hasRow, statement.integer(1) == (entity?.id ?? 0) << 3 | 7 {
+        while values.count < count, hasRow, statement.integer(1) == LogKind.continued.op(entity?.id ?? 0) {
             lastSeq = statement.integer(0)
             appendValues(&values, upTo: count)
             hasRow = try statement.step()
@@ -72,7 +71,7 @@ final class LogReader {
     }
 
     private func appendValues(_ values: inout [Value], upTo count: Int) {
-        let end = min(Int32(count - values.count), Self.valuesPerRow)
+        let end = Int32(min(count - values.count, CaptureLayout.valuesPerRow))
         for index in 0..<max(0, end) { values.append(statement.value(Self.firstValueColumn + index)) }
     }
 }

@@ -1,20 +1,10 @@
 /// One event of the log with its whole value list, as docs/store-format.md §1 defines it.
 struct LogRecord {
-    /// What the triggers log.
-    enum Kind: Int64 {
-        case marker = 0
-        case insert = 1
-        case update = 2
-        case delete = 3
-        case replace = 4
-        case renumbered = 5
-    }
-
     /// The seq of its first row.
     let seq: Int64
     /// The seq of its last row: larger than `seq` when the list was continued.
     let lastSeq: Int64
-    let kind: Kind
+    let kind: LogKind
     /// The column `m` as it stands.
     let m: Int64
     /// Julian day of the statement; nil when a writer stored something else.
@@ -32,7 +22,7 @@ struct LogRecord {
     /// Updates: the changed columns.
     func mask(_ entity: TrackedEntity) -> ColumnMask {
         var words = [UInt64(bitPattern: m)]
-        for index in 0..<entity.extraMaskCount {
+        for index in 0..<entity.layout.furtherMasks {
             guard case .integer(let word) = values[entity.keyCount + index] else { continue }
             words.append(UInt64(bitPattern: word))
         }

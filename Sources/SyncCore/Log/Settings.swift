@@ -7,9 +7,6 @@ final class Settings {
         case format, store, replica, epoch, file, schema, digested, purged, created
     }
 
-    /// The format that this version writes, and the newest that it reads.
-    static let format: Int64 = 1
-
     private let select: Statement
     private let upsert: Statement
 

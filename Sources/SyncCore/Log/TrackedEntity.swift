@@ -2,52 +2,29 @@
 ///
 /// A table has a new one each time its schema changes. Immutable.
 final class TrackedEntity: Sendable {
-    /// A foreign key with `ON DELETE CASCADE` to another entity's primary key.
-    struct Cascade: Hashable, Sendable {
-        /// Column positions, in the order of the target's key.
-        let columns: [Int]
-        /// The target's name, folded.
-        let target: String
-    }
-
     let id: Int64
     let name: String
     /// The name in lower case: names compare without regard to case.
     let folded: String
     let layout: CaptureLayout
     let isRetired: Bool
-    let cascades: [Cascade]
     private let keyPositions: [Int]
 
     init(id: Int64, name: String, layout: CaptureLayout, isRetired: Bool) {
         self.id = id
         self.name = name
-        self.folded = EntityName.folded(name)
+        self.folded = SQLName.folded(name)
         self.layout = layout
         self.isRetired = isRetired
         let columns = layout.columns
         keyPositions = layout.key.compactMap { columns.firstIndex(of: $0) }
-        cascades = layout.references.filter { $0.onDelete == "CASCADE" }.map {
-            Cascade(columns: $0.columns, target: EntityName.folded($0.target))
-        }
     }
 
     var columnNames: [String] { layout.columns }
     var columnCount: Int { layout.columns.count }
+    var cascades: [CaptureLayout.Cascade] { layout.cascades ?? [] }
     var keyCount: Int { layout.key.count }
     var keepsOldValues: Bool { layout.undo }
-    var extraMaskCount: Int { ColumnMask.wordCount(columns: columnCount) - 1 }
-
-    /// The length of the value list of a record.
-    func valueCount(_ kind: LogRecord.Kind) -> Int {
-        switch kind {
-        case .marker: return 0
-        case .insert: return keyCount
-        case .update: return keyCount + extraMaskCount + (keepsOldValues ? columnCount : 0)
-        case .delete, .replace: return keyCount + layout.kept.count
-        case .renumbered: return 2 * keyCount
-        }
-    }
 
     /// All columns but the key's.
     var nonKeyMask: ColumnMask {
@@ -84,7 +61,7 @@ final class TrackedEntity: Sendable {
 
     /// The key of the object that a deleted object referred to; nil when a part of it was not kept
     /// or is NULL.
-    func reference(_ cascade: Cascade, key: ObjectKey, kept: [Value]) -> ObjectKey? {
+    func reference(_ cascade: CaptureLayout.Cascade, key: ObjectKey, kept: [Value]) -> ObjectKey? {
         var values: [Value] = []
         for column in cascade.columns {
             if let index = keyPositions.firstIndex(of: column) {

@@ -57,7 +57,7 @@ final class HistoryReader {
     private func numbers(
         of object: HistoryQuery.ObjectName, reverse: Bool
     ) throws -> [Int64] {
-        let ids = try catalog.ids(named: EntityName.folded(object.entity))
+        let ids = try catalog.ids(named: SQLName.folded(object.entity))
         let select = try Statement(connection, Self.numbersOfObjectSQL)
         var numbers: Set<Int64> = []
         for id in ids {

@@ -43,7 +43,7 @@ final class ReadingConnection: Sendable {
         let confined = try self.confined.withLock { confined in
             if let confined { return confined }
             let identity = identity
-            let opened = Confined(try StoreFile.openQueue(path, readOnly: true)) {
+            let opened = Confined(try StoreConnection.openQueue(path, readOnly: true)) {
                 try Prepared($0, identity)
             }
             confined = opened

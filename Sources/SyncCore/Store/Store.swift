@@ -48,7 +48,7 @@ public final class Store: Sendable {
     ///   `newerFormat`, `busy`.
     public static func open(_ path: String) throws -> Store {
         do {
-            let queue = try StoreFile.openQueue(path)
+            let queue = try StoreConnection.openQueue(path)
             let identity = try queue.writeWithoutTransaction { database in
                 guard let connection = database.sqliteConnection,
                     try Settings.exist(connection)
@@ -61,7 +61,7 @@ public final class Store: Sendable {
             }
             return Store(path: path, identity: identity, queue: queue)
         } catch {
-            throw StoreFile.explain(error, path: path, operation: "open")
+            throw StoreConnection.explain(error, path: path, operation: "open")
         }
     }
 
@@ -100,7 +100,7 @@ public final class Store: Sendable {
 
     func explaining<Result>(_ operation: String, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch {
-            throw StoreFile.explain(error, path: path, operation: operation)
+            throw StoreConnection.explain(error, path: path, operation: operation)
         }
     }
 }

@@ -7,9 +7,9 @@ struct StoreIdentity: Hashable, Sendable {
     /// - Throws: `newerFormat`; `corrupt` when the rows make no sense.
     init(_ settings: Settings) throws {
         let format = try settings.integer(.format)
-        guard format <= Settings.format else {
+        guard format <= StoreSchema.format else {
             throw SyncError(
-                .newerFormat, "the store has format \(format), this version reads up to \(Settings.format)",
+                .newerFormat, "the store has format \(format), this version reads up to \(StoreSchema.format)",
                 hint: "Install a newer syncd")
         }
         guard format >= 1, case .blob(let store) = try settings.value(.store),

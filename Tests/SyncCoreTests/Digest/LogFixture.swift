@@ -21,33 +21,34 @@ final class LogFixture {
             "CREATE TABLE syncd_meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID",
         ] { try RawTransaction.execute(connection, sql) }
         try HistorySchema.create(connection)
-        try entity(
-            1, "Album", CaptureLayout.testing(
-                key: ["Id"], columns: ["Id", "Title", "Artist"], kept: [1, 2],
-                cascade: (column: 2, target: "artist")))
-        try entity(
-            2, "Artist",
-            CaptureLayout.testing(key: ["Id"], columns: ["Id", "Name"], kept: [1], undo: true))
-        try entity(
-            3, "Pair",
-            CaptureLayout.testing(key: ["A", "B"], columns: ["A", "B", "Note"], kept: [2]))
+        for (id, name, layout) in Self.entities {
+            try Statement(connection, "INSERT INTO syncd_entity VALUES (?1, ?2, ?3, 0)")
+                .run(.integer(id), .text(name), .text(layout))
+        }
     }
+
+    private static let entities: [(Int64, String, String)] = [
+        (
+            1, "Album",
+            """
+            {"key": ["Id"], "columns": ["Id", "Title", "Artist"], "kept": [1, 2], "undo": false,
+             "cascades": [{"columns": [2], "parent": "artist"}]}
+            """
+        ),
+        (2, "Artist", #"{"key": ["Id"], "columns": ["Id", "Name"], "kept": [1], "undo": true}"#),
+        (3, "Pair", #"{"key": ["A", "B"], "columns": ["A", "B", "N"], "kept": [2], "undo": false}"#),
+    ]
 
     deinit { sqlite3_close_v2(connection) }
-
-    private func entity(_ id: Int64, _ name: String, _ layout: CaptureLayout) throws {
-        try Statement(connection, "INSERT INTO syncd_entity VALUES (?1, ?2, ?3, 0)")
-            .run(.integer(id), .text(name), .text(try layout.json()))
-    }
 
     /// Appends a row and returns its seq.
     @discardableResult
     func log(
-        _ entity: Int64, _ kind: LogRecord.Kind, m: Value = .null, time: Double = 2_461_041.5,
+        _ entity: Int64, _ kind: LogKind, m: Value = .null, time: Double = 2_461_041.5,
         _ values: Value...
     ) throws -> Int64 {
         seq += 1
-        let row: [Value] = [.integer(seq), .integer(entity << 3 | kind.rawValue), m, .real(time)]
+        let row: [Value] = [.integer(seq), .integer(kind.op(entity)), m, .real(time)]
         let padding = [Value](repeating: .null, count: 7 - values.count)
         let insert = try Statement(
             connection, "INSERT INTO syncd_log VALUES (?,?,?,?,?,?,?,?,?,?,?)")

@@ -104,7 +104,7 @@ import Testing
 
     @Test func renumberingNamesTheOtherKey() throws {
         try log.log(3, .delete, 1, 2, "note")
-        try log.log(3, .renumbered, 1, 2, 1, 3)
+        try log.log(3, .renumber, 1, 2, 1, 3)
         try log.log(3, .insert, 1, 3)
         let changes = try #require(try log.transactions().first?.changes)
         #expect(changes.map(\.cause) == [.renumbered(ObjectKey([1, 3])), .renumbered(ObjectKey([1, 2]))])

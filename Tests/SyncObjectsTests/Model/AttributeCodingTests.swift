@@ -71,13 +71,13 @@ import Testing
     }
 
     @Test func objectIDsRoundTripAsURIs() {
-        let origin = ObjectID.Origin(store: UUID(), entity: "Ein gang")
-        let keys: [ObjectKey] = [
+        let origin = SyncObjects.ObjectID.Origin(store: UUID(), entity: "Ein gang")
+        let keys: [SyncObjects.ObjectKey] = [
             .integer(-7), .text("a/b#c,%"), .temporary(3),
             .values([.text("x,y"), .integer(1), .blob([0, 200]), .real(0.1), .null]),
         ]
         for key in keys {
-            let id = ObjectID(origin, key)
+            let id = SyncObjects.ObjectID(origin, key)
             #expect(ObjectID(uri: id.uriRepresentation) == id)
         }
         #expect(URL(string: "syncd://x/y").flatMap(ObjectID.init(uri:)) == nil)
