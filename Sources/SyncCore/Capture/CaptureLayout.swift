@@ -20,10 +20,21 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
     public var kept: [Int]
     /// Updates keep what they overwrite.
     public var undo: Bool
+    /// The references along which deletes of other entities' objects reach this one: `ON DELETE
+    /// CASCADE` to a primary key. Nil: none.
+    public var cascades: [Cascade]?
     /// The entity row that this one goes on from: the table was altered, renamed or rebuilt.
     public var previous: Int64?
     /// Columns that were renamed since ``previous``: new name to old name.
     public var renamed: [String: String]?
+
+    /// A foreign key that says `ON DELETE CASCADE`.
+    public struct Cascade: Sendable, Hashable, Codable {
+        /// Positions in ``CaptureLayout/columns``, in the order of the parent's key.
+        public var columns: [Int]
+        /// The parent's name.
+        public var parent: String
+    }
 
     /// How many integers of masks stand after the key in an update's value list.
     public var furtherMasks: Int {
@@ -50,6 +61,13 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
         self.key = table.keyColumns.map(\.name)
         self.columns = columns
         self.undo = options.undo
+        let cascades = table.foreignKeys.filter { $0.onDelete == .cascade }.map { reference in
+            Cascade(
+                columns: reference.columns.compactMap { name in
+                    columns.firstIndex { SQLName.equal($0, name) }
+                }, parent: reference.parent)
+        }
+        self.cascades = cascades.isEmpty ? nil : cascades
         switch options.kept {
         case .all: kept = candidates
         case .none: kept = []

@@ -26,6 +26,14 @@ public struct Tracker: Sendable {
     public func track(
         entities: EntityFilter = .all, options: [String: CaptureOptions] = [:]
     ) throws -> TrackReport {
+        try track(entities: entities, options: options, alongside: { _ in })
+    }
+
+    /// - Parameter alongside: what else belongs into the same transaction.
+    func track(
+        entities: EntityFilter, options: [String: CaptureOptions],
+        alongside: (Database) throws -> Void
+    ) throws -> TrackReport {
         try write("track") { db in
             if try StoreSchema.isTracked(db) {
                 try StoreMeta.requireReadable(db)
@@ -42,6 +50,7 @@ public struct Tracker: Sendable {
                     outcome: try track(db, table, tables, entities, options))
             }
             try rememberSchema(db)
+            try alongside(db)
             return TrackReport(
                 store: try StoreMeta.bytes(db, "store") ?? [],
                 replica: try StoreMeta.bytes(db, "replica") ?? [], entries: entries)

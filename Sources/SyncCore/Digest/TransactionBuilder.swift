@@ -132,7 +132,8 @@ struct TransactionBuilder {
     }
 
     /// A delete, or a REPLACE that wrote another key.
-    private mutating func end(_ entity: TrackedEntity, _ record: LogRecord, cause: NetChange.Cause) {
+    private mutating func end(_ entity: TrackedEntity, _ record: LogRecord, cause: NetChange.Cause)
+    {
         let key = record.key(entity)
         guard let index = index(entity, key) else {
             let index = draft(entity, record, key, .deleted)

@@ -45,13 +45,16 @@ extension ObjectID: CustomStringConvertible {
         let scheme = "syncd://"
         guard uri.hasPrefix(scheme) else { return nil }
         let rest = uri.dropFirst(scheme.count)
-        guard let slash = rest.firstIndex(of: "/"), let store = StoreID(String(rest[..<slash])) else {
+        guard let slash = rest.firstIndex(of: "/"), let store = StoreID(String(rest[..<slash]))
+        else {
             return nil
         }
         var path = rest[rest.index(after: slash)...]
         var incarnation: Int64 = 0
         if let mark = path.lastIndex(of: "#") {
-            guard let number = Int64(path[path.index(after: mark)...]), number > 0 else { return nil }
+            guard let number = Int64(path[path.index(after: mark)...]), number > 0 else {
+                return nil
+            }
             incarnation = number
             path = path[..<mark]
         }

@@ -36,7 +36,8 @@ enum PercentEscape {
                 continue
             }
             guard index + 2 < source.count,
-                let byte = Hex.decode(String(decoding: source[index + 1...index + 2], as: UTF8.self))
+                let byte = Hex.decode(
+                    String(decoding: source[index + 1...index + 2], as: UTF8.self))
             else { return nil }
             result += byte
             index += 3

@@ -18,7 +18,8 @@ final class EntityCatalog {
         while try select.step() {
             let id = select.integer(0)
             let entity = TrackedEntity(
-                id: id, name: select.text(1) ?? "", layout: try CaptureLayout(json: select.text(2) ?? ""),
+                id: id, name: select.text(1) ?? "",
+                layout: try CaptureLayout(json: select.text(2) ?? ""),
                 isRetired: select.integer(3) != 0)
             byID[id] = entity
             idsByName[entity.folded, default: []].append(id)

@@ -38,7 +38,9 @@ final class LogReader {
                 hasRow = try statement.step()
                 continue
             }
-            if kind == .marker, op == 0 { return try record(kind, entity: nil, count: CaptureLayout.valuesPerRow) }
+            if kind == .marker, op == 0 {
+                return try record(kind, entity: nil, count: CaptureLayout.valuesPerRow)
+            }
             guard kind != .marker, let entity = try catalog.entity(op >> 3) else {
                 hasRow = try statement.step()
                 continue
@@ -59,7 +61,9 @@ final class LogReader {
         var lastSeq = seq
         appendValues(&values, upTo: count)
         hasRow = try statement.step()
-        while values.count < count, hasRow, statement.integer(1) == LogKind.continued.op(entity?.id ?? 0) {
+        while values.count < count, hasRow,
+            statement.integer(1) == LogKind.continued.op(entity?.id ?? 0)
+        {
             lastSeq = statement.integer(0)
             appendValues(&values, upTo: count)
             hasRow = try statement.step()
@@ -72,6 +76,8 @@ final class LogReader {
 
     private func appendValues(_ values: inout [Value], upTo count: Int) {
         let end = Int32(min(count - values.count, CaptureLayout.valuesPerRow))
-        for index in 0..<max(0, end) { values.append(statement.value(Self.firstValueColumn + index)) }
+        for index in 0..<max(0, end) {
+            values.append(statement.value(Self.firstValueColumn + index))
+        }
     }
 }

@@ -71,7 +71,8 @@ final class ChangeResolver {
                 store: store, entity: entity.name, key: change.key, incarnation: incarnation),
             kind: change.kind,
             properties: change.mask.positions.filter { $0 < names.count }.map { names[$0] },
-            tombstone: change.kind == .delete ? entity.tombstone(key: change.key, kept: change.kept) : nil,
+            tombstone: change.kind == .delete
+                ? entity.tombstone(key: change.key, kept: change.kept) : nil,
             oldValues: oldValues(of: change, names),
             cause: try cause(of: change))
     }

@@ -18,7 +18,9 @@ enum SQLName {
     static func literal(_ text: String) -> String { Value.text(text).description }
 
     /// Equal as SQLite compares names: ASCII letters fold, all others do not.
-    static func equal(_ left: String, _ right: String) -> Bool { folded(left) == folded(right) }
+    static func equal(_ left: String, _ right: String) -> Bool {
+        left == right || folded(left) == folded(right)
+    }
 
     /// The form under which names of tables and columns are equal.
     static func folded(_ name: String) -> String {

@@ -50,6 +50,9 @@ final class LiveLog {
         schema = try readSchemaVersion()
     }
 
+    /// The wal-index as of the last look.
+    var walIndex: WalIndex? { commits.index }
+
     /// What was committed since the last look.
     func look() throws -> Store.Look {
         commits.willRead()

@@ -45,7 +45,8 @@ extension Store {
     private func checkOrigin(of token: Token) throws {
         guard token.store == id, token.epoch == epoch else {
             throw SyncError(
-                .foreignHistory, "the token is of another store, or from before this one was replaced",
+                .foreignHistory,
+                "the token is of another store, or from before this one was replaced",
                 hint: "Take a token of: synctool history DB --json")
         }
     }

@@ -57,7 +57,15 @@ public final class Store: Sendable {
                         .notTracked, "the database is not tracked",
                         hint: "Run: synctool track \(path)")
                 }
-                return try StoreIdentity(Settings(connection))
+                let settings = try Settings(connection)
+                let identity = try StoreIdentity(settings)
+                guard let mark = FileMark(path: path),
+                    try settings.value(.file) != .text(mark.text)
+                else { return identity }
+                // A copy. One that cannot be written can only be read: it stays who it was.
+                guard sqlite3_db_readonly(connection, "main") == 0 else { return identity }
+                try renewReplica(connection, mark)
+                return try StoreIdentity(settings)
             }
             return Store(path: path, identity: identity, queue: queue)
         } catch {
@@ -98,9 +106,12 @@ public final class Store: Sendable {
         }
     }
 
+    /// The wal-index, for a ``StoreWatcher``; nil in the rollback journal modes.
+    public func walIndex() throws -> WalIndex? {
+        try explaining("open") { try live.withState { _, live in live.walIndex } }
+    }
+
     func explaining<Result>(_ operation: String, _ body: () throws -> Result) throws -> Result {
-        do { return try body() } catch {
-            throw StoreConnection.explain(error, path: path, operation: operation)
-        }
+        try Self.explaining(path, operation, body)
     }
 }

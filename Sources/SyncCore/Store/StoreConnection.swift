@@ -2,7 +2,7 @@ import CSQLite
 import GRDB
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #endif
 
 /// Opening a database file as a good neighbour, and errors that say which file and what next.
@@ -59,7 +59,8 @@ enum StoreConnection {
         }
         guard info.st_mode & S_IFMT == S_IFREG else {
             throw SyncError(
-                .notADatabase, "it is not a regular file", hint: "Give the path of the database file")
+                .notADatabase, "it is not a regular file",
+                hint: "Give the path of the database file")
         }
         guard access(path, R_OK) == 0 else {
             throw SyncError(

@@ -9,7 +9,8 @@ struct StoreIdentity: Hashable, Sendable {
         let format = try settings.integer(.format)
         guard format <= StoreSchema.format else {
             throw SyncError(
-                .newerFormat, "the store has format \(format), this version reads up to \(StoreSchema.format)",
+                .newerFormat,
+                "the store has format \(format), this version reads up to \(StoreSchema.format)",
                 hint: "Install a newer syncd")
         }
         guard format >= 1, case .blob(let store) = try settings.value(.store),

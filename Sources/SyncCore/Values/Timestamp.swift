@@ -1,5 +1,5 @@
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #endif
 
 /// A moment of wall time in milliseconds since 1970-01-01T00:00:00Z. A hint for people: order

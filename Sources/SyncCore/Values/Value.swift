@@ -30,7 +30,8 @@ extension Value: CustomStringConvertible {
         case .integer(let value): return String(value)
         case .real(let value): return String(value)
         case .text(let value):
-            return "'" + value.split(separator: "'", omittingEmptySubsequences: false)
+            return "'"
+                + value.split(separator: "'", omittingEmptySubsequences: false)
                 .joined(separator: "''") + "'"
         case .blob(let bytes): return "X'" + Hex.encode(bytes, uppercase: true) + "'"
         }

@@ -36,7 +36,10 @@ final class LogFixture {
             """
         ),
         (2, "Artist", #"{"key": ["Id"], "columns": ["Id", "Name"], "kept": [1], "undo": true}"#),
-        (3, "Pair", #"{"key": ["A", "B"], "columns": ["A", "B", "N"], "kept": [2], "undo": false}"#),
+        (
+            3, "Pair",
+            #"{"key": ["A", "B"], "columns": ["A", "B", "N"], "kept": [2], "undo": false}"#
+        ),
     ]
 
     deinit { sqlite3_close_v2(connection) }

@@ -107,7 +107,10 @@ import Testing
         try log.log(3, .renumber, 1, 2, 1, 3)
         try log.log(3, .insert, 1, 3)
         let changes = try #require(try log.transactions().first?.changes)
-        #expect(changes.map(\.cause) == [.renumbered(ObjectKey([1, 3])), .renumbered(ObjectKey([1, 2]))])
+        #expect(
+            changes.map(\.cause) == [
+                .renumbered(ObjectKey([1, 3])), .renumbered(ObjectKey([1, 2])),
+            ])
     }
 
     @Test func cascadesFollowTheirParent() throws {
@@ -115,7 +118,8 @@ import Testing
         try log.log(1, .delete, 8, "b", 5)
         try log.log(2, .delete, 5, "artist")
         let changes = try #require(try log.transactions().first?.changes)
-        #expect(changes.map { "\($0.entity.name)/\($0.key)" } == ["Artist/5", "Album/7", "Album/8"])
+        #expect(
+            changes.map { "\($0.entity.name)/\($0.key)" } == ["Artist/5", "Album/7", "Album/8"])
         #expect(changes[1].cause == .cascade(entity: 2, key: ObjectKey(5)))
         #expect(changes.map(\.seq) == [1, 2, 3])
     }
@@ -178,7 +182,8 @@ import Testing
     @Test func nonsenseRowsArePassedOver() throws {
         try RawTransaction.execute(
             log.connection,
-            "INSERT INTO syncd_log(seq, op, pk) VALUES (1,'junk',1), (2,-5,1), (3,8000,1), (4,NULL,2)")
+            "INSERT INTO syncd_log(seq, op, pk) VALUES (1,'junk',1), (2,-5,1), (3,8000,1), (4,NULL,2)"
+        )
         #expect(try log.transactions([Boundary(last: 4, isExact: true)]).isEmpty)
     }
 }

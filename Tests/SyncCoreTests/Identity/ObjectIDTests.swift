@@ -36,7 +36,9 @@ import Testing
         #expect(try Token(token.description) == token)
     }
 
-    @Test(arguments: ["", "1", "x", "2.0.0.0.0", "1.zz.1.1.1", "1.00112233445566778899aabbccddeeff.1.-1.0"])
+    @Test(arguments: [
+        "", "1", "x", "2.0.0.0.0", "1.zz.1.1.1", "1.00112233445566778899aabbccddeeff.1.-1.0",
+    ])
     func nonsenseIsRefused(text: String) {
         #expect(throws: SyncError(.invalidToken, "")) { try Token(text) }
     }

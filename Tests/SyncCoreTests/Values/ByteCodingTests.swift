@@ -5,7 +5,8 @@ import Testing
 @Suite struct ByteCodingTests {
     @Test func valuesAreReadBack() throws {
         let values: [Value] = [
-            .null, 0, -1, .integer(.max), .integer(.min), 0.1, -0.0, .real(.infinity), "", "ü", .blob([]),
+            .null, 0, -1, .integer(.max), .integer(.min), 0.1, -0.0, .real(.infinity), "", "ü",
+            .blob([]),
             .blob([1, 2, 3]),
         ]
         var writer = ByteWriter()
@@ -17,7 +18,9 @@ import Testing
 
     @Test func everyCutAndEveryByteIsAnErrorOrAValue() {
         var writer = ByteWriter()
-        for value: Value in ["some text", 123_456_789, .blob([1, 2, 3]), 2.5] { writer.append(value) }
+        for value: Value in ["some text", 123_456_789, .blob([1, 2, 3]), 2.5] {
+            writer.append(value)
+        }
         for count in writer.bytes.indices {
             var reader = ByteReader(Array(writer.bytes.prefix(count)))
             while !reader.isAtEnd, (try? reader.value()) != nil {}

@@ -10,7 +10,8 @@ import Testing
         formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
         for _ in 0..<500 {
             let time = Timestamp(
-                milliseconds: .random(in: -2_000_000_000_000...4_000_000_000_000, using: &generator))
+                milliseconds: .random(in: -2_000_000_000_000...4_000_000_000_000, using: &generator)
+            )
             #expect(Timestamp(time.description) == time, "\(time.milliseconds)")
             let date = formatter.date(from: time.description)
             let foundation = (date?.timeIntervalSince1970 ?? .nan) * 1000

@@ -1,0 +1,77 @@
+import GRDB
+
+extension Store {
+    /// Begins to record a database: installs triggers, log and history tables, in one transaction.
+    ///
+    /// The user's tables are not altered. Tables that are recorded already stay as they are, so that the call can
+    /// be repeated.
+    ///
+    /// - Parameters:
+    ///   - entities: which tables; all that can be recorded by default.
+    ///   - options: what is kept, by table name.
+    /// - Returns: what was done with each table, and why not.
+    /// - Throws: ``SyncError``: `noSuchFile`, `notADatabase`, `corrupt`, `readOnly`, `notAllowed`,
+    ///   `cannotTrack`, `invalidArgument`, `newerFormat`, `busy`.
+    @discardableResult
+    public static func track(
+        _ path: String, entities: EntityFilter = .all, options: [String: CaptureOptions] = [:]
+    ) throws -> TrackReport {
+        try explaining(path, "track") {
+            let tracker = try Tracker(path: path)
+            return try tracker.track(entities: entities, options: options) { database in
+                guard let connection = database.sqliteConnection else { return }
+                try HistorySchema.create(connection)
+                let settings = try Settings(connection)
+                if case .null = try settings.value(.file), let mark = FileMark(path: path) {
+                    try settings.set(.file, .text(mark.text))
+                }
+            }
+        }
+    }
+
+    /// Ends the recording and removes every trace of it: triggers, log, history, consumers.
+    ///
+    /// - Throws: ``SyncError``: `notTracked`, and what opening throws.
+    public static func untrack(_ path: String) throws {
+        try explaining(path, "untrack") { try Tracker(path: path).untrack() }
+    }
+
+    /// Compares the triggers with what they should be.
+    ///
+    /// - Complexity: O(columns of the schema); O(1) when the schema has not changed since the last look.
+    public func verifyCapture() throws -> [CaptureFinding] {
+        try explaining("verify") { try Tracker(path: path).verify() }
+    }
+
+    /// Makes the triggers what they should be, after somebody changed the schema.
+    ///
+    /// - Returns: what was wrong.
+    @discardableResult
+    public func repairCapture() throws -> [CaptureFinding] {
+        let findings = try explaining("repair") { try Tracker(path: path).repairCapture() }
+        try live.withState { _, live in try live.catalog.reload() }
+        return findings
+    }
+
+    /// Makes the replica at `path` another one: a new replica id and the next epoch. For a file that was copied or
+    /// restored; tokens from before are `foreignHistory` from then on.
+    ///
+    /// No ``Store`` may have the file open meanwhile that is to be used afterwards: reopen it.
+    static func renewReplica(_ connection: OpaquePointer, _ mark: FileMark) throws {
+        try RawTransaction.write(connection) {
+            let settings = try Settings(connection)
+            guard try settings.value(.file) != .text(mark.text) else { return }
+            try settings.set(.replica, .blob(ReplicaID.random().bytes))
+            try settings.set(.epoch, .integer(try settings.integer(.epoch) + 1))
+            try settings.set(.file, .text(mark.text))
+        }
+    }
+
+    static func explaining<Result>(
+        _ path: String, _ operation: String, _ body: () throws -> Result
+    ) throws -> Result {
+        do { return try body() } catch {
+            throw StoreConnection.explain(error, path: path, operation: operation)
+        }
+    }
+}

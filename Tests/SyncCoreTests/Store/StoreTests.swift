@@ -1,0 +1,259 @@
+import Foundation
+import Testing
+
+@testable import SyncCore
+
+@Suite struct StoreTests {
+    private let database: TestDatabase
+
+    init() throws {
+        database = try TestDatabase(
+            "CREATE TABLE Artist(Id INTEGER PRIMARY KEY, Name TEXT)",
+            """
+            CREATE TABLE Album(Id INTEGER PRIMARY KEY, Title TEXT,
+              Artist INTEGER REFERENCES Artist ON DELETE CASCADE)
+            """,
+            "INSERT INTO Artist VALUES (1, 'AC/DC'), (2, 'Accept')",
+            "INSERT INTO Album VALUES (10, 'Back in Black', 1), (20, 'Balls to the Wall', 2)")
+    }
+
+    @Test(arguments: [true, false]) func foreignCommitsAreSeenOnceAndInOrder(digests: Bool) throws {
+        let store = try database.store()
+        #expect(try store.look().transactions.isEmpty)
+        try database.sql("UPDATE Album SET Title = 'x' WHERE Id = 10")
+        try database.sql(
+            "BEGIN; INSERT INTO Artist VALUES (3, 'B'); DELETE FROM Album WHERE Id = 20; COMMIT")
+        if digests { _ = try store.digest() }
+        let look = try store.look()
+        #expect(
+            look.transactions.map(\.summary) == [
+                "update Album/10 Title", "insert Artist/3, delete Album/20",
+            ])
+        #expect(try store.look().transactions.isEmpty)
+        #expect(try store.history() == look.transactions)
+        _ = try store.digest()
+        #expect(try store.history() == look.transactions)
+    }
+
+    @Test func tombstonesAndCascadesTellWhatWasLost() throws {
+        let store = try database.store()
+        try database.sql("DELETE FROM Artist WHERE Id = 1")
+        let transaction = try #require(try store.look().transactions.first)
+        #expect(transaction.summary == "delete Artist/1, delete Album/10")
+        #expect(transaction.changes[1].cause == .cascade(of: transaction.changes[0].object))
+        #expect(transaction.changes[1].tombstone?["Title"] == "Back in Black")
+        #expect(transaction.changes[1].tombstone?["Id"] == 10)
+        _ = try store.digest()
+        #expect(try store.history() == [transaction])
+    }
+
+    @Test func markersNameTheWriter() throws {
+        let store = try database.store()
+        try database.sql(
+            """
+            BEGIN;
+            INSERT INTO syncd_txn(author, context, pid, process) VALUES ('importer', 'nightly', 12, 'python3');
+            UPDATE Album SET Title = 'x'; INSERT INTO syncd_txn(author) VALUES (NULL); COMMIT
+            """)
+        let transaction = try #require(try store.history().first)
+        #expect(transaction.author == "importer")
+        #expect(transaction.context == "nightly")
+        #expect(transaction.process == Transaction.Process(pid: 12, name: "python3"))
+    }
+
+    @Test func incarnationsTellOneLifeOfAKeyFromTheNext() throws {
+        let store = try database.store()
+        try database.sql("DELETE FROM Album WHERE Id = 10")
+        try database.sql("INSERT INTO Album VALUES (10, 'new', 2)")
+        try database.sql("UPDATE Album SET Title = 'newer' WHERE Id = 10")
+        try database.sql(
+            "DELETE FROM Album WHERE Id = 10; INSERT INTO Album VALUES (10, 'third', 2)")
+        for digests in [false, true] {
+            if digests { _ = try store.digest() }
+            let history = try store.history()
+            let lives = history.flatMap(\.changes).map(\.object.incarnation)
+            let second = history[1].number
+            #expect(lives == [0, second, second, second, history[4].number])
+        }
+    }
+
+    @Test func queriesChooseTransactionsAndChanges() throws {
+        let store = try database.store()
+        try database.sql("UPDATE Album SET Title = 'a' WHERE Id = 10")
+        try database.sql("UPDATE Artist SET Name = 'b'")
+        try database.sql(
+            """
+            BEGIN; INSERT INTO syncd_txn(author) VALUES ('me'); DELETE FROM Album WHERE Id = 10;
+            UPDATE Album SET Artist = 1 WHERE Id = 20; COMMIT
+            """)
+        func find(_ change: (inout HistoryQuery) throws -> Void) throws -> [String] {
+            var query = HistoryQuery()
+            try change(&query)
+            return try store.history(query).map(\.summary)
+        }
+        for digests in [false, true] {
+            if digests { _ = try store.digest() }
+            #expect(
+                try find { $0.entities = ["artist"] } == [
+                    "update Artist/1 Name, update Artist/2 Name"
+                ])
+            #expect(
+                try find { $0.object = try .init(path: "Album/10") } == [
+                    "update Album/10 Title", "delete Album/10",
+                ])
+            #expect(try find { $0.kinds = [.delete] } == ["delete Album/10"])
+            #expect(
+                try find { $0.properties = ["artist"] } == [
+                    "delete Album/10, update Album/20 Artist"
+                ])
+            #expect(try find { $0.authors = ["me"] }.count == 1)
+            #expect(try find { $0.excludedAuthors = ["me"] }.count == 2)
+            #expect(
+                try find {
+                    $0.limit = 1; $0.reverse = true
+                } == ["delete Album/10, update Album/20 Artist"])
+            #expect(try store.count() == .init(transactions: 3, changes: 5))
+        }
+        #expect(throws: SyncError(.unknownEntity, "")) { try find { $0.entities = ["Nothing"] } }
+    }
+
+    @Test func tokensAreStrictlyAfterAndSurviveTheDigest() throws {
+        let store = try database.store()
+        let start = try store.head()
+        for name in ["a", "b", "c"] {
+            try database.sql("UPDATE Artist SET Name = '\(name)' WHERE Id = 1")
+        }
+        var query = HistoryQuery()
+        query.after = try store.history()[1].token
+        #expect(try store.history(query).map(\.number) == [try store.head().number])
+        _ = try store.digest()
+        #expect(try store.history(query).count == 1)
+        query.after = start
+        #expect(try store.history(query).count == 3)
+        query.after = try store.head()
+        #expect(try store.history(query).isEmpty)
+    }
+
+    @Test func tokensOfAnotherHistoryAreRefused() throws {
+        let store = try database.store()
+        try database.sql("UPDATE Artist SET Name = 'a'")
+        let head = try store.head()
+        let later = Token(
+            store: store.id, epoch: store.epoch, number: head.number + 1, time: .now())
+        let other = Token(store: .random(), epoch: store.epoch, number: 1, time: .now())
+        let epoch = Token(store: store.id, epoch: store.epoch + 1, number: 1, time: .now())
+        let time = Token(
+            store: store.id, epoch: store.epoch, number: head.number,
+            time: Timestamp(milliseconds: 1))
+        for token in [later, other, epoch, time] {
+            #expect(throws: SyncError(.foreignHistory, "")) { try store.check(token) }
+        }
+        _ = try store.digest()
+        #expect(throws: SyncError(.foreignHistory, "")) { try store.check(time) }
+        try store.check(head)
+    }
+
+    @Test func purgeWaitsForConsumersAndExpiresTokens() throws {
+        let store = try database.store()
+        for name in ["a", "b", "c", "d"] { try database.sql("UPDATE Artist SET Name = '\(name)'") }
+        let history = try store.history()
+        try store.register(consumer: "gui")
+        #expect(throws: SyncError(.stillNeeded, "")) { try store.purge(before: history[2].token) }
+        try store.acknowledge(consumer: "gui", history[2].token)
+        try store.acknowledge(consumer: "gui", history[0].token)
+        #expect(try store.consumers().first?.acknowledged == history[2].number)
+        let report = try store.purge(before: history[2].token)
+        #expect(report.transactions == 2)
+        #expect(try store.history() == Array(history[2...]))
+        #expect(throws: SyncError(.historyExpired, "")) { try store.check(history[1].token) }
+        try store.check(history[2].token)
+        #expect(throws: SyncError(.stillNeeded, "")) { try store.purge(before: history[3].token) }
+        let forced = try store.purge(before: history[3].token, force: true)
+        #expect(forced.passed.map(\.name) == ["gui"])
+        try store.remove(consumer: "gui")
+        try store.purge()
+        #expect(try store.history().map(\.number) == [history[3].number])
+        try store.check(history[3].token)
+    }
+
+    @Test func numbersAreNeverUsedTwice() throws {
+        let store = try database.store()
+        var seen: Set<Int64> = []
+        for round in 0..<6 {
+            try database.sql("UPDATE Artist SET Name = 'n\(round)'")
+            #expect(seen.insert(try store.head().number).inserted)
+            _ = try store.digest()
+            try store.purge()
+            try database.sql("BEGIN; UPDATE Artist SET Name = 'gone'; ROLLBACK")
+        }
+    }
+
+    @Test func lapsedLeasesLetThePurgePass() throws {
+        let store = try database.store()
+        try store.register(consumer: "absent", lease: .milliseconds(1))
+        for name in ["a", "b"] { try database.sql("UPDATE Artist SET Name = '\(name)'") }
+        Thread.sleep(forTimeInterval: 0.02)
+        let report = try store.purge(before: try store.head())
+        #expect(report.passed.map(\.name) == ["absent"])
+        #expect(report.transactions == 1)
+    }
+
+    @Test func aCopiedFileIsAnotherReplicaOfTheSameStore() throws {
+        let store = try database.store()
+        try database.sql("UPDATE Artist SET Name = 'a'")
+        let token = try store.head()
+        let copy = database.folder.appendingPathComponent("copy.db").path
+        try database.sql("VACUUM INTO '\(copy)'")
+        let other = try Store.open(copy)
+        #expect(other.id == store.id)
+        #expect(other.replica != store.replica)
+        #expect(throws: SyncError(.foreignHistory, "")) { try other.check(token) }
+        #expect(try Store.open(copy).replica == other.replica)
+        #expect(try Store.open(database.path).replica == store.replica)
+    }
+
+    @Test func aLargeCommitIsLeftToTheHistoryTables() throws {
+        let store = try database.store()
+        _ = try store.look()
+        try database.sql(
+            """
+            WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 15000)
+            INSERT INTO Artist SELECT i, 'n' || i FROM n
+            """)
+        let look = try store.look()
+        #expect(look.tooLarge)
+        #expect(look.transactions.isEmpty)
+        try database.sql("UPDATE Artist SET Name = 'x' WHERE Id = 1")
+        #expect(try store.look().transactions.map(\.summary) == ["update Artist/1 Name"])
+        #expect(try store.digest() == false)
+        let history = try store.history()
+        #expect(history.map(\.changes.count) == [14_901, 1])
+        #expect(try database.rows("SELECT count(*) FROM syncd_log") == [[1]])
+    }
+
+    @Test func untrackLeavesNothing() throws {
+        let before = try database.rows("SELECT type, name, sql FROM sqlite_schema ORDER BY name")
+        let store = try database.store()
+        try database.sql("UPDATE Artist SET Name = 'a'")
+        _ = try store.digest()
+        try store.register(consumer: "gui")
+        try store.close()
+        try Store.untrack(database.path)
+        #expect(
+            try database.rows("SELECT type, name, sql FROM sqlite_schema ORDER BY name") == before)
+        #expect(throws: SyncError(.notTracked, "")) { try Store.open(database.path) }
+    }
+
+    @Test func filesThatAreNoStoreAreNamed() throws {
+        let folder = database.folder
+        #expect(throws: SyncError(.noSuchFile, "")) { try Store.open(folder.path + "/nothing.db") }
+        let text = folder.appendingPathComponent("text.db")
+        try Data(String(repeating: "not a database ", count: 100).utf8).write(to: text)
+        #expect(throws: SyncError(.notADatabase, "")) { try Store.open(text.path) }
+        #expect(throws: SyncError(.notADatabase, "")) { try Store.open(folder.path) }
+        #expect(throws: SyncError(.notTracked, "")) { try Store.open(database.path) }
+        _ = try database.store()
+        try database.sql("UPDATE syncd_meta SET value = 99 WHERE key = 'format'")
+        #expect(throws: SyncError(.newerFormat, "")) { try Store.open(database.path) }
+    }
+}
