@@ -46,7 +46,8 @@ struct CertificationTests {
         let input = Pipe()
         server.standardInput = input
         try server.run()
-        defer { server.terminate() }
+        // SIGKILL: the child inherits a signal mask that may hold SIGTERM back.
+        defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
         let path = try directory.address().path
         try #require(try await eventually { FileManager.default.fileExists(atPath: path) })
 
@@ -73,7 +74,8 @@ struct CertificationTests {
         let suite = ["-m", "varlink.tests.test_certification", "--varlink=\(address)"]
         let (server, _) = Self.process(try await Self.python(), suite)
         try server.run()
-        defer { server.terminate() }
+        // SIGKILL: the child inherits a signal mask that may hold SIGTERM back.
+        defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
         let path = try directory.address().path
         try #require(
             try await eventually { (try? RawClient(directory.address())) != nil },

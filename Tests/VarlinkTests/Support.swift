@@ -23,6 +23,7 @@ struct SocketDirectory: ~Copyable {
 /// A client without manners: a blocking socket that sends any bytes.
 final class RawClient: Sendable {
     private let descriptor: CInt
+    private let unread = Mutex<[UInt8]>([])
 
     init(_ address: VarlinkAddress) throws {
         descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
@@ -67,14 +68,21 @@ final class RawClient: Sendable {
         await blocking { self.receiveBlocking() }
     }
 
-    private func receiveBlocking() -> String? {
-        var message: [UInt8] = []
-        var byte: UInt8 = 0
-        while recv(descriptor, &byte, 1, 0) == 1 {
-            if byte == 0 { return String(decoding: message, as: UTF8.self) }
-            message.append(byte)
+    func receiveBlocking() -> String? {
+        unread.withLock { unread in
+            var chunk = [UInt8](repeating: 0, count: 1 << 16)
+            var searched = 0
+            while true {
+                if let end = unread[searched...].firstIndex(of: 0) {
+                    defer { unread.removeSubrange(...end) }
+                    return String(decoding: unread[..<end], as: UTF8.self)
+                }
+                searched = unread.count
+                let count = recv(descriptor, &chunk, chunk.count, 0)
+                if count <= 0 { return nil }
+                unread += chunk[..<count]
+            }
         }
-        return nil
     }
 
     func reply() async throws -> ReplyMessage? {

@@ -167,8 +167,11 @@ extension ServerConnection {
                 }
             }
         } catch is MessageFramer.TooLarge {
+            flush()
             drop("a message of more than \(service.limits.messageBytesMax) bytes")
         } catch {
+            // What was right before is answered.
+            flush()
             drop("not a varlink call: \(error)")
         }
         isProcessing = false

@@ -1,0 +1,150 @@
+import Foundation
+import Testing
+import Varlink
+
+/// What hostile or broken clients get, and that others do not notice.
+@Suite("Varlink limits", .timeLimit(.minutes(2)))
+struct LimitTests {
+    @Test(
+        arguments: [
+            Array("garbage\0".utf8), Array("{}\0".utf8), Array("[]\0".utf8), [0], [0xFF, 0],
+            Array("{\"method\":1}\0".utf8),
+            Array("{\"method\":\"a.B.c\",\"parameters\":[]}\0".utf8),
+            Array("{\"method\":\"a.B.c\",\"oneway\":1}\0".utf8),
+            Array("GET / HTTP/1.1\r\n\r\n\0".utf8),
+            Array(String(repeating: "[", count: 500_000).utf8) + [0],
+        ] as [[UInt8]])
+    func endsTheConnectionOfAClientThatSendsGarbage(bytes: [UInt8]) async throws {
+        let events = Shared<[ServerEvent]>([])
+        let onEvent: @Sendable (ServerEvent) -> Void = { event in events.change { $0.append(event) }
+        }
+        try await withServer(Ping.interface(), onEvent: onEvent) { server, address in
+            let good = try RawClient(address)
+            let bad = try RawClient(address)
+            bad.send(Ping.call("before"))
+            bad.send(bytes)
+            // What was right is answered first.
+            #expect(try await bad.reply()?.parameters == ["text": "before"])
+            #expect(await bad.receive() == nil)
+            good.send(Ping.call("x"))
+            #expect(try await good.reply()?.parameters == ["text": "x"])
+            #expect(try await eventually { server.connectionCount == 1 })
+            #expect(events.value.count == 1)
+        }
+    }
+
+    @Test func endsTheConnectionOfAClientThatSendsAnEndlessMessage() async throws {
+        var limits = ServerLimits()
+        limits.messageBytesMax = 100_000
+        try await withServer(Ping.interface(), limits: limits) { _, address in
+            let bad = try RawClient(address)
+            let chunk = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)
+            let sent = await blocking {
+                var chunks = 0
+                while chunks < 100, bad.send(chunk) { chunks += 1 }
+                return chunks
+            }
+            #expect(sent < 100)
+            #expect(await bad.receive() == nil)
+            let good = try RawClient(address)
+            good.send(Ping.call(String(repeating: "x", count: 99_000)))
+            #expect(try await good.reply()?.parameters["text"]?.string?.count == 99_000)
+            good.send(Ping.call(String(repeating: "x", count: 100_000)))
+            #expect(try await good.reply() == nil)
+        }
+    }
+
+    @Test func endsTheConnectionOfAClientThatDripsHalfAMessage() async throws {
+        var limits = ServerLimits()
+        limits.messageTimeout = .milliseconds(300)
+        try await withServer(Ping.interface(), limits: limits) { _, address in
+            let idle = try RawClient(address)
+            let bad = try RawClient(address)
+            // Each whole message starts the time anew; further bytes of one do not.
+            for _ in 0..<3 {
+                bad.send(Ping.call("x"))
+                #expect(try await bad.reply()?.parameters == ["text": "x"])
+            }
+            bad.send(Array("{\"met".utf8))
+            let closed = try await eventually { !bad.send(Array(" ".utf8)) }
+            #expect(closed)
+            // A connection without half a message may be idle for ever.
+            try await Task.sleep(for: .milliseconds(400))
+            idle.send(Ping.call("y"))
+            #expect(try await idle.reply()?.parameters == ["text": "y"])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func closesConnectionsBeyondTheLimit(perUser: Bool) async throws {
+        var limits = ServerLimits()
+        if perUser { limits.connectionsPerUserMax = 3 } else { limits.connectionsMax = 3 }
+        let refused = Shared(0)
+        let onEvent: @Sendable (ServerEvent) -> Void = { event in
+            if case .connectionRefused = event { refused.change { $0 += 1 } }
+        }
+        try await withServer(Ping.interface(), limits: limits, onEvent: onEvent) {
+            server, address in
+            var clients = try (0..<3).map { _ in try RawClient(address) }
+            #expect(try await eventually { server.connectionCount == 3 })
+            for _ in 0..<5 {
+                let fourth = try RawClient(address)
+                #expect(await fourth.receive() == nil)
+            }
+            #expect(refused.value == 5)
+            clients.removeLast()
+            #expect(try await eventually { server.connectionCount == 2 })
+            let next = try RawClient(address)
+            next.send(Ping.call("x"))
+            #expect(try await next.reply()?.parameters == ["text": "x"])
+            clients.removeAll()
+        }
+    }
+
+    @Test func aClientThatDoesNotReadWaitsForItself() async throws {
+        var limits = ServerLimits()
+        limits.queuedBytesMax = 100_000
+        try await withServer(Ping.interface(), limits: limits) { _, address in
+            let bad = try RawClient(address)
+            let call = Ping.call(String(repeating: "x", count: 10_000))
+            let count = 2_000
+            Thread { for _ in 0..<count { bad.send(call) } }.start()
+            let good = try RawClient(address)
+            for _ in 0..<50 {
+                good.send(Ping.call("x"))
+                #expect(try await good.reply()?.parameters == ["text": "x"])
+            }
+            // It gets all its replies when it reads after all.
+            let received = await blocking {
+                var received = 0
+                while received < count, bad.receiveBlocking() != nil { received += 1 }
+                return received
+            }
+            #expect(received == count)
+        }
+    }
+
+    @Test func survivesAStormOfRandomBytes() async throws {
+        let seed = UInt64.random(in: .min ... .max)
+        try await withServer(Ping.interface()) { server, address in
+            await withTaskGroup(of: Void.self) { group in
+                for index in 0..<50 {
+                    group.addTask {
+                        var random = SeededRandom(seed: seed &+ UInt64(index))
+                        guard let client = try? RawClient(address) else { return }
+                        var bytes = Ping.call("x").encoded() + Ping.call("y", "Slow").encoded()
+                        for _ in 0..<Int.random(in: 0...3, using: &random) {
+                            bytes[Int.random(in: bytes.indices, using: &random)] =
+                                UInt8.random(in: 0...255, using: &random)
+                        }
+                        client.send(Array(bytes.prefix(Int.random(in: 0...300, using: &random))))
+                    }
+                }
+            }
+            let good = try RawClient(address)
+            good.send(Ping.call("x"))
+            #expect(try await good.reply()?.parameters == ["text": "x"], "seed \(seed)")
+            #expect(try await eventually { server.connectionCount == 1 }, "seed \(seed)")
+        }
+    }
+}
