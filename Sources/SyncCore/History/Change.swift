@@ -55,6 +55,20 @@ public struct Change: Sendable, Hashable {
     /// Why.
     public let cause: Cause
 
+    /// Makes a change: for those who read it off a wire.
+    public init(
+        seq: Int64, object: ObjectID, kind: Kind, properties: [String], tombstone: NamedValues?,
+        oldValues: NamedValues?, cause: Cause
+    ) {
+        self.seq = seq
+        self.object = object
+        self.kind = kind
+        self.properties = properties
+        self.tombstone = tombstone
+        self.oldValues = oldValues
+        self.cause = cause
+    }
+
     /// The entity's name.
     public var entity: String { object.entity }
 }

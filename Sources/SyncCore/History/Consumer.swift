@@ -23,6 +23,19 @@ public struct Consumer: Sendable, Hashable {
     /// When it registered first.
     public let created: Timestamp
 
+    /// Makes a consumer: for those who read it off a wire.
+    public init(
+        name: String, kind: Kind, acknowledged: Int64, lease: Duration?, lastSeen: Timestamp,
+        created: Timestamp
+    ) {
+        self.name = name
+        self.kind = kind
+        self.acknowledged = acknowledged
+        self.lease = lease
+        self.lastSeen = lastSeen
+        self.created = created
+    }
+
     /// True when the lease ran out: purging no longer waits for it.
     public func isLapsed(at now: Timestamp) -> Bool {
         guard let lease else { return false }

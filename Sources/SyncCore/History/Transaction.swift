@@ -75,6 +75,22 @@ public struct Transaction: Sendable, Hashable {
     /// Its changes, by ascending ``Change/seq``; with a filter, those that match.
     public var changes: [Change]
 
+    /// Makes a transaction: for those who read it off a wire.
+    public init(
+        token: Token, first: Int64, timestamp: Timestamp, author: String?, context: String?,
+        process: Process?, origin: Origin?, flags: Flags, changes: [Change]
+    ) {
+        self.token = token
+        self.first = first
+        self.timestamp = timestamp
+        self.author = author
+        self.context = context
+        self.process = process
+        self.origin = origin
+        self.flags = flags
+        self.changes = changes
+    }
+
     /// Its number: that of its last log row. Numbers ascend, have gaps, and are never used twice.
     public var number: Int64 { token.number }
 }

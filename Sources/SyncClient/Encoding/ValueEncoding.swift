@@ -1,0 +1,71 @@
+import SyncCore
+import Varlink
+
+/// Values of a database as JSON, so that every one comes back as it was.
+///
+/// NULL, text, reals and integers that every reader holds exactly (up to 2^53) are themselves;
+/// blobs are `{"blob":"BASE64"}`, larger integers `{"int":"DIGITS"}`, infinite reals `{"real":"inf"}`.
+/// A real always has a point or an exponent (`1.0`), so that it is told from an integer.
+extension JSONWriter {
+    /// Integers beyond lose digits in readers that know doubles only.
+    static let exactIntegerMax: Int64 = 1 << 53
+
+    /// Writes a value of the database.
+    public mutating func write(_ value: Value) {
+        switch value {
+        case .null: writeNull()
+        case .text(let text): write(string: text)
+        case .integer(let integer):
+            if integer.magnitude <= UInt64(Self.exactIntegerMax) {
+                write(integer: integer)
+            } else {
+                write(tag: "int", String(integer))
+            }
+        case .real(let real):
+            if real.isFinite {
+                write(double: real)
+            } else {
+                write(tag: "real", real < 0 ? "-inf" : "inf")
+            }
+        case .blob(let bytes): write(tag: "blob", Base64.encode(bytes))
+        }
+    }
+
+    private mutating func write(tag: String, _ text: String) {
+        beginObject()
+        name(tag)
+        write(string: text)
+        endObject()
+    }
+}
+
+extension Value {
+    /// Reads what `JSONWriter` wrote.
+    ///
+    /// - Throws: ``SyncError`` with code `badData`.
+    public init(json: JSONValue) throws {
+        switch json {
+        case .null: self = .null
+        case .string(let text): self = .text(text)
+        case .integer(let integer): self = .integer(integer)
+        case .double(let real): self = .real(real)
+        case .object(let object):
+            guard object.count == 1, let member = object.members.first,
+                let value = Self.tagged(member.name, member.value.string)
+            else { throw SyncError(.badData, "'\(json)' is not a value of a database") }
+            self = value
+        case .bool, .array: throw SyncError(.badData, "'\(json)' is not a value of a database")
+        }
+    }
+
+    private static func tagged(_ tag: String, _ text: String?) -> Value? {
+        guard let text else { return nil }
+        switch tag {
+        case "int": return Int64(text).map(Value.integer)
+        case "blob": return Base64.decode(text).map(Value.blob)
+        case "real":
+            return text == "inf" ? .real(.infinity) : text == "-inf" ? .real(-.infinity) : nil
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import SyncCore
+import Varlink
+
+extension SyncError {
+    /// The error as it travels.
+    public var varlinkError: VarlinkError {
+        var parameters: JSONObject = ["reason": .string(fullReason)]
+        parameters["hint"] = hint.map { .string($0) }
+        parameters["path"] = path.map { .string($0) }
+        parameters["operation"] = operation.map { .string($0) }
+        return VarlinkError(ErrorTable.varlinkError(for: code), parameters)
+    }
+
+    /// The error below is told as well: it does not travel by itself.
+    private var fullReason: String {
+        guard let below = underlying as? SyncError, below.reason != reason else { return reason }
+        return "\(reason) (\(below.reason))"
+    }
+
+    /// What a service answered, or what the connection suffered, as an error of this module.
+    ///
+    /// - Parameter socket: the daemon's socket, for the message.
+    public init(answer error: any Error, socket: String) {
+        switch error {
+        case let error as SyncError: self = error
+        case let error as VarlinkError: self.init(error)
+        case let error as TransportError: self.init(error, socket: socket)
+        default: self.init(.internalFault, "\(error)", underlying: error)
+        }
+    }
+
+    private init(_ error: VarlinkError) {
+        let parameters = error.parameters
+        if let code = ErrorTable.code(ofVarlinkError: error.name) {
+            self.init(
+                code, parameters["reason"]?.string ?? code.name,
+                operation: parameters["operation"]?.string, path: parameters["path"]?.string,
+                hint: parameters["hint"]?.string)
+            return
+        }
+        switch error.name {
+        case "org.varlink.service.InvalidParameter":
+            let name = parameters["parameter"]?.string ?? ""
+            self.init(.invalidArgument, "the daemon does not take the parameter '\(name)'")
+        case "org.varlink.service.InterfaceNotFound", "org.varlink.service.MethodNotFound",
+            "org.varlink.service.MethodNotImplemented":
+            self.init(
+                .unreachable, "who answers there is no syncd, or an older one (\(error.name))",
+                hint: "Restart the daemon after an upgrade: systemctl restart syncd")
+        case "org.varlink.service.PermissionDenied":
+            self.init(.notAllowed, "the daemon does not allow it")
+        default: self.init(.internalFault, "the daemon answered \(error)")
+        }
+    }
+
+    private init(_ error: TransportError, socket: String) {
+        switch error.code {
+        case .invalidAddress:
+            self.init(.invalidArgument, error.reason, path: error.path, hint: error.hint)
+        case .malformedMessage, .messageTooLarge:
+            self.init(.badData, "the daemon's answer cannot be read: \(error.reason)", path: socket)
+        default:
+            self.init(
+                .unreachable, "no daemon answers (\(error.reason))", path: error.path ?? socket,
+                hint: "Start it: systemctl start syncd, or syncd --user, or give its --socket",
+                underlying: error)
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import SyncCore
+import Synchronization
+import Varlink
+
+/// The stream of a store's transactions and notices: each once, in order, through restarts of the
+/// daemon.
+///
+/// When the connection is lost it is made again, with a growing delay, and the stream goes on after
+/// the last token that was received: the daemon replays what was missed from history. What ends the
+/// stream is an error that waiting does not help: `historyExpired` or `foreignHistory` (resync: read
+/// the present objects, subscribe anew), `unknownStore`, `notAllowed`. A daemon that is not
+/// there at the first attempt is `unreachable` at once.
+///
+/// Only one iterator can be made. Leaving the loop, or cancelling its task, ends the subscription.
+public final class Subscription: AsyncSequence, Sendable {
+    public typealias Element = Notice
+
+    /// Invariants, guarded by the mutex: `position` never moves back within one store; `held` is what the
+    /// daemon holds for us, or will after the next connect; `name` is set while connected.
+    struct State {
+        var position: Token?
+        var held: Set<HistoryQuery.ObjectName>
+        var name: String?
+        var hasBegun = false
+    }
+
+    let store: String
+    let client: StoreClient
+    let options: SubscriptionOptions
+    let state: Mutex<State>
+
+    init(_ client: StoreClient, _ store: String, _ options: SubscriptionOptions) {
+        self.client = client
+        self.store = store
+        self.options = options
+        state = Mutex(State(position: options.after, held: options.hold))
+    }
+
+    /// Where the stream is: after the last notice that was received.
+    public var position: Token? { state.withLock { $0.position } }
+
+    /// Holds more objects: their deletion, change and return come as notices of this stream. Says how
+    /// they are now.
+    ///
+    /// - Throws: ``SyncError``: `unreachable` while the daemon is away; they are held all the same
+    ///   once the stream is connected again.
+    @discardableResult
+    public func hold(_ objects: [HistoryQuery.ObjectName]) async throws -> [HeldObject] {
+        let name = state.withLock { state in
+            state.held.formUnion(objects)
+            return state.name
+        }
+        guard let name, let store = position?.store else {
+            throw SyncError(.unreachable, "the subscription is not connected", path: client.socket)
+        }
+        let answer = try await client.call(
+            "Hold",
+            [
+                "subscription": .string(name),
+                "objects": .array(objects.map { .string($0.path) }),
+            ])
+        return try JSONReader(answer, "the answer to Hold").array("held")
+            .map { try HeldObject(json: $0, store: store) }
+    }
+
+    /// Gives objects back; nil: all.
+    public func release(_ objects: [HistoryQuery.ObjectName]? = nil) async throws {
+        let name = state.withLock { state in
+            if let objects { state.held.subtract(objects) } else { state.held = [] }
+            return state.name
+        }
+        guard let name else { return }
+        var parameters: JSONObject = ["subscription": .string(name)]
+        parameters["objects"] = objects.map { .array($0.map { .string($0.path) }) }
+        _ = try await client.call("Release", parameters)
+    }
+
+    /// Walks through the notices.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+
+    /// The parameters of the call that goes on where the stream is.
+    func parameters() -> JSONObject {
+        var options = self.options
+        state.withLock { state in
+            options.after = state.position
+            options.hold = state.held
+        }
+        var object = options.jsonObject
+        object["store"] = .string(store)
+        return object
+    }
+
+    /// Takes a reply in: moves the position, and gives what the reader is to see.
+    func accept(_ object: JSONObject) throws -> [Notice] {
+        let reply = try SubscriptionReply(object, store: position?.store)
+        return state.withLock { state in
+            var notices: [Notice] = []
+            if let name = reply.name {
+                state.name = name
+                if !state.hasBegun, let token = reply.token ?? reply.head {
+                    state.hasBegun = true
+                    notices.append(.began(token))
+                }
+            }
+            if let token = reply.token { state.position = token }
+            if let transaction = reply.transaction { notices.append(.transaction(transaction)) }
+            return notices + reply.notices
+        }
+    }
+
+    func lostConnection() { state.withLock { $0.name = nil } }
+}
+
+extension StoreClient {
+    /// Subscribes to a store.
+    public func subscribe(_ store: String, _ options: SubscriptionOptions) -> Subscription {
+        Subscription(self, store, options)
+    }
+
+    /// Subscribes to all transactions of a store.
+    ///
+    /// - Parameter after: begin with what was missed since; nil: with what is committed from now on.
+    public func subscribe(_ store: String, after: Token? = nil) -> Subscription {
+        subscribe(store, SubscriptionOptions(after: after))
+    }
+}

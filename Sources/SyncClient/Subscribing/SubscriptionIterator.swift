@@ -1,0 +1,71 @@
+import SyncCore
+import Varlink
+
+extension Subscription {
+    /// Walks through a subscription's notices; connects and connects again.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// How long to wait before connecting again: doubled from the least to the most, so that a
+        /// restarting daemon is found at once and a dead one is not hammered.
+        private static let delayMin: Duration = .milliseconds(20)
+        private static let delayMax: Duration = .seconds(2)
+
+        private let subscription: Subscription
+        private var replies: Replies.AsyncIterator?
+        private var waiting: ArraySlice<Notice> = []
+        private var delay = Self.delayMin
+        private var wasConnected = false
+        private var hasEnded = false
+
+        init(_ subscription: Subscription) { self.subscription = subscription }
+
+        /// The next notice; nil when the task was cancelled.
+        ///
+        /// - Throws: ``SyncError``; the stream is over then.
+        public mutating func next() async throws -> Notice? {
+            while !hasEnded {
+                if let notice = waiting.popFirst() { return notice }
+                do {
+                    try await receive()
+                } catch is CancellationError {
+                    hasEnded = true
+                } catch {
+                    try await recover(from: error)
+                }
+            }
+            return nil
+        }
+
+        private mutating func receive() async throws {
+            if replies == nil {
+                let client = try await subscription.client.connection.connect()
+                replies = client.callMore(
+                    StoreInterface.method("Subscribe"), subscription.parameters()
+                ).makeAsyncIterator()
+            }
+            guard let reply = try await replies?.next() else {
+                try Task.checkCancellation()
+                throw TransportError(.connectionLost, "the daemon ended the subscription")
+            }
+            waiting = try subscription.accept(reply)[...]
+            wasConnected = true
+            delay = Self.delayMin
+        }
+
+        /// Waits for the daemon to come back, or gives up.
+        private mutating func recover(from error: any Error) async throws {
+            replies = nil
+            subscription.lostConnection()
+            let error = SyncError(answer: error, socket: subscription.client.socket)
+            guard error.code == .unreachable, wasConnected else {
+                hasEnded = true
+                throw error
+            }
+            do {
+                try await Task.sleep(for: delay * Double.random(in: 0.75...1.25))
+            } catch {
+                hasEnded = true
+            }
+            delay = min(delay * 2, Self.delayMax)
+        }
+    }
+}

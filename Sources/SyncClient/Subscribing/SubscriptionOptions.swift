@@ -1,0 +1,65 @@
+import SyncCore
+import Varlink
+
+/// What to tell a subscriber.
+public struct SubscriptionOptions: Sendable, Hashable {
+    /// Begin after this position, with what was missed since; nil: with what is committed from now on.
+    public var after: Token?
+    /// Which transactions and changes: `entities`, `kinds`, `properties`, `authors` and
+    /// `excludedAuthors` count.
+    public var filter = HistoryQuery()
+    /// Only changes of objects that the subscription holds.
+    public var heldOnly = false
+    /// Without the transactions that this process marked as its own.
+    public var excludesOwn = false
+    /// Objects to hold from the start.
+    public var hold: Set<HistoryQuery.ObjectName> = []
+    /// False: only notices about held objects and the store.
+    public var transactions = true
+
+    /// Everything from now on.
+    public init(after: Token? = nil) { self.after = after }
+
+    /// The parameters of `Subscribe`, but for the store.
+    public var jsonObject: JSONObject {
+        var object = JSONObject()
+        object["after"] = after.map { .string($0.description) }
+        var filter = self.filter.jsonObject
+        for name in ["after", "upTo", "since", "until", "context", "object", "limit", "reverse"] {
+            filter[name] = nil
+        }
+        if heldOnly { filter["held"] = true }
+        if !filter.isEmpty { object["filter"] = .object(filter) }
+        if excludesOwn { object["excludeOwn"] = true }
+        if !hold.isEmpty { object["hold"] = .array(hold.map { .string($0.path) }) }
+        if !transactions { object["transactions"] = false }
+        return object
+    }
+
+    /// Reads the parameters of `Subscribe`.
+    ///
+    /// - Throws: ``SyncError`` with code `invalidArgument`, `invalidToken` or `badData`.
+    public init(jsonObject object: JSONObject) throws {
+        let reader = JSONReader(object, "a subscription")
+        after = try reader.optionalToken("after")
+        if let filter = reader.optional("filter")?.object {
+            self.filter = try HistoryQuery(jsonObject: filter)
+            heldOnly = filter["held"]?.bool ?? false
+        }
+        excludesOwn = try reader.bool("excludeOwn")
+        hold = Set(try reader.strings("hold").map { try .init(held: $0) })
+        transactions = reader.optional("transactions")?.bool ?? true
+    }
+}
+
+extension HistoryQuery.ObjectName {
+    /// `Album/348`, as ``init(path:)`` reads it.
+    public var path: String { ObjectID(store: .none, entity: entity, key: key).path }
+
+    /// Reads `Album/348` or `Album/348#7`: the incarnation says nothing about what to hold.
+    ///
+    /// - Throws: ``SyncError`` with code `invalidArgument`.
+    public init(held text: String) throws {
+        try self.init(path: String(text.prefix { $0 != "#" }))
+    }
+}
