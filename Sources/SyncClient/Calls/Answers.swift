@@ -2,7 +2,7 @@ import SyncCore
 import Varlink
 
 /// A store as the daemon knows it.
-public struct StoreSummary: Sendable, Hashable {
+public struct StoreSummary: Sendable, Equatable {
     /// Whether the daemon has it open.
     public enum State: String, Sendable, Hashable {
         /// Watched and served.
@@ -64,7 +64,7 @@ public struct TableSummary: Sendable, Hashable {
 }
 
 /// All that the daemon knows of a store.
-public struct StoreReport: Sendable, Hashable {
+public struct StoreReport: Sendable, Equatable {
     /// The store.
     public let store: StoreSummary
     /// Log rows that are not in the history tables yet.

@@ -65,7 +65,7 @@ extension Subscription {
             } catch {
                 hasEnded = true
             }
-            delay = min(delay * 2, Self.delayMax)
+            delay = Swift.min(delay * 2, Self.delayMax)
         }
     }
 }

@@ -1,0 +1,98 @@
+import Foundation
+import Logging
+import Yams
+
+/// Reads the configuration's files. Unknown keys and values of a wrong type are faults that name file and
+/// line: a misspelt key that is passed over is a store that nobody watches.
+struct ConfigurationReader {
+    /// Applies the main file and those of the stores directory, by name, to `configuration`.
+    ///
+    /// - Parameter isRequired: the main file was named: it has to be there.
+    /// - Throws: ``ConfigurationFault``.
+    static func read(
+        into configuration: inout Configuration, file: String, isRequired: Bool,
+        storesDirectory: String
+    ) throws {
+        if let text = try contents(of: file, isRequired: isRequired) {
+            let root = try YAMLReader(file: file, text: text)
+            try readMain(root, &configuration)
+        }
+        for file in try storeFiles(in: storesDirectory) {
+            guard let text = try contents(of: file, isRequired: true) else { continue }
+            let root = try YAMLReader(file: file, text: text)
+            try root.members { key, value in
+                guard key == "stores" else { throw root.unknown(key, value, known: ["stores"]) }
+                configuration.stores += try value.list(readStore)
+            }
+        }
+    }
+
+    private static let mainKeys = [
+        "socket", "socketMode", "state", "log", "connections", "queuedBytes", "stores",
+    ]
+
+    private static func readMain(
+        _ root: YAMLReader, _ configuration: inout Configuration
+    ) throws {
+        try root.members { key, value in
+            switch key {
+            case "socket": configuration.socket = try value.absolutePath()
+            case "socketMode": configuration.socketMode = try value.mode()
+            case "state": configuration.stateDirectory = try value.absolutePath()
+            case "log": configuration.logLevel = try value.logLevel()
+            case "connections": configuration.connectionsMax = try value.integer(1...65_536)
+            case "queuedBytes":
+                configuration.queuedBytesMax = try value.integer(4096...(1 << 30))
+            case "stores": configuration.stores += try value.list(readStore)
+            default: throw root.unknown(key, value, known: mainKeys)
+            }
+        }
+    }
+
+    private static let storeKeys = ["path", "track", "entities", "undo", "keep"]
+
+    private static func readStore(_ node: YAMLReader) throws -> Configuration.StoreEntry {
+        if let path = try node.pathAlone() { return Configuration.StoreEntry(path: path) }
+        var path: String?
+        var entry = Configuration.StoreEntry(path: "")
+        try node.members { key, value in
+            switch key {
+            case "path": path = try value.absolutePath()
+            case "track": entry.track = try value.bool()
+            case "entities": entry.entities = try value.list { try $0.string() }
+            case "undo": entry.undo = try value.list { try $0.string() }
+            case "keep": entry.keepsValues = try value.choice(["all": true, "none": false])
+            default: throw node.unknown(key, value, known: storeKeys)
+            }
+        }
+        guard let path else { throw node.fault("a store needs a path") }
+        entry.path = path
+        return entry
+    }
+
+    private static func contents(of file: String, isRequired: Bool) throws -> String? {
+        do {
+            return try String(contentsOfFile: file, encoding: .utf8)
+        } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
+            if !isRequired { return nil }
+            throw ConfigurationFault(file, "there is no such file")
+        } catch let error as CocoaError where error.code == .fileReadNoPermission {
+            throw ConfigurationFault(file, "the file may not be read by this user")
+        } catch {
+            throw ConfigurationFault(file, "the file cannot be read as UTF-8 text")
+        }
+    }
+
+    private static func storeFiles(in directory: String) throws -> [String] {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: directory)
+        } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
+            return []
+        } catch {
+            throw ConfigurationFault(directory, "the directory cannot be read")
+        }
+        return names.filter { $0.hasSuffix(".yaml") && !$0.hasPrefix(".") }.sorted()
+            .map { directory + "/" + $0 }
+    }
+}

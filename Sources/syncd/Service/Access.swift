@@ -1,0 +1,110 @@
+import CLinux
+import Glibc
+import Varlink
+
+/// Whether a caller could open a file itself: the daemon shows and changes no more than that.
+///
+/// Decided as the kernel would, from the caller's uid and groups at `connect()`: search permission on each
+/// directory of the path, then permission on the file; POSIX ACLs count. The daemon cannot simply try it: it runs without
+/// the privilege to become somebody else.
+struct Access {
+    /// What the caller wants to do.
+    enum Need {
+        case read
+        /// Reading and writing.
+        case write
+
+        fileprivate var bits: UInt32 { self == .read ? 4 : 6 }
+    }
+
+    private static let search: UInt32 = 1
+
+    /// Whether `peer` could open the file at `path` (absolute, links resolved).
+    ///
+    /// - Complexity: O(components of the path), one or two system calls each.
+    static func allows(_ need: Need, _ path: String, _ peer: PeerIdentity) -> Bool {
+        reaches(path, peer) && (peer.uid == 0 || allows(need.bits, path, peer))
+    }
+
+    /// Whether `peer` may search all directories on the way to `path`: then the kernel would tell it whether
+    /// there is a file.
+    static func reaches(_ path: String, _ peer: PeerIdentity) -> Bool {
+        if peer.uid == 0 { return true }
+        var directory = ""
+        for component in path.split(separator: "/").dropLast() {
+            guard allows(search, directory.isEmpty ? "/" : directory, peer) else { return false }
+            directory += "/" + component
+        }
+        return allows(search, directory.isEmpty ? "/" : directory, peer)
+    }
+
+    private static func allows(_ bits: UInt32, _ path: String, _ peer: PeerIdentity) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return false }
+        let mode = UInt32(status.st_mode)
+        if peer.uid == status.st_uid { return mode >> 6 & bits == bits }
+        if let list = AccessList(path) {
+            return list.allows(bits, uid: peer.uid, groups: peer.allGroups, owner: status.st_gid)
+        }
+        if peer.allGroups.contains(status.st_gid) { return mode >> 3 & bits == bits }
+        return mode & bits == bits
+    }
+}
+
+extension PeerIdentity {
+    fileprivate var allGroups: [UInt32] { [gid] + groups }
+}
+
+/// The POSIX access control list of a file, as acl(5) describes it.
+private struct AccessList {
+    private struct Entry {
+        let tag: UInt16
+        let permissions: UInt32
+        let id: UInt32
+    }
+
+    private static let bytesMax = 4096
+    private static let user: UInt16 = 0x02
+    private static let owningGroup: UInt16 = 0x04
+    private static let group: UInt16 = 0x08
+    private static let mask: UInt16 = 0x10
+    private static let other: UInt16 = 0x20
+
+    private let entries: [Entry]
+
+    /// Nil where the file has none beyond its mode.
+    init?(_ path: String) {
+        var count = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: Self.bytesMax) { buffer, used in
+            count = syncd_get_attribute(
+                path, "system.posix_acl_access", buffer.baseAddress, buffer.count)
+            used = max(0, count)
+        }
+        // A version of four bytes, then entries of eight, all little-endian.
+        guard count >= 4, bytes[0] == 2, (count - 4).isMultiple(of: 8) else { return nil }
+        func number(_ start: Int, _ width: Int) -> UInt32 {
+            (0..<width).reduce(0) { $0 | UInt32(bytes[start + $1]) << (8 * $1) }
+        }
+        entries = stride(from: 4, to: count, by: 8).map {
+            Entry(
+                tag: UInt16(number($0, 2)), permissions: number($0 + 2, 2), id: number($0 + 4, 4))
+        }
+    }
+
+    /// - Parameter owner: the file's group.
+    func allows(_ bits: UInt32, uid: UInt32, groups: [UInt32], owner: UInt32) -> Bool {
+        let mask = entries.first { $0.tag == Self.mask }?.permissions ?? 7
+        if let entry = entries.first(where: { $0.tag == Self.user && $0.id == uid }) {
+            return entry.permissions & mask & bits == bits
+        }
+        let ofGroups = entries.filter {
+            $0.tag == Self.owningGroup && groups.contains(owner)
+                || $0.tag == Self.group && groups.contains($0.id)
+        }
+        if !ofGroups.isEmpty {
+            return ofGroups.contains { $0.permissions & mask & bits == bits }
+        }
+        let other = entries.first { $0.tag == Self.other }?.permissions ?? 0
+        return other & bits == bits
+    }
+}

@@ -1,0 +1,80 @@
+import Glibc
+import SyncClient
+import SyncCore
+import Varlink
+
+/// What the store engine says, as the interface says it.
+extension TableSummary {
+    init(_ entry: TrackReport.Entry) {
+        switch entry.outcome {
+        case .tracked, .alreadyTracked: self.init(name: entry.table, outcome: "tracked")
+        case .leftAlone(let reason):
+            self.init(name: entry.table, outcome: "skipped", reason: reason.explanation)
+        }
+    }
+}
+
+extension CaptureFinding {
+    /// One sentence for a person.
+    var explanation: String {
+        switch problem {
+        case .triggersMissing(let names):
+            "\(table): triggers are missing (\(names.joined(separator: ", ")))"
+        case .triggersOutdated: "\(table): the table has changed since its triggers were made"
+        case .renamed(let name): "\(table): renamed to \(name)"
+        case .tableDropped: "\(table): the table was dropped"
+        case .newTable: "\(table): a new table that is not tracked; run: synctool track DB"
+        case .triggersOutOfOrder: "\(table): a trigger of yours runs before those of the history"
+        case .storeObjectMissing(let name): "\(name) of the history itself is missing"
+        }
+    }
+}
+
+extension StoreHub {
+    /// All that is known of the store. Blocks.
+    func report() throws -> StoreReport {
+        guard isOpen else {
+            return StoreReport(
+                store: summary(), pending: 0, databaseBytes: Self.size(path),
+                walBytes: Self.size(path + "-wal"), entities: [], consumers: [],
+                findings: whyClosed.map { [$0] } ?? [])
+        }
+        let status = try store().status()
+        return StoreReport(
+            store: summary(), pending: status.logRows, databaseBytes: status.fileBytes,
+            walBytes: Self.size(path + "-wal"),
+            entities: status.entities.map { TableSummary(name: $0, outcome: "tracked") },
+            consumers: status.consumers,
+            findings: try store().verifyCapture().map(\.explanation))
+    }
+
+    private var whyClosed: String? {
+        do {
+            _ = try store()
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private static func size(_ path: String) -> Int64 {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
+    /// Purges, and tells the subscribers. Blocks.
+    func purge(before: Token?, force: Bool) throws -> JSONObject {
+        let store = try store()
+        let report = try store.purge(before: before, force: force)
+        // The oldest position that still works.
+        var oldest = HistoryQuery()
+        oldest.limit = 1
+        let first = try store.history(oldest).first?.token ?? store.head()
+        let notice = SubscriptionReplies.notice(.historyPurged(first))
+        state.withLock { $0.fanOut.tellAll(notice) }
+        return [
+            "transactions": .integer(Int64(report.transactions)),
+            "changes": .integer(Int64(report.changes)), "token": .string(first.description),
+        ]
+    }
+}

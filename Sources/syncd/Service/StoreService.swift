@@ -1,0 +1,101 @@
+import NIOCore
+import NIOPosix
+import SyncClient
+import SyncCore
+import Varlink
+
+/// The methods of `org.syncd.Store`. Each call is checked against the caller's permissions on the store's file,
+/// and runs on the pool, because it waits for SQLite.
+struct StoreService: Sendable {
+    let registry: StoreRegistry
+    let pool: NIOThreadPool
+
+    /// The interface with its methods.
+    func interface() throws -> ServedInterface {
+        var interface = try ServedInterface(StoreInterface.description)
+        addStoreMethods(&interface)
+        addHistoryMethods(&interface)
+        addSubscriptionMethods(&interface)
+        addConsumerMethods(&interface)
+        return interface
+    }
+
+    /// Errors as they are answered; the caller's `InternalFault` never shows more than a reason.
+    static let mapError: VarlinkServer.ErrorMapper = { error, _ in
+        let error = error as? SyncError ?? SyncError(.internalFault, "\(error)")
+        return error.varlinkError
+    }
+
+    /// Answers a method from the pool.
+    func on(
+        _ method: String, _ interface: inout ServedInterface,
+        _ body: @escaping @Sendable (Arguments) throws -> JSONObject
+    ) {
+        interface.on(method) { [pool] call in
+            try await pool.runIfActive { try body(Arguments(call)) }
+        }
+    }
+
+    private func addStoreMethods(_ interface: inout ServedInterface) {
+        let registry = registry
+        on("Track", &interface) { arguments in
+            let (hub, report) = try registry.track(arguments.trackEntry(), arguments.peer)
+            return [
+                "store": .object(hub.summary().jsonObject),
+                "tables": .array(report.entries.map { .object(TableSummary($0).jsonObject) }),
+            ]
+        }
+        on("Untrack", &interface) { arguments in
+            try registry.untrack(
+                arguments.store, arguments.peer, keepsData: arguments.flag("forget"))
+            return [:]
+        }
+        on("List", &interface) { arguments in
+            let hubs = registry.visible(to: arguments.peer)
+            return ["stores": .array(hubs.map { .object($0.summary().jsonObject) })]
+        }
+        on("Status", &interface) { arguments in
+            try registry.hub(arguments.store, arguments.peer, .read).report().jsonObject
+        }
+        on("Verify", &interface) { arguments in
+            let store = try registry.hub(arguments.store, arguments.peer, .read).store()
+            let findings = try store.verifyCapture()
+            let tables = try store.status().entities.map { name in
+                TableSummary(name: name, outcome: "tracked")
+            }
+            return [
+                "tables": .array(tables.map { .object($0.jsonObject) }),
+                "findings": .array(findings.map { .string($0.explanation) }),
+            ]
+        }
+    }
+
+    private func addConsumerMethods(_ interface: inout ServedInterface) {
+        let registry = registry
+        on("RegisterConsumer", &interface) { arguments in
+            let hub = try registry.hub(arguments.store, arguments.peer, .read)
+            try hub.store().register(
+                consumer: try arguments.string("name"), kind: try arguments.consumerKind(),
+                lease: arguments.integer("lease").map { .seconds($0) })
+            return [:]
+        }
+        on("Acknowledge", &interface) { arguments in
+            let hub = try registry.hub(arguments.store, arguments.peer, .read)
+            try hub.store().acknowledge(
+                consumer: try arguments.string("consumer"),
+                try Token(try arguments.string("token")))
+            hub.digestLater()
+            return [:]
+        }
+        on("RemoveConsumer", &interface) { arguments in
+            let hub = try registry.hub(arguments.store, arguments.peer, .write)
+            try hub.store().remove(consumer: try arguments.string("consumer"))
+            return [:]
+        }
+        on("Consumers", &interface) { arguments in
+            let hub = try registry.hub(arguments.store, arguments.peer, .read)
+            let consumers = try hub.store().consumers()
+            return ["consumers": .array(consumers.map { .object($0.jsonObject) })]
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import SyncCore
+import Synchronization
+
+/// The stores that the daemon was asked to track at run time: a list of paths in its state directory.
+///
+/// Invariant: the file is whole at any moment (written beside, synced, renamed), and is written before
+/// the caller is told that a store is remembered.
+final class RememberedStores: Sendable {
+    private struct Content: Codable {
+        var version = 1
+        var stores: [String] = []
+    }
+
+    private let file: String
+    private let paths: Mutex<[String]>
+
+    /// Reads the list; a missing file is an empty list.
+    ///
+    /// - Throws: ``ConfigurationFault`` when the directory cannot be made or the file not be read: going on would
+    ///   forget stores without a word.
+    init(directory: String) throws {
+        file = directory + "/stores.json"
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o750])
+        } catch {
+            throw ConfigurationFault(
+                directory, "the state directory cannot be made (set `state:` or --state)")
+        }
+        guard access(directory, W_OK) == 0 else {
+            throw ConfigurationFault(
+                directory, "the state directory cannot be written (set `state:` or --state)")
+        }
+        paths = Mutex(try Self.read(file))
+    }
+
+    /// In the order in which they were tracked.
+    var all: [String] { paths.withLock { $0 } }
+
+    /// - Throws: ``SyncError``; nothing is remembered then.
+    func add(_ path: String) throws {
+        try change { if !$0.contains(path) { $0.append(path) } }
+    }
+
+    /// - Throws: ``SyncError``; nothing is forgotten then.
+    func remove(_ path: String) throws {
+        try change { $0.removeAll { $0 == path } }
+    }
+
+    private func change(_ body: (inout [String]) -> Void) throws {
+        try paths.withLock { paths in
+            var new = paths
+            body(&new)
+            guard new != paths else { return }
+            try write(new)
+            paths = new
+        }
+    }
+
+    private static func read(_ file: String) throws -> [String] {
+        guard let data = FileManager.default.contents(atPath: file) else {
+            if access(file, F_OK) != 0 { return [] }
+            throw ConfigurationFault(file, "the list of stores may not be read by this user")
+        }
+        guard let content = try? JSONDecoder().decode(Content.self, from: data) else {
+            throw ConfigurationFault(
+                file, "the list of stores is damaged; repair it, or remove it and track anew")
+        }
+        return content.stores
+    }
+
+    private func write(_ paths: [String]) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .withoutEscapingSlashes]
+        do {
+            let data = try encoder.encode(Content(stores: paths))
+            let temporary = file + ".new"
+            let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
+            guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+            let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            try handle.write(contentsOf: data)
+            try handle.synchronize()
+            try handle.close()
+            guard rename(temporary, file) == 0 else {
+                throw POSIXError(.init(rawValue: errno) ?? .EIO)
+            }
+        } catch {
+            throw SyncError(
+                .refused, "the list of stores cannot be written: \(error.localizedDescription)",
+                path: file, hint: "Look at the space and permissions of the state directory")
+        }
+    }
+}

@@ -1,0 +1,198 @@
+import NIOPosix
+import SyncClient
+import SyncCore
+import Varlink
+
+/// Opening, and opening again when the file was removed or replaced. Everything here blocks: on the pool, or
+/// before the daemon serves.
+extension StoreHub {
+    /// Opens the store; a failure is kept, logged once and tried again by ``retry()``.
+    func open() {
+        do {
+            try openNow()
+        } catch let error as SyncError {
+            state.withLock { state in
+                state.phase = error.code == .noSuchFile ? .missing : .failed(error)
+            }
+            logOnce(error.description)
+        } catch {
+            state.withLock { $0.phase = .failed(SyncError(.internalFault, "\(error)", path: path)) }
+        }
+    }
+
+    /// Opens what could not be opened before, if its file is there.
+    func retry() {
+        guard !isOpen, FileIdentity(path: path) != nil else { return }
+        reopen()
+    }
+
+    /// Closes for good. Subscriptions end with `error`.
+    func close(_ error: SyncError) {
+        let (phase, entries) = state.withLock { state in
+            defer {
+                state.phase = .closed
+                state.fanOut = FanOut()
+            }
+            return (state.phase, state.fanOut.entries)
+        }
+        for entry in entries { entry.subscriber.stream.fail(error.varlinkError) }
+        if case .open(let opened) = phase { shut(opened) }
+    }
+
+    /// From the watch thread, which must not wait for it.
+    func reopenLater() {
+        let mayStart = state.withLock { state in
+            defer { state.isReopening = true }
+            return !state.isReopening
+        }
+        guard mayStart else { return }
+        environment.pool.submit { [self] poolState in
+            if poolState == .active { reopen() }
+            state.withLock { $0.isReopening = false }
+        }
+    }
+
+    private func shut(_ opened: Opened) {
+        // The watch first: it reads memory that the connection has mapped.
+        environment.watcher.remove(opened.watch)
+        do { try opened.store.close() } catch { log.warning("closing: \(error)") }
+    }
+
+    private func openNow() throws {
+        if entry.track { try trackWhereMissing() }
+        let identity = FileIdentity(path: path)
+        let store = try Store.open(path)
+        // What was committed before is history: only what comes from now on is told as it happens.
+        _ = try? store.look()
+        let head = try store.head()
+        let generation = state.withLock { state in
+            state.generation += 1
+            return state.generation
+        }
+        let index = try store.walIndex()
+        // The first event may come before `phase` is set: a poke afterwards makes up for it.
+        let watch = environment.watcher.add(path: path, index: index) { [weak self] event in
+            self?.handle(event, generation)
+        }
+        let isWanted = state.withLock { state in
+            if case .closed = state.phase { return false }
+            state.phase = .open(
+                Opened(store: store, watch: watch, generation: generation, identity: identity))
+            state.head = head
+            state.lastIdentity = identity
+            state.lastFailure = nil
+            return true
+        }
+        guard isWanted else {
+            environment.watcher.remove(watch)
+            try store.close()
+            return
+        }
+        environment.watcher.poke(watch)
+        digestLater()
+        log.info("opened", metadata: ["transaction": .string(String(head.number))])
+    }
+
+    private func trackWhereMissing() throws {
+        do {
+            try Store.open(path).close()
+        } catch let error as SyncError where error.code == .notTracked {
+            _ = try Store.track(
+                path, entities: entry.entityFilter, options: try entry.captureOptions(path))
+        }
+    }
+
+    /// Runs `body` while no connection of this process has the file open, then opens it. Subscriptions stay,
+    /// and go on with what they missed.
+    ///
+    /// Tracking reads the file's header with a descriptor of its own; closing that would drop the locks of every
+    /// connection of the process (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    func whileClosed<Result>(_ body: () throws -> Result) throws -> Result {
+        let mayStart = state.withLock { state in
+            defer { state.isReopening = true }
+            return !state.isReopening
+        }
+        guard mayStart else {
+            throw SyncError(
+                .busy, "the store is being opened", path: path, hint: "Try again in a moment")
+        }
+        defer { state.withLock { $0.isReopening = false } }
+        let before = state.withLock { state in
+            defer {
+                if case .open = state.phase { state.phase = .opening }
+            }
+            return state.phase
+        }
+        guard case .open(let opened) = before else {
+            let result = try body()
+            open()
+            return result
+        }
+        shut(opened)
+        defer {
+            open()
+            if let again = try? self.opened() {
+                tellReturn(again, isSame: again.identity == opened.identity, wasOpen: true)
+            } else {
+                tellRemoval()
+            }
+        }
+        return try body()
+    }
+
+    /// Closes the store and opens what is at its path now; tells the subscribers what became of it.
+    func reopen() {
+        let before = state.withLock { state -> (phase: Phase, identity: FileIdentity?) in
+            defer {
+                if case .open = state.phase { state.phase = .opening }
+            }
+            return (state.phase, state.lastIdentity)
+        }
+        if case .closed = before.phase { return }
+        var wasOpen = false
+        if case .open(let opened) = before.phase {
+            wasOpen = true
+            shut(opened)
+        }
+        open()
+        switch state.withLock({ $0.phase }) {
+        case .open(let opened):
+            let isSame = opened.identity != nil && opened.identity == before.identity
+            tellReturn(opened, isSame: isSame, wasOpen: wasOpen)
+        case .missing, .failed:
+            if wasOpen { tellRemoval() }
+        case .opening, .closed: break
+        }
+    }
+
+    private func tellRemoval() {
+        log.notice("the file is gone, or is no store any more")
+        let reply = SubscriptionReplies.notice(.storeRemoved(path: path))
+        state.withLock { state in
+            state.fanOut.tellAll(reply)
+            _ = state.fanOut.setPhase(.waitingForStore, of: .live)
+        }
+    }
+
+    /// The same file: streams go on from where they are. Another one: they begin at its end.
+    private func tellReturn(_ opened: Opened, isSame: Bool, wasOpen: Bool) {
+        let store = opened.store
+        let subscribers = state.withLock { state -> [Subscriber] in
+            guard let head = state.head else { return [] }
+            if isSame {
+                if !wasOpen {
+                    let notice = Notice.storeReturned(path: path, token: head)
+                    state.fanOut.tellAll(SubscriptionReplies.notice(notice))
+                }
+            } else {
+                let notice = Notice.storeReplaced(path: path, store: store.id, token: head)
+                state.fanOut.tellAll(SubscriptionReplies.notice(notice, token: head))
+                state.fanOut.moveAll(to: head)
+            }
+            return state.fanOut.setPhase(.catchingUp, of: .live)
+                + state.fanOut.setPhase(.catchingUp, of: .waitingForStore)
+        }
+        if !isSame { log.notice("another file is at the path now") }
+        for subscriber in subscribers { CatchUp(self, subscriber).start() }
+    }
+}

@@ -1,0 +1,197 @@
+import Logging
+import NIOCore
+import NIOPosix
+import SyncClient
+import SyncCore
+import Synchronization
+import Varlink
+
+/// One store of the daemon: opened, watched, its commits given to its subscribers.
+///
+/// Who runs what: ``handle(_:_:)`` on the watch thread (look, encode, give to the event loop: nothing there
+/// waits for a client); opening, digesting, catch-ups and queries on the pool; timers on the event loop.
+///
+/// Invariants, guarded by the mutex:
+/// - `phase` is `open` exactly while `opened` watches it; events of an earlier opening are dropped by number.
+/// - `head` is the last transaction given to `fanOut`, or the end of history at the opening if that is later.
+/// - At most one reopening and one digest are under way.
+final class StoreHub: Sendable {
+    /// What the hub works with; shared by all hubs.
+    struct Environment: Sendable {
+        let watcher: StoreWatcher
+        let pool: NIOThreadPool
+        let loop: any EventLoop
+        let log: Logger
+    }
+
+    enum Phase: Sendable {
+        case opening
+        case open(Opened)
+        case missing
+        case failed(SyncError)
+        case closed
+    }
+
+    /// A store that is open and watched.
+    struct Opened: Sendable {
+        let store: Store
+        let watch: StoreWatcher.StoreID
+        let generation: Int
+        let identity: FileIdentity?
+    }
+
+    struct State {
+        var phase = Phase.opening
+        var generation = 0
+        var head: Token?
+        var lastIdentity: FileIdentity?
+        var fanOut = FanOut()
+        var isReopening = false
+        var digest = DigestSchedule()
+        var lastFailure: String?
+    }
+
+    /// The database file, links resolved where it existed.
+    let path: String
+    let entry: Configuration.StoreEntry
+    let environment: Environment
+    let log: Logger
+    let state = Mutex(State())
+
+    init(_ entry: Configuration.StoreEntry, path: String, _ environment: Environment) {
+        self.path = path
+        self.entry = entry
+        self.environment = environment
+        var log = environment.log
+        log[metadataKey: "store"] = .string(path)
+        self.log = log
+    }
+
+    /// The open store.
+    ///
+    /// - Throws: ``SyncError``: why there is none.
+    func store() throws -> Store { try opened().store }
+
+    func opened() throws -> Opened {
+        switch state.withLock({ $0.phase }) {
+        case .open(let opened): return opened
+        case .failed(let error): throw error
+        case .missing, .closed:
+            throw SyncError(
+                .storeRemoved, "the file is gone", path: path,
+                hint: "It is opened again when it comes back; to forget it: synctool untrack DB")
+        case .opening:
+            throw SyncError(
+                .busy, "the store is being opened", path: path, hint: "Try again in a moment")
+        }
+    }
+
+    /// How the store is, for lists.
+    func summary() -> StoreSummary {
+        let (phase, head, count) = state.withLock {
+            ($0.phase, $0.head, $0.fanOut.entries.count)
+        }
+        switch phase {
+        case .open(let opened):
+            return StoreSummary(
+                path: path, state: .open, id: opened.store.id, replica: opened.store.replica,
+                head: head, subscribers: count, error: nil)
+        case .failed(let error):
+            return StoreSummary(
+                path: path, state: .failed, id: nil, replica: nil, head: nil, subscribers: count,
+                error: error)
+        case .opening, .missing, .closed:
+            return StoreSummary(
+                path: path, state: .missing, id: nil, replica: nil, head: nil, subscribers: count,
+                error: nil)
+        }
+    }
+
+    var isOpen: Bool {
+        if case .open = state.withLock({ $0.phase }) { true } else { false }
+    }
+}
+
+// MARK: Commits
+
+extension StoreHub {
+    /// On the watch thread.
+    func handle(_ event: StoreEvent, _ generation: Int) {
+        guard case .open(let opened) = state.withLock({ $0.phase }),
+            opened.generation == generation
+        else { return }
+        switch event {
+        case .committed: look(opened)
+        case .journalModeChanged:
+            renewIndex(opened)
+            look(opened)
+        case .removed, .replaced: reopenLater()
+        }
+    }
+
+    /// The live path: what was committed goes to everybody, at once.
+    private func look(_ opened: Opened) {
+        let look: Store.Look
+        do {
+            look = try opened.store.look()
+        } catch {
+            lookFailed(error as? SyncError, opened)
+            return
+        }
+        if look.schemaChanged { schemaChanged(opened) }
+        if !look.transactions.isEmpty {
+            state.withLock { state in
+                for transaction in look.transactions { state.fanOut.distribute(transaction) }
+                state.head = look.transactions.last?.token
+            }
+            digestLater()
+        }
+        if look.tooLarge { sendEverybodyToHistory(opened) }
+    }
+
+    /// A commit was too large to be put together in memory: everybody reads it from history, page by page.
+    private func sendEverybodyToHistory(_ opened: Opened) {
+        environment.pool.submit { [self] poolState in
+            guard poolState == .active, let head = try? opened.store.head() else { return }
+            let subscribers = state.withLock { state in
+                if head.number > state.head?.number ?? 0 { state.head = head }
+                return state.fanOut.setPhase(.catchingUp, of: .live)
+            }
+            for subscriber in subscribers { CatchUp(self, subscriber).start() }
+        }
+        digestLater()
+    }
+
+    private func lookFailed(_ error: SyncError?, _ opened: Opened) {
+        switch error?.code {
+        case .busy?:
+            // A writer in a rollback mode holds its lock: come again.
+            environment.watcher.poke(opened.watch, after: .milliseconds(2))
+        case .foreignHistory?: reopenLater()
+        default:
+            logOnce(error?.description ?? "the store cannot be read")
+            environment.watcher.poke(opened.watch, after: .milliseconds(500))
+        }
+    }
+
+    private func renewIndex(_ opened: Opened) {
+        environment.watcher.setIndex(try? opened.store.walIndex(), of: opened.watch)
+    }
+
+    private func schemaChanged(_ opened: Opened) {
+        environment.pool.submit { [self] poolState in
+            guard poolState == .active, let status = try? opened.store.status() else { return }
+            let reply = SubscriptionReplies.notice(.schemaChanged(entities: status.entities))
+            state.withLock { $0.fanOut.tellAll(reply) }
+        }
+    }
+
+    /// Logs a failure that may come with every wake-up only when it changes.
+    func logOnce(_ message: String) {
+        let isNew = state.withLock { state in
+            defer { state.lastFailure = message }
+            return state.lastFailure != message
+        }
+        if isNew { log.warning("\(message)") }
+    }
+}

@@ -1,0 +1,185 @@
+import Glibc
+import SyncClient
+import SyncCore
+import Synchronization
+import Varlink
+
+/// The stores of the daemon by path: those of the configuration, and those tracked at run time.
+///
+/// Invariants: one hub for each path, links resolved; a hub is in the table from before it opens until it was
+/// told to close. Calls block on the stores: on the pool.
+final class StoreRegistry: Sendable {
+    private struct State {
+        var hubs: [String: StoreHub] = [:]
+        var isStopped = false
+    }
+
+    private let environment: StoreHub.Environment
+    private let remembered: RememberedStores
+    private let state = Mutex(State())
+
+    init(_ environment: StoreHub.Environment, _ remembered: RememberedStores) {
+        self.environment = environment
+        self.remembered = remembered
+    }
+
+    var hubs: [StoreHub] {
+        state.withLock { $0.hubs.values.sorted { $0.path < $1.path } }
+    }
+
+    /// Opens what the configuration and the state say, and closes what they no longer say. The clients of
+    /// stores that stay notice nothing.
+    func load(_ entries: [Configuration.StoreEntry]) {
+        var wanted: [String: Configuration.StoreEntry] = [:]
+        for path in remembered.all {
+            wanted[Self.resolved(path)] = Configuration.StoreEntry(path: path)
+        }
+        for entry in entries { wanted[Self.resolved(entry.path)] = entry }
+        let (new, old) = state.withLock { state -> ([StoreHub], [StoreHub]) in
+            let old = state.hubs.values.filter { wanted[$0.path] == nil }
+            for hub in old { state.hubs[hub.path] = nil }
+            let new = wanted.filter { state.hubs[$0.key] == nil }.map { path, entry in
+                StoreHub(entry, path: path, environment)
+            }
+            for hub in new { state.hubs[hub.path] = hub }
+            return (new, old)
+        }
+        for hub in old { hub.close(Self.forgotten(hub.path)) }
+        for hub in new.sorted(by: { $0.path < $1.path }) { hub.open() }
+    }
+
+    /// Tries again what could not be opened.
+    func retry() { for hub in hubs where !hub.isOpen { hub.retry() } }
+
+    /// Writes what is kept in memory and closes everything.
+    func stop() {
+        let hubs = state.withLock { state in
+            defer { state.hubs = [:] }
+            state.isStopped = true
+            return state.hubs.values
+        }
+        let error = SyncError(.unreachable, "the daemon stops", hint: "Connect again")
+        for hub in hubs { hub.close(error) }
+    }
+
+    // MARK: As a caller sees it
+
+    /// The stores that the caller could read.
+    func visible(to peer: PeerIdentity) -> [StoreHub] {
+        hubs.filter { Access.allows(.read, $0.path, peer) || Self.mayForget($0, peer) }
+    }
+
+    /// The store of a path or an id. One that the caller may not see does not exist for it.
+    ///
+    /// - Throws: ``SyncError``: `unknownStore`, `notAllowed`.
+    func hub(_ name: String, _ peer: PeerIdentity, _ need: Access.Need) throws -> StoreHub {
+        guard let hub = find(name, peer) else { throw Self.unknown(name) }
+        guard Access.allows(need, hub.path, peer) else {
+            throw SyncError(
+                .notAllowed, "uid \(peer.uid) may not write the database", path: hub.path,
+                hint: "Ask its owner for write permission on the file")
+        }
+        return hub
+    }
+
+    private func find(_ name: String, _ peer: PeerIdentity) -> StoreHub? {
+        if let id = StoreID(name) {
+            return hubs.first { hub in
+                (try? hub.store().id) == id && Access.allows(.read, hub.path, peer)
+            }
+        }
+        let path = Self.resolved(name)
+        guard let hub = state.withLock({ $0.hubs[path] }) else { return nil }
+        return Access.allows(.read, path, peer) || Self.mayForget(hub, peer) ? hub : nil
+    }
+
+    /// A store whose file is gone has no permissions: root and the daemon's own user may see it.
+    private static func mayForget(_ hub: StoreHub, _ peer: PeerIdentity) -> Bool {
+        (peer.uid == 0 || peer.uid == getuid()) && FileIdentity(path: hub.path) == nil
+    }
+
+    // MARK: Tracking
+
+    /// Tracks a database, opens it and remembers it.
+    func track(
+        _ entry: Configuration.StoreEntry, _ peer: PeerIdentity
+    ) throws -> (hub: StoreHub, report: TrackReport) {
+        let path = Self.resolved(entry.path)
+        guard entry.path.hasPrefix("/") else {
+            throw SyncError(
+                .invalidArgument, "'\(entry.path)' is not an absolute path",
+                hint: "Give the whole path of the database file")
+        }
+        try checkTracking(path, peer)
+        let hub = state.withLock { state in
+            if let hub = state.hubs[path] { return hub }
+            return StoreHub(Configuration.StoreEntry(path: path), path: path, environment)
+        }
+        let report = try hub.whileClosed {
+            try Store.track(
+                path, entities: entry.entityFilter, options: try entry.captureOptions(path))
+        }
+        state.withLock { $0.hubs[path] = hub }
+        try remembered.add(path)
+        return (hub, report)
+    }
+
+    private func checkTracking(_ path: String, _ peer: PeerIdentity) throws {
+        if Access.allows(.write, path, peer) { return }
+        if access(path, F_OK) != 0, Access.reaches(path, peer) {
+            throw SyncError(
+                .noSuchFile, "there is no such file", path: path,
+                hint: "Look at the path's spelling")
+        }
+        throw SyncError(
+            .notAllowed, "uid \(peer.uid) may not write the database", path: path,
+            hint: "Ask its owner for write permission on the file")
+    }
+
+    /// Stops watching a store and forgets it; unless `keepsData`, removes every trace from the file.
+    func untrack(_ name: String, _ peer: PeerIdentity, keepsData: Bool) throws {
+        guard let hub = find(name, peer) else { throw Self.unknown(name) }
+        let isGone = FileIdentity(path: hub.path) == nil
+        if !isGone { _ = try self.hub(name, peer, .write) }
+        guard keepsData || isGone || hub.isOpen else { _ = try hub.store(); return }
+        state.withLock { $0.hubs[hub.path] = nil }
+        hub.close(Self.forgotten(hub.path))
+        do {
+            if !keepsData, !isGone { try Store.untrack(hub.path) }
+        } catch {
+            // Still tracked: it is watched again.
+            let again = StoreHub(hub.entry, path: hub.path, environment)
+            state.withLock { $0.hubs[hub.path] = again }
+            again.open()
+            throw error
+        }
+        try remembered.remove(hub.path)
+    }
+
+    // MARK: Names
+
+    /// The path with links resolved; of a file that is not there, with the links of its directory.
+    static func resolved(_ path: String) -> String {
+        if let resolved = realpath(path, nil) {
+            defer { free(resolved) }
+            return String(cString: resolved)
+        }
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex,
+            let directory = realpath(String(path[..<slash]), nil)
+        else { return path }
+        defer { free(directory) }
+        return String(cString: directory) + path[slash...]
+    }
+
+    private static func unknown(_ name: String) -> SyncError {
+        SyncError(
+            .unknownStore, "the daemon does not know the store '\(name.prefix(200))'",
+            hint: "Track it: synctool track DB; or see: synctool status")
+    }
+
+    private static func forgotten(_ path: String) -> SyncError {
+        SyncError(
+            .unknownStore, "the store is not watched any more", path: path,
+            hint: "Track it again: synctool track DB")
+    }
+}

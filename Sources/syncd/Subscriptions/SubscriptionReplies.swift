@@ -1,0 +1,89 @@
+import SyncClient
+import SyncCore
+import Varlink
+
+/// The replies of `Subscribe`, in their bytes.
+enum SubscriptionReplies {
+    /// Where the stream begins, and the objects it holds.
+    static func first(
+        _ subscriber: Subscriber, token: Token, head: Token, held: [HeldObject]
+    ) -> EncodedReply {
+        var object: JSONObject = [
+            "subscription": .string(subscriber.name), "head": .string(head.description),
+        ]
+        if !held.isEmpty { object["held"] = .array(held.map { .object($0.jsonObject) }) }
+        object["token"] = .string(token.description)
+        return EncodedReply(object, continues: true)
+    }
+
+    /// A transaction with what it did to held objects. Nil transaction: only the notices are wanted.
+    static func transaction(
+        _ transaction: Transaction?, token: Token, notices: [Notice] = []
+    ) -> EncodedReply {
+        EncodedReply(continues: true) { writer in
+            writer.beginObject()
+            if let transaction {
+                writer.name("transaction")
+                writer.write(transaction)
+            }
+            if !notices.isEmpty { write(notices, &writer) }
+            writer.name("token")
+            writer.write(string: token.description)
+            writer.endObject()
+        }
+    }
+
+    /// A notice about the store. Token: where to resume, when the notice moves that.
+    static func notice(_ notice: Notice, token: Token? = nil) -> EncodedReply {
+        EncodedReply(continues: true) { writer in
+            writer.beginObject()
+            write([notice], &writer)
+            if let token {
+                writer.name("token")
+                writer.write(string: token.description)
+            }
+            writer.endObject()
+        }
+    }
+
+    /// Moves the position of a subscriber for whom there was nothing.
+    static func position(_ token: Token) -> EncodedReply {
+        EncodedReply(["token": .string(token.description)], continues: true)
+    }
+
+    private static func write(_ notices: [Notice], _ writer: inout JSONWriter) {
+        writer.name("notices")
+        writer.beginArray()
+        for notice in notices { writer.write(notice) }
+        writer.endArray()
+    }
+
+    /// What a transaction did to the objects that `isHeld` knows, in its order.
+    static func notices(
+        of transaction: Transaction, isHeld: (HeldName) -> Bool
+    ) -> [Notice] {
+        var notices: [Notice] = []
+        var head: TransactionHead?
+        for change in transaction.changes where isHeld(HeldName(change.object)) {
+            let by = head ?? TransactionHead(transaction)
+            head = by
+            switch change.kind {
+            case .insert:
+                notices.append(.replaced(.init(object: change.object, by: by)))
+            case .update:
+                notices.append(
+                    .changed(
+                        .init(
+                            object: change.object, properties: change.properties,
+                            oldValues: change.oldValues, by: by)))
+            case .delete:
+                notices.append(
+                    .gone(
+                        .init(
+                            object: change.object, tombstone: change.tombstone,
+                            cause: change.cause, by: by)))
+            }
+        }
+        return notices
+    }
+}

@@ -1,0 +1,68 @@
+import CSystemd
+import Glibc
+import Logging
+
+/// Writes to the journal with fields of our own: `SYNCD_STORE=`, `SYNCD_TRANSACTION=`, …
+///
+///     journalctl -u syncd SYNCD_STORE=/srv/music.db
+struct JournalLog: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .info
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    /// Standard error leads to the journal: what is written there may go to it directly.
+    static var isAvailable: Bool {
+        guard let stream = getenv("JOURNAL_STREAM") else { return false }
+        var status = stat()
+        guard fstat(STDERR_FILENO, &status) == 0 else { return false }
+        return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
+    }
+
+    func log(event: LogEvent) {
+        var fields = [
+            "MESSAGE=\(event.message)", "PRIORITY=\(event.level.journalPriority)",
+            "SYSLOG_IDENTIFIER=syncd",
+        ]
+        for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
+            fields.append("SYNCD_\(key.uppercased())=\(value)")
+        }
+        send(fields)
+    }
+
+    /// One block of memory holds all fields while the journal's client reads them.
+    private func send(_ fields: [String]) {
+        var bytes: [UInt8] = []
+        var ends: [Int] = []
+        for field in fields {
+            bytes.append(contentsOf: field.utf8)
+            ends.append(bytes.count)
+        }
+        bytes.withUnsafeMutableBytes { block in
+            var start = 0
+            let vectors = ends.map { end in
+                defer { start = end }
+                return iovec(
+                    iov_base: block.baseAddress.map { $0 + start }, iov_len: end - start)
+            }
+            _ = sd_journal_sendv(vectors, Int32(vectors.count))
+        }
+    }
+}
+
+extension Logger.Level {
+    /// syslog(3)'s number.
+    fileprivate var journalPriority: Int {
+        switch self {
+        case .trace, .debug: 7
+        case .info: 6
+        case .notice: 5
+        case .warning: 4
+        case .error: 3
+        case .critical: 2
+        }
+    }
+}
