@@ -54,3 +54,7 @@ int syncd_poll(struct pollfd *descriptors, int count, int64_t nanoseconds) {
     struct timespec wait = {nanoseconds / 1000000000, nanoseconds % 1000000000};
     return ppoll(descriptors, (nfds_t)count, nanoseconds < 0 ? NULL : &wait, NULL);
 }
+
+ssize_t syncd_get_attribute(const char *path, const char *name, void *value, size_t capacity) {
+    return getxattr(path, name, value, capacity);
+}

@@ -23,7 +23,9 @@ struct Syncd: AsyncParsableCommand {
     /// statement of a large transaction write to a file.
     private static let statementJournalBytes: Int32 = 1 << 20
 
-    @Flag(exclusivity: .exclusive, help: "Run for the system, or for one user (default: by who runs it).")
+    @Flag(
+        exclusivity: .exclusive,
+        help: "Run for the system, or for one user (default: by who runs it).")
     var role: Role?
 
     @Option(help: ArgumentHelp("The configuration file.", valueName: "path"))
@@ -55,8 +57,12 @@ struct Syncd: AsyncParsableCommand {
             signal(SIGPIPE, SIG_IGN)
             _ = syncd_sqlite_set_statement_journal_spill(Self.statementJournalBytes)
             let level = configuration.logLevel
-            LoggingSystem.bootstrap { _ in
-                JournalLog.isAvailable ? JournalLog(logLevel: level) : LineLog(logLevel: level)
+            LoggingSystem.bootstrap { _ -> any LogHandler in
+                if JournalLog.isAvailable {
+                    JournalLog(logLevel: level)
+                } else {
+                    LineLog(logLevel: level)
+                }
             }
             let daemon = Daemon(
                 configuration: configuration, readAgain: { try read() },

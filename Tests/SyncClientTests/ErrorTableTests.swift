@@ -1,5 +1,6 @@
 import SyncCore
 import Testing
+import Varlink
 
 @testable import SyncClient
 
@@ -26,5 +27,13 @@ import Testing
         for row in ErrorTable.rows {
             #expect(StoreInterface.description.contains("\nerror \(row.error) ("))
         }
+    }
+}
+
+@Suite struct StoreInterfaceTests {
+    @Test func theDefinitionIsVarlink() throws {
+        let interface = try Interface(parsing: StoreInterface.description)
+        #expect(interface.name == StoreInterface.name)
+        #expect(interface.methods.count >= 17)
     }
 }

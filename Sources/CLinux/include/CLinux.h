@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/xattr.h>
 
 // Credentials of the process at the other end of a Unix socket, as they were at connect().
 struct syncd_peer {
@@ -56,5 +57,8 @@ int syncd_set_timer_slack(unsigned long nanoseconds);
 static inline uint32_t syncd_load_u32(const void *address) {
     return __atomic_load_n((const uint32_t *)address, __ATOMIC_ACQUIRE);
 }
+
+// The value of an extended attribute of a file, links followed. Returns its length, or -1.
+ssize_t syncd_get_attribute(const char *path, const char *name, void *value, size_t capacity);
 
 #endif

@@ -40,7 +40,7 @@ extension Store {
     ///
     /// - Complexity: O(columns of the schema); O(1) when the schema has not changed since the last look.
     public func verifyCapture() throws -> [CaptureFinding] {
-        try explaining("verify") { try Tracker(path: path).verify() }
+        try explaining("verify") { try ownTracker().verify() }
     }
 
     /// Makes the triggers what they should be, after somebody changed the schema.
@@ -48,10 +48,15 @@ extension Store {
     /// - Returns: what was wrong.
     @discardableResult
     public func repairCapture() throws -> [CaptureFinding] {
-        let findings = try explaining("repair") { try Tracker(path: path).repairCapture() }
+        let findings = try explaining("repair") { try ownTracker().repairCapture() }
         try live.withState { _, live in try live.catalog.reload() }
         return findings
     }
+
+    /// Works beside the open connections: ``Tracker/init(path:)`` would read the file's header with a descriptor of its
+    /// own, and closing that drops the locks of all connections of this process
+    /// (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    private func ownTracker() throws -> Tracker { Tracker(try StoreConnection.openQueue(path)) }
 
     /// Makes the replica at `path` another one: a new replica id and the next epoch. For a file that was copied or
     /// restored; tokens from before are `foreignHistory` from then on.

@@ -80,6 +80,9 @@ public final class StoreWatcher: Sendable {
         mailbox.post(.poke(id, MonotonicClock.now() + delay.nanoseconds))
     }
 
+    /// Runs `body` on the watch thread, soon: for an owner who wants to know that the thread lives.
+    public func perform(_ body: @escaping @Sendable () -> Void) { mailbox.post(.perform(body)) }
+
     /// Ends all watches and the thread, and waits for it. May be called twice; not by a callback.
     public func stop() {
         let thread = state.withLock { state in

@@ -288,6 +288,7 @@ final class WatchLoop {
             active.removeAll { $0 === store }
             pokes.removeAll { $0.id == id }
         case .poke(let id, let time): pokes.append((id, time))
+        case .perform(let body): body()
         case .stop: isStopped = true
         }
     }

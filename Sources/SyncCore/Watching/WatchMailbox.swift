@@ -14,6 +14,7 @@ final class WatchMailbox: Sendable {
         case remove(StoreWatcher.StoreID)
         /// The time is on the monotonic clock.
         case poke(StoreWatcher.StoreID, Int64)
+        case perform(@Sendable () -> Void)
         case stop
     }
 

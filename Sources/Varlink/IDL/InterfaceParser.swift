@@ -185,15 +185,15 @@ private enum Names {
             .allSatisfy { !$0.isEmpty && $0.allSatisfy(isAlphanumeric) }
     }
 
-    /// `[a-z]([-]*[a-z0-9])*(\.[a-z0-9]([-]*[a-z0-9])*)+`
+    /// `[A-Za-z]([-]*[A-Za-z0-9])*(\.[A-Za-z0-9]([-]*[A-Za-z0-9])*)+`
     static func isInterface(_ name: String) -> Bool {
-        guard let first = name.utf8.first, isLower(first) else { return false }
+        guard let first = name.utf8.first, isUpper(first) || isLower(first) else { return false }
         let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return parts.count >= 2
             && parts.allSatisfy { part in
                 guard let first = part.first, let last = part.last else { return false }
                 return first != UInt8(ascii: "-") && last != UInt8(ascii: "-")
-                    && part.allSatisfy { isLower($0) || isDigit($0) || $0 == UInt8(ascii: "-") }
+                    && part.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "-") }
             }
     }
 

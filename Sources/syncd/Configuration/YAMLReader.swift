@@ -11,7 +11,7 @@ struct YAMLReader {
     /// - Throws: ``ConfigurationFault`` for what is no YAML. An empty file is an empty mapping.
     init(file: String, text: String) throws {
         do {
-            self.init(file, try Yams.compose(yaml: text) ?? Node([]))
+            self.init(file, try Yams.compose(yaml: text) ?? Node(""))
         } catch let error as YamlError {
             throw Self.explain(error, file)
         } catch {
@@ -30,7 +30,7 @@ struct YAMLReader {
             .composer(_, let problem, let mark, _):
             return ConfigurationFault(file, line: mark.line, "it is not YAML: \(problem)")
         case .duplicatedKeysInMapping(let duplicates, let context):
-            let keys = duplicates.keys.compactMap(\.string).sorted().joined(separator: ", ")
+            let keys = duplicates.joined(separator: ", ")
             return ConfigurationFault(
                 file, line: context.mark.line, "the key '\(keys)' stands twice")
         default: return ConfigurationFault(file, "it is not YAML")
@@ -101,7 +101,8 @@ struct YAMLReader {
 
     /// An octal file mode: `0660` or `"660"`.
     func mode() throws -> UInt32 {
-        guard let text = node.scalar?.string, let mode = UInt32(text, radix: 8), mode <= 0o777 else {
+        guard let text = node.scalar?.string, let mode = UInt32(text, radix: 8), mode <= 0o777
+        else {
             throw fault("a file mode is expected here, as in 0660")
         }
         return mode

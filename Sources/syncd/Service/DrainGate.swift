@@ -47,6 +47,10 @@ final class DrainGate: Sendable {
             return continuation
         }
         guard let waiting else { return }
-        if case .closed = new { waiting.resume(returning: false) } else { waiting.resume(returning: true) }
+        if case .closed = new {
+            waiting.resume(returning: false)
+        } else {
+            waiting.resume(returning: true)
+        }
     }
 }

@@ -16,7 +16,8 @@ extension Configuration.StoreEntry {
         let names = try Tracker(path: path).recordableTables()
         return Dictionary(
             uniqueKeysWithValues: names.map { name in
-                let isUndone = undo.contains("*") || undo.contains { $0.lowercased() == name.lowercased() }
+                let isUndone =
+                    undo.contains("*") || undo.contains { $0.lowercased() == name.lowercased() }
                 return (name, CaptureOptions(kept: kept, undo: isUndone))
             })
     }

@@ -178,11 +178,20 @@ extension StoreHub {
         environment.watcher.setIndex(try? opened.store.walIndex(), of: opened.watch)
     }
 
+    /// Somebody changed tables: triggers are put right where they need it, and everybody is told.
     private func schemaChanged(_ opened: Opened) {
         environment.pool.submit { [self] poolState in
-            guard poolState == .active, let status = try? opened.store.status() else { return }
-            let reply = SubscriptionReplies.notice(.schemaChanged(entities: status.entities))
-            state.withLock { $0.fanOut.tellAll(reply) }
+            guard poolState == .active else { return }
+            do {
+                for finding in try opened.store.repairCapture() {
+                    log.notice("schema: \(finding.explanation)")
+                }
+                let entities = try opened.store.status().entities
+                let reply = SubscriptionReplies.notice(.schemaChanged(entities: entities))
+                state.withLock { $0.fanOut.tellAll(reply) }
+            } catch {
+                logOnce("schema: \(error)")
+            }
         }
     }
 

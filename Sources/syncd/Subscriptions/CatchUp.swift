@@ -116,7 +116,9 @@ struct CatchUp: Sendable {
 
     private func moveOn(to token: Token, _ era: Int, told: Bool = false) {
         hub.state.withLock { state in
-            guard let index = state.fanOut.index(subscriber), state.fanOut.era == era else { return }
+            guard let index = state.fanOut.index(subscriber), state.fanOut.era == era else {
+                return
+            }
             state.fanOut[index].position = token
             if told { state.fanOut[index].toldPosition = token }
         }

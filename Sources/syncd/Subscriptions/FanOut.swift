@@ -80,7 +80,9 @@ struct FanOut {
     /// - Parameter names: nil: all.
     mutating func release(_ names: [HeldName]?, at index: Int) {
         for name in names ?? Array(entries[index].held) {
-            guard entries[index].held.remove(name) != nil, let count = holders[name] else { continue }
+            guard entries[index].held.remove(name) != nil, let count = holders[name] else {
+                continue
+            }
             holders[name] = count > 1 ? count - 1 : nil
         }
     }

@@ -28,7 +28,7 @@ extension StoreHub {
         }
         let held: [HeldObject]
         do {
-            held = try options.hold.map { try opened.store.presence(of: $0) }
+            held = try options.hold.map { try opened.store.held($0) }
         } catch {
             remove(subscriber)
             throw error
@@ -64,7 +64,7 @@ extension StoreHub {
             state.fanOut.hold(names.map(HeldName.init), at: index)
         }
         do {
-            return try names.map { try store.presence(of: $0) }
+            return try names.map { try store.held($0) }
         } catch {
             release(names, subscriber)
             throw error
@@ -139,5 +139,16 @@ extension StoreHub {
             return true
         }
         if mayGoOn { CatchUp(self, subscriber).start() }
+    }
+}
+
+extension Store {
+    /// How an object is now.
+    fileprivate func held(_ name: HistoryQuery.ObjectName) throws -> HeldObject {
+        if let object = try object(named: name) {
+            return HeldObject(object: object, isPresent: true)
+        }
+        let object = ObjectID(store: id, entity: name.entity, key: name.key)
+        return HeldObject(object: object, isPresent: false)
     }
 }

@@ -1,0 +1,14 @@
+import GRDB
+
+extension Tracker {
+    /// The names of the tables that can be recorded.
+    ///
+    /// - Throws: `notADatabase`, `corrupt`, `busy`.
+    public func recordableTables() throws -> [String] {
+        try queue.read { db in
+            try SchemaReader(db).tables()
+                .filter { !SQLName.isOwn($0.name) && Self.reasonToLeaveAlone($0) == nil }
+                .map(\.name)
+        }
+    }
+}

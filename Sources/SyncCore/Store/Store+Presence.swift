@@ -1,0 +1,45 @@
+extension Store {
+    /// The object that has this key now; nil when there is no such row.
+    ///
+    /// - Throws: ``SyncError``: `unknownEntity`; `invalidArgument` for a key with another number of parts.
+    /// - Complexity: O(log rows), and O(changes of the object) for its incarnation.
+    public func object(named name: HistoryQuery.ObjectName) throws -> ObjectID? {
+        var query = HistoryQuery()
+        query.object = name
+        query.reverse = true
+        query.limit = 1
+        // History first: it knows the entity's name, and says what is wrong with an unknown one.
+        let newest = try history(query).first?.changes.last
+        return try explaining("object") {
+            try reading.read { reader in
+                let folded = SQLName.folded(name.entity)
+                guard let entity = reader.catalog.present.first(where: { $0.folded == folded }) else {
+                    return nil
+                }
+                guard entity.layout.key.count == name.key.values.count else {
+                    throw SyncError(
+                        .invalidArgument,
+                        "a key of \(entity.name) has \(entity.layout.key.count) parts",
+                        hint: "They are: \(entity.layout.key.joined(separator: ", "))")
+                }
+                let isPresent = try rowExists(reader.connection, entity, name.key)
+                guard isPresent else { return nil }
+                let incarnation = newest?.kind == .delete ? 0 : newest?.object.incarnation ?? 0
+                return ObjectID(
+                    store: id, entity: entity.name, key: name.key, incarnation: incarnation)
+            }
+        }
+    }
+
+    private func rowExists(
+        _ connection: OpaquePointer, _ entity: TrackedEntity, _ key: ObjectKey
+    ) throws -> Bool {
+        let condition = entity.layout.key.map { SQLName.quoted($0) + " IS ?" }
+        let row = try Statement(
+            connection,
+            "SELECT 1 FROM \(SQLName.quoted(entity.name)) WHERE "
+                + condition.joined(separator: " AND "))
+        for (index, value) in key.values.enumerated() { row.bind(Int32(index + 1), value) }
+        return try row.step()
+    }
+}

@@ -1,0 +1,104 @@
+#!/bin/bash
+# syncd under a real systemd: start, socket activation, reload, watchdog, crash, clients through restarts.
+#   scripts/systemd-test.sh [BUILD-DIRECTORY]     exit 77: cannot run here (says why)
+# The build directory is that of `swift build --show-bin-path`: syncd and synctool come from there.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(dirname "$here")
+bin=${1:-$(cd "$root" && swift build --show-bin-path)}
+
+if [ "${SYNCD_INSIDE:-}" = 1 ]; then
+########## inside: root, with systemd as PID 1 ##########
+fail() { echo "FAILED: $*"; systemctl status syncd --no-pager | head -20 || true; journalctl -u syncd --no-pager | tail -30; exit 1; }
+ok() { echo "ok: $*"; }
+show() { systemctl show syncd -p "$1" --value; }
+wait_for() { # wait_for SECONDS WHAT COMMAND...
+    local end=$((SECONDS + $1)) what=$2; shift 2
+    until "$@" >/dev/null 2>&1; do [ $SECONDS -lt $end ] || fail "$what"; sleep 0.1; done
+}
+call() { synctool status --json --socket /run/syncd/syncd.sock; }
+
+# Copied out of /tmp: the unit's PrivateTmp would hide them there.
+install -m 755 "$bin/syncd" "$bin/synctool" /usr/bin/
+install -m 644 "$root/systemd/syncd.service" "$root/systemd/syncd.socket" /etc/systemd/system/
+install -D -m 644 "$root/systemd/syncd.sysusers" /usr/lib/sysusers.d/syncd.conf
+install -D -m 644 "$root/systemd/syncd.tmpfiles" /usr/lib/tmpfiles.d/syncd.conf
+systemd-sysusers; systemd-tmpfiles --create
+mkdir -p /etc/systemd/system/syncd.service.d
+# The libraries of a development build lie elsewhere; ProtectHome and PrivateTmp may hide them.
+if libs=$(ldd /usr/bin/syncd | sed -n 's|.*=> \(/[^ ]*\)/libswiftCore.so.*|\1|p') && [ -n "$libs" ]; then
+    mkdir -p /usr/lib/swift-runtime; cp -L "$libs"/*.so /usr/lib/swift-runtime/
+    printf '[Service]\nEnvironment=LD_LIBRARY_PATH=/usr/lib/swift-runtime\n' > /etc/systemd/system/syncd.service.d/runtime.conf
+fi
+printf '[Service]\nWatchdogSec=2\n' > /etc/systemd/system/syncd.service.d/watchdog.conf
+systemctl daemon-reload
+
+# A store where the unit may write.
+install -d -o syncd -g syncd -m 2770 /var/lib/syncd/stores
+store=/var/lib/syncd/stores/music.db
+runuser -u syncd -- sqlite3 $store "PRAGMA journal_mode=WAL; CREATE TABLE Album(AlbumId INTEGER PRIMARY KEY, Title TEXT);" >/dev/null
+printf 'stores:\n  - path: %s\n    track: true\n' $store > /etc/syncd/syncd.yaml
+
+systemctl start syncd || fail "systemctl start syncd"
+[ "$(show ActiveState)" = active ] || fail "not active"
+[ "$(systemctl is-active syncd.socket)" = active ] || fail "the socket was not activated with it"
+ok "start: READY"
+show StatusText | grep -q "1 stores" || fail "status text: $(show StatusText)"
+ok "status: $(show StatusText)"
+[ "$(stat -c '%a %U %G' /run/syncd/syncd.sock)" = "660 root syncd" ] || fail "socket mode"
+call | grep -q music.db || fail "the socket does not answer"
+ok "answers on the socket"
+journalctl -u syncd SYNCD_STORE=$store --no-pager -o cat | grep -q opened || fail "no journal field"
+ok "journal: SYNCD_STORE="
+
+systemctl stop syncd.service || fail stop
+[ "$(show Result)" = success ] || fail "stop: $(show Result)"
+call | grep -q music.db || fail "a connection did not start the service"
+ok "socket activation"
+
+printf 'stores:\n  - path: %s\n  - path: /var/lib/syncd/stores/second.db\n' $store > /etc/syncd/syncd.yaml
+before=$(show MainPID)
+systemctl reload syncd || fail reload
+[ "$(show MainPID)" = "$before" ] || fail "reload restarted it"
+wait_for 5 "reload: $(show StatusText)" bash -c "systemctl show syncd -p StatusText --value | grep -q '2 stores'"
+printf 'stores:\n  - pth: x\n' > /etc/syncd/syncd.yaml
+systemctl reload syncd || fail "reload of a wrong configuration"
+journalctl -u syncd --no-pager -o cat | grep -q "syncd.yaml:2" || fail "no line number in the journal"
+[ "$(show ActiveState)" = active ] || fail "a wrong configuration stopped it"
+ok "reload, and a wrong configuration changes nothing"
+printf 'stores:\n  - path: %s\n' $store > /etc/syncd/syncd.yaml
+
+# Clients through restarts: each call is answered.
+( for _ in $(seq 60); do call >/dev/null || { echo refused; exit 1; }; sleep 0.05; done ) & clients=$!
+sleep 0.5; systemctl restart syncd; sleep 0.5; kill -9 "$(show MainPID)"
+wait $clients || fail "a client was refused during restarts"
+ok "clients connect through restart and kill -9"
+wait_for 10 "kill -9: restart" bash -c '[ "$(systemctl show syncd -p ActiveState --value)" = active ]'
+[ "$(show NRestarts)" -ge 1 ] || fail "kill -9: not restarted"
+ok "kill -9: restarted"
+
+restarts=$(show NRestarts)
+kill -STOP "$(show MainPID)"
+wait_for 20 "watchdog" bash -c "[ \$(systemctl show syncd -p NRestarts --value) -gt $restarts ]"
+wait_for 10 "watchdog: restart" bash -c '[ "$(systemctl show syncd -p ActiveState --value)" = active ]'
+journalctl -u syncd --no-pager -o cat | grep -q -i watchdog || fail "no word of the watchdog"
+ok "watchdog: killed and restarted"
+call | grep -q music.db || fail "does not answer after the watchdog"
+
+systemctl stop syncd.service
+printf 'stroes: []\n' > /etc/syncd/syncd.yaml
+systemctl start syncd.service 2>/dev/null && fail "started with a wrong configuration"
+sleep 1.5
+[ "$(show ExecMainStatus)" = 78 ] || fail "configuration: status $(show ExecMainStatus)"
+[ "$(show ActiveState)" = failed ] || fail "configuration: $(show ActiveState)"
+ok "a wrong configuration ends with 78 and is not retried"
+exit 0
+fi
+
+exposure=$(systemd-analyze security --offline=true "$root/systemd/syncd.service" 2>/dev/null | tail -1 || true)
+if systemd-analyze security --offline=true --threshold=15 "$root/systemd/syncd.service" >/dev/null 2>&1; then
+    echo "ok: exposure ${exposure##*: }"
+else
+    echo "FAILED: exposure ${exposure##*: }, 1.5 at most"; exit 1
+fi
+SYNCD_INSIDE=1 exec "$here/run-in-systemd.sh" --timeout 120 -- env SYNCD_INSIDE=1 bash "$here/systemd-test.sh" "$bin"
