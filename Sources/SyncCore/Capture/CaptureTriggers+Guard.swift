@@ -38,13 +38,16 @@ extension CaptureTriggers {
     }
 
     /// Updates that keep the key and push another row out by a UNIQUE index. Whether it runs before
-    /// or after the update is logged makes no difference: the victim is another object.
+    /// or after the update is logged makes no difference: the victim is another object. A key
+    /// update is not for it: there the guard must first forget the old key.
     var drainUpdate: Trigger? {
         guard table.uniqueIndexes.contains(where: { $0.origin != .primaryKey }) || usesRowID
         else { return nil }
         return trigger(
             "r", "AFTER UPDATE\(updateOf)",
-            when: "EXISTS(SELECT 1 FROM syncd_guard WHERE e = \(entity))", drain())
+            when: "\(sameKey("OLD", "NEW")) "
+                + "AND EXISTS(SELECT 1 FROM syncd_guard WHERE e = \(entity))",
+            drain(rowIsNew: false))
     }
 
     /// The delete of OLD is logged: its guard row, if any, must not speak again.
@@ -53,12 +56,15 @@ extension CaptureTriggers {
     }
 
     /// Logs the victims that are gone, and drops what is done with or older than this statement.
-    func drain() -> [String] {
+    ///
+    /// - Parameter rowIsNew: NEW has come to its key by this statement. Then a victim with that key
+    ///   is gone though the key is there; otherwise NEW may be that victim, updated by an UPSERT.
+    func drain(rowIsNew: Bool = true) -> [String] {
         let isSame = guardHasKey(of: "NEW")
         let stillThere =
             "EXISTS(SELECT 1 FROM \(SQLName.quoted(table.name)) AS syncd_t "
             + "WHERE \(seekKey))"
-        let gone = "(\(isSame) OR NOT \(stillThere))"
+        let gone = rowIsNew ? "(\(isSame) OR NOT \(stillThere))" : "NOT \(stillThere)"
         let values = Self.valueColumns.prefix(
             layout.valueCount(.replace)
         ).joined(separator: ", ")
@@ -125,7 +131,7 @@ extension CaptureTriggers {
     /// An expression over the table's columns, computed for NEW. Names in an index's expressions
     /// are never qualified, so that a row with the same names can be put under them.
     private func ofNew(_ expression: String) -> String {
-        let row = table.columns.filter { $0.storage != .hidden }.map { column in
+        let row = table.columns.map { column -> String in
             let name = SQLName.quoted(column.name)
             return "NEW.\(name) AS \(name)"
         }.joined(separator: ", ")
@@ -205,8 +211,7 @@ extension CaptureTriggers {
             let name = "syncd_t.\(SQLName.quoted(column.name))"
             let guarded = "syncd_guard.k\(number)"
             let exact = Self.same(name, guarded, column)
-            let isExact = column.comparesBinary && !column.isUntyped
-            return isExact ? exact : "\(name) IS \(guarded) AND \(exact)"
+            return column.comparesBinary ? exact : "\(name) IS \(guarded) AND \(exact)"
         }.joined(separator: " AND ")
     }
 
