@@ -25,6 +25,7 @@ public final class BoundaryReader {
 
     private let connection: OpaquePointer
     private let rows: LogRows
+    private let base: LogBase
     private var known: [Boundary] = []
     private var forgotten: Int64?
     private var position: WalPosition?
@@ -40,6 +41,7 @@ public final class BoundaryReader {
     public init(_ connection: OpaquePointer, log: String = "syncd_log") throws {
         self.connection = connection
         rows = try LogRows(connection, table: log)
+        base = try LogBase(connection, table: log)
         index = try WalIndex(connection)
     }
 
@@ -112,6 +114,8 @@ public final class BoundaryReader {
         var oldCount = 0
         /// The first commit before which others may have been lost.
         var gap: Int?
+        /// Where the log ended before the first commit, if nothing is known of what was before, and that is.
+        var base: Int64?
     }
 
     private func collect(
@@ -129,6 +133,7 @@ public final class BoundaryReader {
                 found.scan.addRest(file, after: position)
                 found.oldCount = found.scan.commits.count
             } else {
+                found.base = try base.newest(index, pageSize: header.pageSize)
                 found.gap = 0
             }
             guard found.scan.add(file, after: start, to: header.frameCount),
@@ -162,9 +167,19 @@ public final class BoundaryReader {
     private func assign(_ found: Collection, after last: Int64, _ newest: Int64) throws {
         var last = last
         var isExact = true
+        var gap = found.gap
+        if let base = found.base, base <= newest {
+            // What was before the WAL is one transaction, or none when the caller has it; nothing is lost in between.
+            if base > last {
+                known.append(Boundary(last: base, isExact: false))
+                last = base
+            }
+            gap = nil
+            if last == newest { return }
+        }
         let start = position
         for (number, commit) in found.scan.commits.enumerated() {
-            if number == found.gap { isExact = false }
+            if number == gap { isExact = false }
             guard let end = try lastRow(of: commit, in: found.scan, after: last) else { continue }
             last = end
             known.append(Boundary(last: end, isExact: isExact))

@@ -23,11 +23,7 @@ struct LeafEnd {
     static func find(
         in page: UnsafeRawBufferPointer, _ filter: Filter
     ) -> (seq: Int64, record: UnsafeRawBufferPointer)? {
-        guard page[0] == 0x0d else { return nil }
-        let count = RecordReader.word16(page, 3)
-        let slot = 8 + 2 * (count - 1)
-        guard count > 0, slot + 2 <= page.count else { return nil }
-        var cell = RecordReader(page, at: RecordReader.word16(page, slot))
+        guard page[0] == 0x0d, var cell = lastCell(of: page) else { return nil }
         guard let size = cell.varint(), let seq = cell.varint(), size > 0,
             seq > filter.after, seq <= filter.newest
         else { return nil }
@@ -39,6 +35,20 @@ struct LeafEnd {
         let record = UnsafeRawBufferPointer(rebasing: page[cell.offset..<end])
         guard columnCount(record) <= filter.columnCountMax else { return nil }
         return (seq, record)
+    }
+
+    /// The last rowid of a table leaf; 0 when it is empty, nil when it makes no sense.
+    static func lastRow(of page: UnsafeRawBufferPointer) -> Int64? {
+        if RecordReader.word16(page, 3) == 0 { return 0 }
+        guard var cell = lastCell(of: page), cell.varint() != nil else { return nil }
+        return cell.varint()
+    }
+
+    private static func lastCell(of page: UnsafeRawBufferPointer) -> RecordReader? {
+        let count = RecordReader.word16(page, 3)
+        let slot = 8 + 2 * (count - 1)
+        guard count > 0, slot + 2 <= page.count else { return nil }
+        return RecordReader(page, at: RecordReader.word16(page, slot))
     }
 
     private static func smallestLocalBytes(_ pageSize: Int) -> Int {

@@ -72,5 +72,12 @@ public final class WalIndex: @unchecked Sendable {
         }
     }
 
+    /// No checkpoint has begun since the WAL was last reset: the database file is as it was then.
+    ///
+    /// `nBackfill` and `nBackfillAttempted`; the second is stored before the first page is written.
+    var isUntouchedByCheckpoints: Bool {
+        syncd_load_u32(memory + 96) == 0 && syncd_load_u32(memory + 128) == 0
+    }
+
     private static let attemptsMax = 100
 }

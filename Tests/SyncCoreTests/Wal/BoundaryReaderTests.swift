@@ -183,6 +183,64 @@ struct BoundaryReaderTests {
         #expect(model.exactCount > 0)
     }
 
+    /// Before the first checkpoint of its WAL the database file tells where the log ended when the WAL began.
+    @Test(arguments: [31, 32, 33, 34] as [UInt64])
+    func aNewReaderFindsAllCommitsOfTheWal(seed: UInt64) throws {
+        let model = try Model(seed: seed)
+        for round in 0..<6 {
+            for _ in 0..<30 { try model.transaction() }
+            // Odd rounds: the old reader saw all of them. Even rounds: one step may be of several transactions.
+            let hasRest = round % 2 == 0
+            if hasRest { try model.finish() }
+            try model.helper.run("PRAGMA wal_checkpoint(RESTART)")
+            for _ in 0..<60 { try model.transaction() }
+            model.tail = try TestConnection(model.path)
+            model.reader = try BoundaryReader(model.tail.handle)
+            let before = model.found.count
+            try model.finish()
+            let inexact = model.found.dropFirst(before).count { !$0.isExact }
+            #expect(inexact == (hasRest ? 0 : 1), "seed \(seed), round \(round)")
+        }
+        model.check()
+    }
+
+    /// A WAL that was made on a big-endian machine goes on with that machine's checksums.
+    @Test func aBigEndianWalIsRead() throws {
+        let model = try Model(seed: 41)
+        for _ in 0..<40 { try model.transaction() }
+        let copy = model.folder.path + "/b.db"
+        try FileManager.default.copyItem(atPath: model.path, toPath: copy)
+        var wal = [UInt8](
+            try Data(contentsOf: URL(fileURLWithPath: model.path + "-wal")))
+        BigEndianWal.convert(&wal, pageSize: 4096)
+        try Data(wal).write(to: URL(fileURLWithPath: copy + "-wal"))
+
+        let writer = try TestConnection(copy)
+        try writer.run("PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=OFF")
+        let newest = try model.writer.integer("SELECT max(seq) FROM syncd_log")
+        #expect(try writer.integer("SELECT max(seq) FROM syncd_log") == newest)
+        let tail = try TestConnection(copy)
+        let reader = try BoundaryReader(tail.handle)
+        #expect(reader.index?.header()?.isBigEndian == true)
+        var found: [Boundary] = []
+        func look() throws {
+            reader.willRead()
+            try tail.run("BEGIN; SELECT max(seq) FROM syncd_log")
+            found += try reader.boundaries(after: found.last?.last ?? newest).transactions
+            try tail.run("COMMIT")
+        }
+        try look()
+        for step in 1...200 {
+            try writer.run("INSERT INTO t(a) VALUES ('x')")
+            // The frames after the last look stand behind those of the next generation.
+            if step % 20 == 15 { try writer.run("PRAGMA wal_checkpoint(RESTART)") }
+            if step % 20 == 19 { try look() }
+        }
+        try look()
+        #expect(found.map(\.last) == Array(newest + 1...newest + 200))
+        #expect(found.allSatisfy { $0.isExact })
+    }
+
     @Test(arguments: ["DELETE", "TRUNCATE", "PERSIST"])
     func theChangeCounterTellsOneCommitFromSeveral(mode: String) throws {
         let model = try Model(seed: 21, mode: mode)

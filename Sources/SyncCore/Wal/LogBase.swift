@@ -1,0 +1,60 @@
+import CSQLite
+
+/// How far the log went at the beginning of the WAL's present generation: what the database file says before the first
+/// checkpoint writes into it.
+///
+/// With it a reader that has just been made knows whether rows from before the WAL are among those it has to assign.
+struct LogBase {
+    private let root: Statement
+    private let schemaVersion: Statement
+    private let connection: OpaquePointer
+
+    /// No b-tree of SQLite is deeper (BTCURSOR_MAX_DEPTH).
+    private static let depthMax = 20
+
+    init(_ connection: OpaquePointer, table: String) throws {
+        self.connection = connection
+        root = try Statement(
+            connection,
+            "SELECT rootpage FROM main.sqlite_schema WHERE type = 'table' AND name = '\(table)'")
+        schemaVersion = try Statement(connection, "PRAGMA main.schema_version")
+    }
+
+    /// The log's greatest seq in the database file; nil when a checkpoint has begun, or the tables may stand elsewhere since.
+    func newest(_ index: WalIndex, pageSize: Int) throws -> Int64? {
+        defer {
+            root.reset()
+            schemaVersion.reset()
+        }
+        guard index.isUntouchedByCheckpoints, try root.step(), try schemaVersion.step(),
+            let file = SQLiteFile.database(connection)
+        else { return nil }
+        let found = Self.lastRow(
+            file, root: root.integer(0), schemaVersion: schemaVersion.integer(0), pageSize)
+        // A checkpoint that began meanwhile may have written any of the pages.
+        return index.isUntouchedByCheckpoints ? found : nil
+    }
+
+    private static func lastRow(
+        _ file: SQLiteFile, root: Int64, schemaVersion: Int64, _ pageSize: Int
+    ) -> Int64? {
+        withUnsafeTemporaryAllocation(byteCount: pageSize, alignment: 8) { buffer in
+            let page = UnsafeRawBufferPointer(buffer)
+            // The schema cookie changes whenever a root page moves: VACUUM, DROP, CREATE.
+            guard file.read(into: buffer, at: 0),
+                Int64(Int32(bitPattern: RecordReader.word32(page, 40))) == schemaVersion
+            else { return nil }
+            var number = root
+            for _ in 0..<depthMax {
+                guard number > 1, file.read(into: buffer, at: (number - 1) * Int64(pageSize))
+                else { return nil }
+                switch page[0] {
+                case 0x05: number = Int64(RecordReader.word32(page, 8))
+                case 0x0d: return LeafEnd.lastRow(of: page)
+                default: return nil
+                }
+            }
+            return nil
+        }
+    }
+}
