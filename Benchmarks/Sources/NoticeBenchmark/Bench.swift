@@ -75,8 +75,8 @@ func quantiles(_ values: [Int64]) -> String {
     guard !values.isEmpty else { return "-" }
     let sorted = values.sorted()
     func at(_ share: Double) -> String {
-        String(
-            format: "%.0f", Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]) / 1e3)
+        let place = min(sorted.count - 1, Int(Double(sorted.count) * share))
+        return String(format: "%.0f", Double(sorted[place]) / 1e3)
     }
     return "p50 \(at(0.5))  p90 \(at(0.9))  p99 \(at(0.99))  max \(at(1)) us"
 }

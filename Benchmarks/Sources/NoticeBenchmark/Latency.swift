@@ -31,7 +31,8 @@ enum Latency {
         let count = outcome.result.commit.count
         let rate = Double(count) / outcome.seconds
         print(
-            "\(name) \(count) commits, \(Int(rate))/s: from return \(quantiles(outcome.result.fromReturn));"
+            "\(name) \(count) commits, \(Int(rate))/s:"
+                + " from return \(quantiles(outcome.result.fromReturn));"
                 + " from start \(quantiles(outcome.result.fromStart));"
                 + " COMMIT \(quantiles(outcome.result.commit));"
                 + " missed \(outcome.result.missed);"
@@ -49,7 +50,8 @@ enum Latency {
         writer.waitUntilExit()
         let spent = processorSeconds() - processor
         let result = bench.result
-        guard let started = notice_started(bench.times), let committed = notice_committed(bench.times)
+        guard let started = notice_started(bench.times),
+            let committed = notice_committed(bench.times)
         else { throw CocoaError(.fileReadUnknown) }
         let duration = Double(committed[Int(bench.times.pointee.commits)] - started[1]) / 1e9
         return Outcome(result: result, seconds: duration, processor: spent, note: note)

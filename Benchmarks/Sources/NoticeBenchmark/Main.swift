@@ -5,8 +5,9 @@ import Foundation
 ///
 ///     NoticeBenchmark [quiet] [burst] [idle]
 ///
-/// `quiet`: single commits with gaps of 1 to 3 ms. `burst`: flat out for 1.5 s. `idle`: processor time and memory with
-/// 1, 100 and 1,000 stores. Each against the floor: the same mechanism in C with nothing above it.
+/// `quiet`: single commits with gaps of 1 to 3 ms. `burst`: flat out for 1.5 s. `idle`: processor
+/// time and memory with 1, 100 and 1,000 stores. Each against the floor: the same mechanism in C
+/// with nothing above it.
 @main
 enum Main {
     static func main() throws {

@@ -2,9 +2,11 @@ import CNotice
 import Foundation
 import SyncCore
 
-/// One watched store as the daemon has it: a connection, a boundary reader, and on each event a look.
+/// One watched store as the daemon has it: a connection, a boundary reader, and on each event a
+/// look.
 final class Tail: @unchecked Sendable {
-    // Guarded by: only the watch thread touches it once it is added; the figures are read after the watcher stopped.
+    // Guarded by: only the watch thread touches it once it is added; the figures are read after the
+    // watcher stopped.
     private let database: OpaquePointer
     private let reader: BoundaryReader
     private let rows: OpaquePointer
@@ -20,7 +22,7 @@ final class Tail: @unchecked Sendable {
             throw CocoaError(.fileReadUnknown)
         }
         self.database = database
-        sqlite3_exec(database, "PRAGMA cache_size=-64; SELECT count(*) FROM syncd_log", nil, nil, nil)
+        sqlite3_exec(database, "PRAGMA cache_size=-64", nil, nil, nil)
         reader = try BoundaryReader(database)
         var rows: OpaquePointer?
         sqlite3_prepare_v2(

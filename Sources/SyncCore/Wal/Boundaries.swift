@@ -2,7 +2,8 @@
 public struct Boundary: Sendable, Hashable {
     /// The `seq` of the transaction's last row in the log: its number.
     public let last: Int64
-    /// False: the rows up to `last` may be of several transactions, which nobody can tell apart any more.
+    /// False: the rows up to `last` may be of several transactions, which nobody can tell apart any
+    /// more.
     public let isExact: Bool
 
     /// Makes a boundary.

@@ -2,11 +2,12 @@ import CSQLite
 
 /// Tells where each foreign transaction in the log ends.
 ///
-/// In WAL mode each commit since the last look is one run of frames; what its leaves end with says up to which row the log
-/// was filled by it. In the rollback modes the file's change counter says whether there was exactly one. Nothing
-/// is pinned between two looks: a reset of the WAL leaves the frames that are not overwritten yet where they were,
-/// and the commits in them are found by their checksums and counted against the wal-index's own count.
-/// What was overwritten is lost: it becomes part of the next transaction, which says so. Merged, never split.
+/// In WAL mode each commit since the last look is one run of frames; what its leaves end with says
+/// up to which row the log was filled by it. In the rollback modes the file's change counter says
+/// whether there was exactly one. Nothing is pinned between two looks: a reset of the WAL leaves
+/// the frames that are not overwritten yet where they were, and the commits in them are found by
+/// their checksums and counted against the wal-index's own count. What was overwritten is lost: it
+/// becomes part of the next transaction, which says so. Merged, never split.
 ///
 /// Confined to the queue of its connection. One look is
 ///
@@ -17,10 +18,13 @@ import CSQLite
 ///
 /// Invariants:
 /// - `known` ascends, and every row up to its last element, or else up to `forgotten`, is assigned.
-/// - `position` is never beyond a snapshot whose rows were assigned: no commit is passed over unseen.
-/// - A boundary is exact only when every commit between it and the one before it was seen or counted.
+/// - `position` is never beyond a snapshot whose rows were assigned: no commit is passed over
+///   unseen.
+/// - A boundary is exact only when every commit between it and the one before it was seen or
+///   counted.
 public final class BoundaryReader {
-    /// The wal-index, for whoever watches the store; nil in the rollback modes. Known after the first look.
+    /// The wal-index, for whoever watches the store; nil in the rollback modes. Known after the
+    /// first look.
     public private(set) var index: WalIndex?
 
     private let connection: OpaquePointer
@@ -36,7 +40,8 @@ public final class BoundaryReader {
 
     /// A reader of the log of the store that `connection` (`sqlite3 *`) has open.
     ///
-    /// - Parameter log: the name of the log's table: first column `seq`, the INTEGER PRIMARY KEY; rows never change.
+    /// - Parameter log: the name of the log's table: first column `seq`, the INTEGER PRIMARY KEY;
+    ///   rows never change.
     /// - Throws: when the log does not exist, or the store cannot be read.
     public init(_ connection: OpaquePointer, log: String = "syncd_log") throws {
         self.connection = connection
@@ -45,18 +50,20 @@ public final class BoundaryReader {
         index = try WalIndex(connection)
     }
 
-    /// To be called right before the read transaction begins: what is committed by now is in its snapshot.
+    /// To be called right before the read transaction begins: what is committed by now is in its
+    /// snapshot.
     public func willRead() { before = index?.header() }
 
-    /// To be called after a commit of this process that appended nothing to the log, so that in the rollback modes it is not
-    /// taken for a foreign one.
+    /// To be called after a commit of this process that appended nothing to the log, so that in the
+    /// rollback modes it is not taken for a foreign one.
     public func didCommit() { rollback?.ownCommits &+= 1 }
 
     /// The transactions after row `seq` up to the snapshot of the connection's present transaction.
     ///
     /// May be asked again for what it has answered, until `seq` moves past it.
     ///
-    /// - Throws: `busy` when a writer died while it published a commit and none has repaired it yet; errors of SQLite.
+    /// - Throws: `busy` when a writer died while it published a commit and none has repaired it
+    ///   yet; errors of SQLite.
     /// - Complexity: reads the frames written since the last look; none when nothing was appended.
     public func boundaries(after seq: Int64) throws -> Boundaries {
         let newest = try rows.newest()
@@ -110,11 +117,13 @@ public final class BoundaryReader {
     private struct Collection {
         let header: WalHeader
         var scan: WalScan
-        /// How many of the commits are of the generation of `position`, if that is not the present one.
+        /// How many of the commits are of the generation of `position`, if that is not the present
+        /// one.
         var oldCount = 0
         /// The first commit before which others may have been lost.
         var gap: Int?
-        /// Where the log ended before the first commit, if nothing is known of what was before, and that is.
+        /// Where the log ended before the first commit, if nothing is known of what was before, and
+        /// that is.
         var base: Int64?
     }
 
@@ -148,14 +157,16 @@ public final class BoundaryReader {
 
     /// Compares what was found with what the wal-index counted since `position`.
     ///
-    /// The salts cannot tell how many resets there were: a connection that never made one itself draws both anew.
+    /// The salts cannot tell how many resets there were: a connection that never made one itself
+    /// draws both anew.
     private func countLost(_ found: inout Collection, since position: WalPosition) {
         let counted = Int(
             Int32(bitPattern: found.header.changeCount &- position.changeCount))
         let lost = counted - found.scan.commits.count
         if lost == 0 { return }
         if lost == -1, found.oldCount > 0, found.oldCount == found.scan.commits.count {
-            // A writer died after its last frame and before it published the commit: it never was one.
+            // A writer died after its last frame and before it published the commit: it never was
+            // one.
             found.scan.removeLast()
             found.oldCount -= 1
             return
@@ -163,13 +174,15 @@ public final class BoundaryReader {
         found.gap = found.oldCount
     }
 
-    /// Turns commits into boundaries and moves `position` to the last one that is in the snapshot for certain.
+    /// Turns commits into boundaries and moves `position` to the last one that is in the snapshot
+    /// for certain.
     private func assign(_ found: Collection, after last: Int64, _ newest: Int64) throws {
         var last = last
         var isExact = true
         var gap = found.gap
         if let base = found.base, base <= newest {
-            // What was before the WAL is one transaction, or none when the caller has it; nothing is lost in between.
+            // What was before the WAL is one transaction, or none when the caller has it; nothing
+            // is lost in between.
             if base > last {
                 known.append(Boundary(last: base, isExact: false))
                 last = base
@@ -216,7 +229,8 @@ public final class BoundaryReader {
         return nil
     }
 
-    /// Passes over commits that were made before the snapshot and, as all its rows are assigned, appended nothing.
+    /// Passes over commits that were made before the snapshot and, as all its rows are assigned,
+    /// appended nothing.
     private func advance(_ present: WalHeader?) {
         guard let before else { return }
         guard let position else {
@@ -241,14 +255,16 @@ public final class BoundaryReader {
         var ownCommits: UInt32
     }
 
-    /// Every commit adds one to the file's change counter; the lock of the read transaction keeps it still.
+    /// Every commit adds one to the file's change counter; the lock of the read transaction keeps
+    /// it still.
     private func lookAtCounter(_ counter: UInt32, after last: Int64, _ newest: Int64) {
         let commits = rollback.map { counter &- $0.value &- $0.ownCommits }
         if newest > last { known.append(Boundary(last: newest, isExact: commits == 1)) }
         rollback = RollbackCounter(value: counter, ownCommits: 0)
     }
 
-    /// Bytes 18 and 24 of the file's header: https://www.sqlite.org/fileformat2.html#the_database_header
+    /// Bytes 18 and 24 of the file's header:
+    /// https://www.sqlite.org/fileformat2.html#the_database_header
     private func databaseHeader() throws -> (isWal: Bool, changeCounter: UInt32) {
         try withUnsafeTemporaryAllocation(byteCount: 100, alignment: 8) { buffer in
             guard let file = SQLiteFile.database(connection), file.read(into: buffer, at: 0) else {

@@ -1,4 +1,5 @@
-/// The last row of a table leaf page: where the log ended when the page was written, if the page is of the log.
+/// The last row of a table leaf page: where the log ended when the page was written, if the page is
+/// of the log.
 struct LeafEnd {
     /// The row's rowid.
     let seq: Int64
@@ -18,8 +19,8 @@ struct LeafEnd {
         let columnCountMax: Int
     }
 
-    /// The rowid and the local part of the record of the page's last row; nil when the page is no table leaf or its last
-    /// row is none that `filter` wants.
+    /// The rowid and the local part of the record of the page's last row; nil when the page is no
+    /// table leaf or its last row is none that `filter` wants.
     static func find(
         in page: UnsafeRawBufferPointer, _ filter: Filter
     ) -> (seq: Int64, record: UnsafeRawBufferPointer)? {
@@ -27,8 +28,9 @@ struct LeafEnd {
         guard let size = cell.varint(), let seq = cell.varint(), size > 0,
             seq > filter.after, seq <= filter.newest
         else { return nil }
-        // A record that is longer goes on in overflow pages: what stands here is its beginning, followed by
-        // a page number. The smallest local part of any such record is well above its header.
+        // A record that is longer goes on in overflow pages: what stands here is its beginning,
+        // followed by a page number. The smallest local part of any such record is well above its
+        // header.
         let local = size <= Int64(page.count - 35) ? Int(size) : smallestLocalBytes(page.count)
         let end = min(cell.offset + min(local, recordBytesMax), page.count)
         guard cell.offset < end else { return nil }

@@ -1,9 +1,10 @@
 import CSQLite
 
-/// How far the log went at the beginning of the WAL's present generation: what the database file says before the first
-/// checkpoint writes into it.
+/// How far the log went at the beginning of the WAL's present generation: what the database file
+/// says before the first checkpoint writes into it.
 ///
-/// With it a reader that has just been made knows whether rows from before the WAL are among those it has to assign.
+/// With it a reader that has just been made knows whether rows from before the WAL are among those
+/// it has to assign.
 struct LogBase {
     private let root: Statement
     private let schemaVersion: Statement
@@ -20,7 +21,8 @@ struct LogBase {
         schemaVersion = try Statement(connection, "PRAGMA main.schema_version")
     }
 
-    /// The log's greatest seq in the database file; nil when a checkpoint has begun, or the tables may stand elsewhere since.
+    /// The log's greatest seq in the database file; nil when a checkpoint has begun, or the tables
+    /// may stand elsewhere since.
     func newest(_ index: WalIndex, pageSize: Int) throws -> Int64? {
         defer {
             root.reset()

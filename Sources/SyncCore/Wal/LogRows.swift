@@ -2,10 +2,11 @@ import CSQLite
 
 /// The rows of the log in the connection's snapshot, for comparing with what a WAL frame holds.
 ///
-/// A page that was committed with row *r* of the log as its last row proves that *r* was in the database at that commit. Rows of the
-/// log never change, so a record that is equal to row *r* of the snapshot **is** that row: no knowledge of
-/// root pages, interior pages or earlier versions is needed, and neither VACUUM nor a checkpoint matters.
-/// A copy of the log in another table cannot mislead: a copy is never committed before its original.
+/// A page that was committed with row *r* of the log as its last row proves that *r* was in the
+/// database at that commit. Rows of the log never change, so a record that is equal to row *r* of
+/// the snapshot **is** that row: no knowledge of root pages, interior pages or earlier versions is
+/// needed, and neither VACUUM nor a checkpoint matters. A copy of the log in another table cannot
+/// mislead: a copy is never committed before its original.
 struct LogRows {
     private let newestRow: Statement
     private let row: Statement
@@ -93,8 +94,9 @@ struct LogRows {
             sqlite3_column_type(row.handle, column) == (isText ? SQLITE_TEXT : SQLITE_BLOB)
         else { return .different }
         let available = min(count, body.bytes.count - body.offset)
-        // Asking a blob for its bytes never converts; asking text for them gives UTF-8, which the record holds
-        // unless the database is UTF-16: then the lengths differ, and the other columns must do.
+        // Asking a blob for its bytes never converts; asking text for them gives UTF-8, which the
+        // record holds unless the database is UTF-16: then the lengths differ, and the other
+        // columns must do.
         let bytes = sqlite3_column_blob(row.handle, column)
         if Int(sqlite3_column_bytes(row.handle, column)) == count, let bytes {
             let own = UnsafeRawBufferPointer(start: bytes, count: available)

@@ -1,4 +1,5 @@
-/// Reads the varints and big-endian words of b-tree pages and records; nil past the end, never a trap.
+/// Reads the varints and big-endian words of b-tree pages and records; nil past the end, never a
+/// trap.
 ///
 /// https://www.sqlite.org/fileformat2.html#b_tree_pages and #record_format
 struct RecordReader {

@@ -2,9 +2,9 @@ import CSQLite
 
 /// A file that a connection has open, read through SQLite's own file object.
 ///
-/// Opening the database or its -shm a second time in this process would be wrong: closing any descriptor
-/// of a file drops all POSIX locks that the process holds on it (https://www.sqlite.org/howtocorrupt.html
-/// §2.2). Confined to the connection's queue.
+/// Opening the database or its -shm a second time in this process would be wrong: closing any
+/// descriptor of a file drops all POSIX locks that the process holds on it
+/// (https://www.sqlite.org/howtocorrupt.html §2.2). Confined to the connection's queue.
 struct SQLiteFile {
     private let file: UnsafeMutablePointer<sqlite3_file>
     private let methods: UnsafePointer<sqlite3_io_methods>
@@ -40,8 +40,8 @@ struct SQLiteFile {
         return status == SQLITE_OK || status == SQLITE_IOERR | 2 << 8  // SQLITE_IOERR_SHORT_READ
     }
 
-    /// The first bytes of the wal-index; nil when there is none. Only for a connection that has read in WAL
-    /// mode: on any other it would make a -shm file.
+    /// The first bytes of the wal-index; nil when there is none. Only for a connection that has
+    /// read in WAL mode: on any other it would make a -shm file.
     func mapWalIndex() -> UnsafeMutableRawPointer? {
         guard methods.pointee.iVersion >= 2, let map = methods.pointee.xShmMap else { return nil }
         var region: UnsafeMutableRawPointer?

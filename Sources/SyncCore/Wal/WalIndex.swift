@@ -4,19 +4,20 @@ import Glibc
 
 /// A view of a store's wal-index that any thread may read.
 ///
-/// The memory is a second mapping of the pages that SQLite shares with all processes. It stays readable after
-/// the connection it came from is closed (and then shows nothing new), and no file is opened or closed
-/// for it: that would drop SQLite's locks.
+/// The memory is a second mapping of the pages that SQLite shares with all processes. It stays
+/// readable after the connection it came from is closed (and then shows nothing new), and no file
+/// is opened or closed for it: that would drop SQLite's locks.
 ///
 /// `@unchecked Sendable`: the memory is never written here; each load of it is atomic.
 public final class WalIndex: @unchecked Sendable {
     private let memory: UnsafeMutableRawPointer
     private let byteCount: Int
 
-    /// The wal-index of the store that `connection` (`sqlite3 *`) has open; nil when the store is not in WAL mode.
-    /// To be called on the connection's queue.
+    /// The wal-index of the store that `connection` (`sqlite3 *`) has open; nil when the store is
+    /// not in WAL mode. To be called on the connection's queue.
     ///
-    /// - Throws: the error of SQLite when the store cannot be read, or when no memory can be mapped.
+    /// - Throws: the error of SQLite when the store cannot be read, or when no memory can be
+    ///   mapped.
     public init?(_ connection: OpaquePointer) throws {
         // Reading opens the WAL where there is one; only then is there a wal-index to map.
         let mode = try Statement(connection, "PRAGMA main.journal_mode")
@@ -37,15 +38,16 @@ public final class WalIndex: @unchecked Sendable {
 
     deinit { munmap(memory, byteCount) }
 
-    /// What the last commit published: cheap enough to be polled, equal only when there was no commit in between.
+    /// What the last commit published: cheap enough to be polled, equal only when there was no
+    /// commit in between.
     public var mark: Mark {
         Mark(
             changeCount: syncd_load_u32(memory + 8), first: syncd_load_u32(memory + 24),
             second: syncd_load_u32(memory + 28))
     }
 
-    /// The number of commits modulo 2^32, and the checksum of the last frame: a recovery of the WAL sets the
-    /// number back, the checksum differs even then.
+    /// The number of commits modulo 2^32, and the checksum of the last frame: a recovery of the WAL
+    /// sets the number back, the checksum differs even then.
     public struct Mark: Sendable, Equatable {
         let changeCount: UInt32
         let first: UInt32
@@ -54,8 +56,8 @@ public final class WalIndex: @unchecked Sendable {
 
     /// The header, or nil when a writer is in the middle of it, or died there.
     ///
-    /// The writer fills the second copy first; the reader takes them in the other order, and believes what is
-    /// the same in both and has the right checksum.
+    /// The writer fills the second copy first; the reader takes them in the other order, and
+    /// believes what is the same in both and has the right checksum.
     public func header() -> WalHeader? {
         withUnsafeTemporaryAllocation(byteCount: 2 * WalHeader.byteCount, alignment: 8) { copy in
             for _ in 0..<Self.attemptsMax {

@@ -1,6 +1,7 @@
 /// The commits found in a WAL, with the ends of the table leaves that each of them wrote.
 ///
-/// Invariants: `commits` are in the order in which they were made; `ends` of a commit are those of its own frames.
+/// Invariants: `commits` are in the order in which they were made; `ends` of a commit are those of
+/// its own frames.
 struct WalScan {
     /// One commit.
     struct Commit {
@@ -27,14 +28,14 @@ struct WalScan {
     /// Forgets the last commit.
     mutating func removeLast() { commits.removeLast() }
 
-    /// Adds the commits after `position` in its own generation up to frame `last`, which the wal-index vouches for.
-    /// Returns false when the frames are not there any more.
+    /// Adds the commits after `position` in its own generation up to frame `last`, which the
+    /// wal-index vouches for. Returns false when the frames are not there any more.
     mutating func add(_ file: SQLiteFile, after position: WalPosition, to last: UInt32) -> Bool {
         add(file, after: position, to: last, proven: false) == last
     }
 
-    /// Adds the commits after `position` whose frames are still in the file, though its generation has ended. The chain
-    /// of checksums proves each of them.
+    /// Adds the commits after `position` whose frames are still in the file, though its generation
+    /// has ended. The chain of checksums proves each of them.
     mutating func addRest(_ file: SQLiteFile, after position: WalPosition) {
         _ = add(file, after: position, to: .max, proven: true)
     }
@@ -76,8 +77,8 @@ struct WalScan {
         return frame
     }
 
-    /// The running checksum at a frame; nil when it is no frame of the generation, or, if it must be proven, not
-    /// the one that follows.
+    /// The running checksum at a frame; nil when it is no frame of the generation, or, if it must
+    /// be proven, not the one that follows.
     private static func checksum(
         of frame: UnsafeRawBufferPointer, after checksum: WalChecksum, _ position: WalPosition,
         proven: Bool

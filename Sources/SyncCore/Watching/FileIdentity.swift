@@ -2,8 +2,8 @@ import CLinux
 
 /// Which file a path names: not its name, and not its content.
 ///
-/// A database that was replaced by rename has the same path and another identity; the open connection goes on with the
-/// old file (and in WAL mode would write into nowhere).
+/// A database that was replaced by rename has the same path and another identity; the open
+/// connection goes on with the old file (and in WAL mode would write into nowhere).
 public struct FileIdentity: Sendable, Hashable {
     /// The device that the file is on.
     public let device: UInt64
@@ -12,7 +12,8 @@ public struct FileIdentity: Sendable, Hashable {
     /// Nanoseconds since 1970 when the inode was made; 0 where the file system does not say.
     public let birth: Int64
 
-    /// The identity of the file that `path` names now; nil when there is none, or none that can be seen. Opens nothing.
+    /// The identity of the file that `path` names now; nil when there is none, or none that can be
+    /// seen. Opens nothing.
     public init?(path: String) {
         var file = syncd_file()
         guard syncd_identify(path, &file) == 0 else { return nil }

@@ -1,7 +1,7 @@
 import CLinux
 
-/// When a file was last written, and its length: a hint that costs no lock. The kernel's clock for it moves each few
-/// milliseconds, so equal stamps prove nothing.
+/// When a file was last written, and its length: a hint that costs no lock. The kernel's clock for
+/// it moves each few milliseconds, so equal stamps prove nothing.
 struct FileStamp: Equatable {
     private let written: Int64
     private let length: UInt64

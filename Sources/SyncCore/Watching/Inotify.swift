@@ -3,7 +3,8 @@ import Glibc
 
 /// One inotify descriptor. Confined to the thread that reads it.
 final class Inotify {
-    /// One event. The name is empty for a watched file, and that of the entry for a watched directory.
+    /// One event. The name is empty for a watched file, and that of the entry for a watched
+    /// directory.
     struct Event {
         let watch: Int32
         let mask: UInt32
@@ -37,7 +38,8 @@ final class Inotify {
 
     func remove(_ watch: Int32) { inotify_rm_watch(descriptor, watch) }
 
-    /// Hands the waiting events over, in order. One read: what comes in between wakes the next `ppoll`.
+    /// Hands the waiting events over, in order. One read: what comes in between wakes the next
+    /// `ppoll`.
     func read(_ body: (Event) -> Void) {
         let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
         var offset = 0

@@ -1,10 +1,11 @@
 /// When to look at the wal-index again after a write to the WAL was noticed.
 ///
-/// The notice comes before the commit is published: the writer has yet to write more frames, to sync, and to store the
-/// header, and storing it is memory alone, which wakes nobody. In the usual case that takes some 20 us, hence
-/// small steps first. With `synchronous=FULL` a sync stands in between, milliseconds long: then each wait is a
-/// quarter of what went before, so that the delay is at most a quarter of the writer's own; half when a commit was
-/// seen since the notice, because most likely there is no other.
+/// The notice comes before the commit is published: the writer has yet to write more frames, to
+/// sync, and to store the header, and storing it is memory alone, which wakes nobody. In the usual
+/// case that takes some 20 us, hence small steps first. With `synchronous=FULL` a sync stands in
+/// between, milliseconds long: then each wait is a quarter of what went before, so that the delay
+/// is at most a quarter of the writer's own; half when a commit was seen since the notice, because
+/// most likely there is no other.
 struct RecheckLadder {
     private var step = 0
     private var elapsed: Int64 = 0

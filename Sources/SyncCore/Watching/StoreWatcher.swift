@@ -4,10 +4,11 @@ import Synchronization
 
 /// Tells at once when a store may have changed, for all stores of the process on one thread.
 ///
-/// Add a store with its wal-index; its callback then runs on the watch thread. It should hand long work to the
-/// store's own queue, because the other stores wait meanwhile. The first event is `.committed`, right after `add`: whatever
-/// was committed before the watch stood is seen by the look that follows. From then on every commit of any process leads to
-/// a `.committed` after it; several may lead to one.
+/// Add a store with its wal-index; its callback then runs on the watch thread. It should hand long
+/// work to the store's own queue, because the other stores wait meanwhile. The first event is
+/// `.committed`, right after `add`: whatever was committed before the watch stood is seen by the
+/// look that follows. From then on every commit of any process leads to a `.committed` after it;
+/// several may lead to one.
 ///
 /// How it is noticed, and what it costs: `docs/watching.md`.
 ///
@@ -54,9 +55,10 @@ public final class StoreWatcher: Sendable {
     ///
     /// - Parameters:
     ///   - index: its wal-index, from a connection that stays open; nil in the rollback modes.
-    ///   - onEvent: called on the watch thread. What it reads afterwards is at least as new as the event.
-    /// - Complexity: O(1) for the caller; one or two inotify watches. Where the system has none left, the store is
-    ///   looked at four times a second.
+    ///   - onEvent: called on the watch thread. What it reads afterwards is at least as new as the
+    ///     event.
+    /// - Complexity: O(1) for the caller; one or two inotify watches. Where the system has none
+    ///   left, the store is looked at four times a second.
     public func add(
         path: String, index: WalIndex?, onEvent: @escaping @Sendable (StoreEvent) -> Void
     ) -> StoreID {
@@ -68,14 +70,16 @@ public final class StoreWatcher: Sendable {
         return id
     }
 
-    /// Hands over the wal-index after the journal mode changed; nil: the store is in a rollback mode now.
+    /// Hands over the wal-index after the journal mode changed; nil: the store is in a rollback
+    /// mode now.
     public func setIndex(_ index: WalIndex?, of id: StoreID) { mailbox.post(.setIndex(id, index)) }
 
-    /// Ends the watch. After the return the callback does not run any more, unless this is called by a callback.
+    /// Ends the watch. After the return the callback does not run any more, unless this is called
+    /// by a callback.
     public func remove(_ id: StoreID) { mailbox.postAndWait(.remove(id)) }
 
-    /// Makes a `.committed`, at once or after `delay`: for writers that say that they have committed, and for an owner who found the
-    /// store locked and wants to be asked again.
+    /// Makes a `.committed`, at once or after `delay`: for writers that say that they have
+    /// committed, and for an owner who found the store locked and wants to be asked again.
     public func poke(_ id: StoreID, after delay: Duration = .zero) {
         mailbox.post(.poke(id, MonotonicClock.now() + delay.nanoseconds))
     }

@@ -1,7 +1,8 @@
 import CLinux
 import Glibc
 
-/// The watch thread: waits for events, commands and the next time to look, and calls the owners back.
+/// The watch thread: waits for events, commands and the next time to look, and calls the owners
+/// back.
 ///
 /// One thread, one inotify descriptor. Everything here is confined to the thread.
 ///
@@ -20,12 +21,12 @@ final class WatchLoop {
     private var isStopped = false
 
     private static let safetyInterval: Int64 = 250_000_000
-    /// Few stores are all looked at in each safety check, many in turns, each once a second: reading a thousand
-    /// wal-indexes costs as many cache misses.
+    /// Few stores are all looked at in each safety check, many in turns, each once a second:
+    /// reading a thousand wal-indexes costs as many cache misses.
     private static let safetyTurns = 4
     private static let safetyStoresMin = 64
-    /// Each store's file is identified once in so many safety checks, that is in ten seconds when there are many stores: events of its
-    /// folder come first.
+    /// Each store's file is identified once in so many safety checks, that is in ten seconds when
+    /// there are many stores: events of its folder come first.
     private static let identityTurns = 40
     private static let pollInterval: Int64 = 1_000_000
     private static let burstWindow: Int64 = 50_000_000
@@ -132,7 +133,8 @@ final class WatchLoop {
         store.onEvent(.committed)
     }
 
-    /// The first look after a watch was set: what was written before raised no event, and may not be published yet.
+    /// The first look after a watch was set: what was written before raised no event, and may not
+    /// be published yet.
     private func begin(_ store: WatchedStore) {
         report(store)
         let now = MonotonicClock.now()

@@ -4,8 +4,8 @@ import Synchronization
 
 /// What other threads ask of the watch thread, and the descriptor that wakes it.
 ///
-/// Invariant: a command is in `commands` before the descriptor is written, so that the thread which reads the descriptor
-/// first and takes the commands then never leaves one behind.
+/// Invariant: a command is in `commands` before the descriptor is written, so that the thread which
+/// reads the descriptor first and takes the commands then never leaves one behind.
 final class WatchMailbox: Sendable {
     enum Command: Sendable {
         case add(
@@ -43,7 +43,8 @@ final class WatchMailbox: Sendable {
         wake()
     }
 
-    /// Returns when the command was executed; at once on the watch thread itself, which does it soon.
+    /// Returns when the command was executed; at once on the watch thread itself, which does it
+    /// soon.
     func postAndWait(_ command: Command) {
         let ticket = enqueue(command)
         wake()

@@ -1,9 +1,10 @@
 import CLinux
 
-/// Which inotify watch belongs to which stores, and what its events mean to them. Confined to the watch thread.
+/// Which inotify watch belongs to which stores, and what its events mean to them. Confined to the
+/// watch thread.
 ///
-/// A folder has one watch however many stores are in it, and a file one however often it was added. Where the system has no watch
-/// left nothing is said: the safety check goes on.
+/// A folder has one watch however many stores are in it, and a file one however often it was added.
+/// Where the system has no watch left nothing is said: the safety check goes on.
 final class WatchTable {
     /// What an event means to a store.
     enum Notice {
@@ -59,8 +60,8 @@ final class WatchTable {
         }
     }
 
-    /// Watches the -wal; in a rollback mode the database and its -journal too, and the -wal of one that is being
-    /// switched.
+    /// Watches the -wal; in a rollback mode the database and its -journal too, and the -wal of one
+    /// that is being switched.
     func addJournalWatches(of store: WatchedStore) {
         let names = store.index == nil ? ["", "-journal", "-wal"] : ["-wal"]
         for name in names { addFile(store.file.path + name, store) }

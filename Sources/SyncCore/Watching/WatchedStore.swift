@@ -1,20 +1,24 @@
-/// One store of a ``StoreWatcher``: what was last seen of it, and when to look again. Confined to the watch thread.
+/// One store of a ``StoreWatcher``: what was last seen of it, and when to look again. Confined to
+/// the watch thread.
 ///
 /// Invariants:
-/// - `mark` was read before the callback that it led to: a commit after it makes the next check differ.
+/// - `mark` was read before the callback that it led to: a commit after it makes the next check
+///   differ.
 /// - While `mode` is `.polling` there is no watch on the -wal.
 final class WatchedStore {
     /// How commits are noticed at present.
     enum Mode {
         /// By events of the -wal, each followed by the ladder of checks.
         case watching
-        /// By looking each millisecond: a burst. Events would cost the writer a quarter of its speed.
+        /// By looking each millisecond: a burst. Events would cost the writer a quarter of its
+        /// speed.
         case polling
     }
 
     let id: StoreWatcher.StoreID
     let path: String
-    /// The database's own folder and name: SQLite puts the -wal beside the file that a link leads to.
+    /// The database's own folder and name: SQLite puts the -wal beside the file that a link leads
+    /// to.
     let file: WatchedPath
     let onEvent: @Sendable (StoreEvent) -> Void
     var index: WalIndex?
@@ -45,8 +49,8 @@ final class WatchedStore {
         identity = FileIdentity(path: path)
     }
 
-    /// How many commits there were since the last call, as far as the wal-index says. In a rollback mode, 0: the file's stamp is
-    /// noted instead.
+    /// How many commits there were since the last call, as far as the wal-index says. In a rollback
+    /// mode, 0: the file's stamp is noted instead.
     func takeNews() -> Int {
         guard let index else {
             stamp = FileStamp(path: path)

@@ -97,7 +97,8 @@ struct BoundaryReaderTests {
                 }
                 if kind == 6, step == 0 {
                     try writer.run(
-                        "SAVEPOINT s; INSERT INTO t(a) VALUES (hex(zeroblob(900))); ROLLBACK TO s; RELEASE s"
+                        "SAVEPOINT s; INSERT INTO t(a) VALUES (hex(zeroblob(900)));"
+                            + "ROLLBACK TO s; RELEASE s"
                     )
                 }
             }
@@ -110,7 +111,8 @@ struct BoundaryReaderTests {
         /// What the digest does with rows that it has taken over: all but the newest go.
         func trim() throws {
             try helper.run(
-                "DELETE FROM syncd_log WHERE seq <= \(digested) AND seq < (SELECT max(seq) FROM syncd_log)"
+                "DELETE FROM syncd_log WHERE seq <= \(digested)"
+                    + " AND seq < (SELECT max(seq) FROM syncd_log)"
             )
         }
 
@@ -146,7 +148,8 @@ struct BoundaryReaderTests {
             if chance < 8 { try model.trim() }
             if chance == 50 { try model.helper.run("VACUUM") }
             if chance > 80 {
-                // A reset can only hide what the reader has not seen when it happens twice between two looks.
+                // A reset can only hide what the reader has not seen when it happens twice between
+                // two looks.
                 try model.look()
                 try model.helper.run(
                     "PRAGMA wal_checkpoint(\(["PASSIVE", "RESTART", "TRUNCATE"][step % 3]))")
@@ -183,13 +186,15 @@ struct BoundaryReaderTests {
         #expect(model.exactCount > 0)
     }
 
-    /// Before the first checkpoint of its WAL the database file tells where the log ended when the WAL began.
+    /// Before the first checkpoint of its WAL the database file tells where the log ended when the
+    /// WAL began.
     @Test(arguments: [31, 32, 33, 34] as [UInt64])
     func aNewReaderFindsAllCommitsOfTheWal(seed: UInt64) throws {
         let model = try Model(seed: seed)
         for round in 0..<6 {
             for _ in 0..<30 { try model.transaction() }
-            // Odd rounds: the old reader saw all of them. Even rounds: one step may be of several transactions.
+            // Odd rounds: the old reader saw all of them. Even rounds: one step may be of several
+            // transactions.
             let hasRest = round % 2 == 0
             if hasRest { try model.finish() }
             try model.helper.run("PRAGMA wal_checkpoint(RESTART)")

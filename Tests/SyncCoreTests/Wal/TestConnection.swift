@@ -40,10 +40,12 @@ final class TestConnection {
             CREATE TRIGGER ti AFTER INSERT ON t BEGIN
               INSERT INTO syncd_log(op, ts, pk) VALUES (9, julianday('now'), NEW.id); END;
             CREATE TRIGGER tu AFTER UPDATE ON t BEGIN
-              INSERT INTO syncd_log(op, m, ts, pk, v0) VALUES (10, 4, julianday('now'), NEW.id, NEW.a);
+              INSERT INTO syncd_log(op, m, ts, pk, v0)
+                VALUES (10, 4, julianday('now'), NEW.id, NEW.a);
             END;
             CREATE TRIGGER td AFTER DELETE ON t BEGIN
-              INSERT INTO syncd_log(op, ts, pk, v0, v1) VALUES (11, julianday('now'), OLD.id, OLD.a, OLD.n);
+              INSERT INTO syncd_log(op, ts, pk, v0, v1)
+                VALUES (11, julianday('now'), OLD.id, OLD.a, OLD.n);
             END;
             """)
     }

@@ -42,7 +42,8 @@ struct MissedCommitTests {
         #expect(eventually { tail.last == newest })
         watcher.stop()
         #expect(tail.failures == [])
-        // Whoever is kept from the processor for long may find the WAL reset twice: then it says so.
+        // Whoever is kept from the processor for long may find the WAL reset twice: then it says
+        // so.
         let names = try tail.names()
         for (boundary, group) in zip(tail.boundaries, names) where boundary.isExact {
             #expect(group.count == 1, "merged: \(group)")

@@ -66,8 +66,8 @@ struct StoreWatcherTests {
             #expect(eventually { tail.last == Int64(number) })
         }
         watcher.stop()
-        // Each was looked at before the next: the change counter moved by one. The first look has nothing to
-        // compare with.
+        // Each was looked at before the next: the change counter moved by one. The first look has
+        // nothing to compare with.
         #expect(tail.boundaries.dropFirst().allSatisfy { $0.isExact })
         #expect(tail.failures == [])
     }

@@ -3,7 +3,8 @@ import Synchronization
 
 @testable import SyncCore
 
-/// What the daemon has for a store: a connection that stays open, a boundary reader, a look on each event.
+/// What the daemon has for a store: a connection that stays open, a boundary reader, a look on each
+/// event.
 ///
 /// `@unchecked Sendable`: the connection and the reader are used under the lock of `state` alone.
 final class WatchedTail: @unchecked Sendable {
@@ -47,7 +48,8 @@ final class WatchedTail: @unchecked Sendable {
         state.withLock { $0.events.count { $0 == event } }
     }
 
-    /// Groups of names of transactions, as column `a` of the inserted rows has them, one group per boundary.
+    /// Groups of names of transactions, as column `a` of the inserted rows has them, one group per
+    /// boundary.
     func names() throws -> [Set<String>] {
         try state.withLock { state in
             let rows = try Statement(
