@@ -91,6 +91,8 @@ enum Latency {
             usleep(300_000)
             watcher.stop()
             return "; looks \(tail.looks), rows \(tail.rowCount), inexact \(tail.inexact)"
+                + "; boundaries after \(quantiles(tail.boundaryTimes))"
+                + "; look \(quantiles(tail.lookTimes))"
         }
         return outcome
     }

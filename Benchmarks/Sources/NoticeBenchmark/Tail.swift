@@ -15,6 +15,9 @@ final class Tail: @unchecked Sendable {
     private(set) var inexact = 0
     private(set) var lost = 0
     private(set) var rowCount = 0
+    /// How long each look took until the boundaries were known, and in all, in nanoseconds.
+    private(set) var boundaryTimes: [Int64] = []
+    private(set) var lookTimes: [Int64] = []
 
     init(_ path: String) throws {
         var database: OpaquePointer?
@@ -41,10 +44,13 @@ final class Tail: @unchecked Sendable {
     /// One look: boundaries and the new rows. Returns the transactions.
     func look() -> [Boundary] {
         looks += 1
+        let start = notice_now()
+        defer { lookTimes.append(notice_now() - start) }
         reader.willRead()
         sqlite3_exec(database, "BEGIN", nil, nil, nil)
         defer { sqlite3_exec(database, "COMMIT", nil, nil, nil) }
         guard let found = try? reader.boundaries(after: digested) else { return [] }
+        boundaryTimes.append(notice_now() - start)
         guard let last = found.transactions.last else { return [] }
         sqlite3_bind_int64(rows, 1, digested)
         while sqlite3_step(rows) == SQLITE_ROW { rowCount += 1 }
