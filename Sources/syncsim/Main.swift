@@ -37,8 +37,8 @@ struct Simulate: ParsableCommand {
         print(
             """
             \(count) schedules, \(failed) failures, \(ContinuousClock.now - start)
-            commits \(total.commits), merges \(total.merges), adoptions \(total.adoptions), \
-            closes \(total.closes), collected \(total.collected)
+            commits \(total.commits), merges \(total.merges), refusals \(total.refusals), \
+            adoptions \(total.adoptions), closes \(total.closes), collected \(total.collected)
             at the end: conflicts \(total.conflicts), revived \(total.revived), \
             unified rows \(total.unified)
             """)

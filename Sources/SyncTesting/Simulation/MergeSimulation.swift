@@ -15,6 +15,8 @@ package struct MergeSimulation {
         package var commits = 0
         /// Batches that arrived.
         package var merges = 0
+        /// Batches that were refused, because they start after what the receiver had merged.
+        package var refusals = 0
         /// Dead objects that were dropped.
         package var collected = 0
         /// Transactions that turned repairs into facts.
@@ -35,6 +37,7 @@ package struct MergeSimulation {
         package mutating func add(_ other: Tally) {
             commits += other.commits
             merges += other.merges
+            refusals += other.refusals
             collected += other.collected
             closes += other.closes
             adoptions += other.adoptions
@@ -199,7 +202,8 @@ package struct MergeSimulation {
         let arriving = network.send(delta, to: receiver, of: replicas.count, &random)
         for (place, item) in arriving.enumerated() {
             let isMerged = try replicas[item.to].receive(item.message)
-            tally.merges += 1
+            tally.merges += isMerged ? 1 : 0
+            tally.refusals += isMerged ? 0 : 1
             if place == 0 && isMerged && count == nil {
                 replicas[receiver].acknowledge(source.id, source.base.vector)
             }
