@@ -25,6 +25,7 @@ let package = Package(
     targets: [
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "CLinux"),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(
@@ -40,7 +41,7 @@ let package = Package(
         .target(
             name: "SyncCore",
             dependencies: [
-                "CSQLite", "CLinux",
+                "CSQLite", "CLinux", "CZstd",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -83,6 +84,8 @@ let package = Package(
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "CSQLite"]),
         .testTarget(name: "SyncClientTests", dependencies: ["SyncClient", "SyncCore"]),
         .testTarget(name: "SyncObjectsTests", dependencies: ["SyncObjects"]),
+        .testTarget(
+            name: "BatchTests", dependencies: ["SyncCore", "SyncTesting"], exclude: ["Fixtures"]),
         .testTarget(name: "MergeTests", dependencies: ["SyncCore", "SyncTesting"]),
     ],
     swiftLanguageModes: [.v6]

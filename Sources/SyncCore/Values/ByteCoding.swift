@@ -4,6 +4,8 @@ struct ByteWriter {
 
     mutating func append(byte: UInt8) { bytes.append(byte) }
 
+    mutating func append(raw data: some Sequence<UInt8>) { bytes.append(contentsOf: data) }
+
     mutating func append(varint value: UInt64) {
         var rest = value
         while rest >= 0x80 {
@@ -48,11 +50,21 @@ struct ByteWriter {
 /// sense are a ``SyncError`` with code `badData`, never a crash.
 struct ByteReader {
     private let bytes: [UInt8]
-    private var position = 0
+    private(set) var position = 0
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     var isAtEnd: Bool { position == bytes.count }
+
+    /// How many bytes are left.
+    var remaining: Int { bytes.count - position }
+
+    /// The next `count` bytes.
+    mutating func raw(_ count: Int) throws -> ArraySlice<UInt8> {
+        guard count <= remaining else { throw Self.cutShort }
+        defer { position += count }
+        return bytes[position..<position + count]
+    }
 
     mutating func byte() throws -> UInt8 {
         guard position < bytes.count else { throw Self.cutShort }

@@ -1,0 +1,195 @@
+/// A causal cut of a store's changes between two version vectors: the one unit of push, pull,
+/// clone, export and snapshot. As bytes: docs/batch-format.md.
+package struct Batch: Sendable {
+    /// The family of replicas that it belongs to.
+    package var store: StoreID
+    /// The replica that made it.
+    package var sender: ReplicaID
+    /// What a receiver must have merged before.
+    package var from: VersionVector
+    /// What it has merged after.
+    package var upTo: VersionVector
+    /// The entities that facts and changes name by position.
+    package var entities: [Entity]
+    /// In an order in which each follows what its writer had seen.
+    package var transactions: [Transaction]
+    /// Of these transactions, as far as nobody has overwritten them. In no order of meaning.
+    package var facts: [Fact]
+
+    /// Puts a batch together.
+    package init(
+        store: StoreID, sender: ReplicaID, from: VersionVector, upTo: VersionVector,
+        entities: [Entity], transactions: [Transaction], facts: [Fact]
+    ) {
+        self.store = store
+        self.sender = sender
+        self.from = from
+        self.upTo = upTo
+        self.entities = entities
+        self.transactions = transactions
+        self.facts = facts
+    }
+}
+
+extension Batch {
+    /// An entity as its sender has it: cells and columns by name, so that a receiver with another
+    /// schema can tell what it knows.
+    package struct Entity: Sendable, Hashable {
+        /// The table's name.
+        package var name: String
+        /// Whether the key is a private number.
+        package var isPrivate: Bool
+        /// The names of the columns of each cell.
+        package var cells: [[String]]
+
+        /// Describes an entity.
+        package init(name: String, isPrivate: Bool, cells: [[String]]) {
+            self.name = name
+            self.isPrivate = isPrivate
+            self.cells = cells
+        }
+    }
+
+    /// A transaction, with what its history says.
+    package struct Transaction: Sendable, Hashable {
+        /// Name, time, and what its writer had merged.
+        package var header: TransactionHeader
+        /// Who wrote it, and where, as far as the writer said.
+        package var author: String?
+        /// The context that the writer named.
+        package var context: String?
+        /// The name of the writing process.
+        package var process: String?
+        /// The id of the writing process.
+        package var pid: Int64?
+        /// The flags of `syncd_transaction` (docs/store-format.md).
+        package var flags: UInt64
+        /// What it changed.
+        package var changes: [Change]
+
+        /// Describes a transaction.
+        package init(
+            _ header: TransactionHeader, author: String? = nil, context: String? = nil,
+            process: String? = nil, pid: Int64? = nil, flags: UInt64 = 0, changes: [Change] = []
+        ) {
+            self.header = header
+            self.author = author
+            self.context = context
+            self.process = process
+            self.pid = pid
+            self.flags = flags
+            self.changes = changes
+        }
+    }
+
+    /// What a transaction did to one object.
+    package struct Change: Sendable, Hashable {
+        /// What was done.
+        package enum Kind: UInt8, Sendable, Hashable {
+            /// The object was created.
+            case insert = 1
+            /// Some of its cells were written.
+            case update = 2
+            /// The object was deleted.
+            case delete = 3
+        }
+
+        /// The object.
+        package var object: ObjectUID
+        /// Position of its entity in the batch.
+        package var entity: Int
+        /// What was done.
+        package var kind: Kind
+        /// The cells that were written, ascending; empty for inserts and deletes: all of them.
+        package var cells: [Int]
+
+        /// Describes a change.
+        package init(_ object: ObjectUID, entity: Int, _ kind: Kind, cells: [Int] = []) {
+            self.object = object
+            self.entity = entity
+            self.kind = kind
+            self.cells = cells
+        }
+    }
+}
+
+extension Batch {
+    /// Makes a batch of what a base has to send.
+    /// - Parameter details: what history says of each transaction; the header of its result is
+    ///   ignored.
+    package init(
+        _ delta: Delta, schema: MergeSchema, store: StoreID, sender: ReplicaID,
+        details: (TransactionHeader) -> Transaction = { Transaction($0) }
+    ) {
+        let entities = schema.entities.map { entity in
+            Entity(
+                name: entity.name, isPrivate: entity.isPrivate,
+                cells: entity.cells.map { $0.map { entity.columns[$0].name } })
+        }
+        let transactions = delta.headers.map { header in
+            var transaction = details(header)
+            transaction.header = header
+            return transaction
+        }
+        self.init(
+            store: store, sender: sender, from: delta.since, upTo: delta.upTo,
+            entities: entities, transactions: transactions, facts: delta.facts)
+    }
+
+    /// What a base with this schema can merge at once, and the facts that it has no place for: of
+    /// unknown entities, or of cells with other columns. They are to be kept and forwarded, and
+    /// merged when the schema has a place for them.
+    package func resolved(in schema: MergeSchema) -> (delta: Delta, unknown: [Fact]) {
+        var places: [String: Int] = [:]
+        for (position, entity) in schema.entities.enumerated() {
+            places[Collation.lowercased(entity.name)] = position
+        }
+        let targets = entities.map { entity in
+            places[Collation.lowercased(entity.name)].map { place in
+                CellMap(entity, place: place, schema.entities[place])
+            }
+        }
+        var known: [Fact] = []
+        var unknown: [Fact] = []
+        for fact in facts {
+            let resolved: Fact?
+            switch fact {
+            case .alias: resolved = fact
+            case .life(let uid, let entity, let life):
+                resolved = targets[entity].map { .life(uid, entity: $0.place, life) }
+            case .cell(let uid, let entity, let cell, let version):
+                resolved = targets[entity].flatMap { $0.resolved(uid, cell: cell, version) }
+            }
+            if let resolved { known.append(resolved) } else { unknown.append(fact) }
+        }
+        let headers = transactions.map(\.header)
+        return (Delta(since: from, headers: headers, facts: known), unknown)
+    }
+}
+
+/// How the cells of a sender's entity become those of ours: the same columns, in whatever order.
+private struct CellMap {
+    let place: Int
+    /// By the sender's cell: our cell, and for each of its columns the position at the sender.
+    private var cells: [(cell: Int, order: [Int])?]
+
+    init(_ theirs: Batch.Entity, place: Int, _ ours: MergeEntity) {
+        self.place = place
+        let names = ours.cells.map { $0.map { Collation.lowercased(ours.columns[$0].name) } }
+        cells = theirs.cells.map { columns in
+            let columns = columns.map(Collation.lowercased)
+            for (cell, wanted) in names.enumerated() where wanted.count == columns.count {
+                let order = wanted.compactMap { columns.firstIndex(of: $0) }
+                if order.count == wanted.count { return (cell, order) }
+            }
+            return nil
+        }
+    }
+
+    func resolved(_ uid: ObjectUID, cell: Int, _ version: Version) -> Fact? {
+        guard let target = cells[cell] else { return nil }
+        let value = target.order.map { version.value[$0] }
+        let version = Version(version.dot, incarnation: version.incarnation, value: value)
+        return .cell(uid, entity: place, cell: target.cell, version)
+    }
+}

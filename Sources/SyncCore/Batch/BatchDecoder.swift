@@ -1,0 +1,62 @@
+/// Reads batches, whoever wrote them. Hostile bytes are an error: never a crash, never memory
+/// without bound, never a batch that breaks what merging relies on.
+package enum BatchDecoder {
+    /// Reads a whole batch.
+    ///
+    /// What a decoded batch promises: every fact belongs to a transaction of the batch, to an
+    /// entity and cell that the batch describes, with a value for each column; each transaction
+    /// follows what its writer had seen; `upTo` is what they lead to from `from`.
+    /// - Throws: `badData` or `newerFormat`, with the reason.
+    package static func decode(_ bytes: [UInt8]) throws -> Batch {
+        let (envelope, start) = try BatchEnvelope.read(bytes)
+        let payload = bytes[start...]
+        guard payload.count == envelope.payloadBytes else {
+            throw SyncError(
+                .badData,
+                payload.count < envelope.payloadBytes
+                    ? "the batch is cut short" : "the batch has a tail")
+        }
+        guard envelope.matches(payload) else {
+            throw SyncError(.badData, "the payload of the batch is damaged")
+        }
+        let content = try Compression.decompress(payload, count: envelope.contentBytes)
+        return try decode(content: content, envelope)
+    }
+
+    /// Reads the content of a batch.
+    static func decode(content: [UInt8], _ envelope: BatchEnvelope) throws -> Batch {
+        var reader = ByteReader(content)
+        let tables = try BatchTables(&reader)
+        let transactions = try TransactionColumns.read(&reader, tables)
+        let facts = try FactColumns.read(&reader, tables, transactions.map(\.header.dot))
+        guard reader.isAtEnd else { throw SyncError(.badData, "the content has a tail") }
+        guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
+        else { throw SyncError(.badData, "the batch holds other counts than its envelope says") }
+        try check(transactions, envelope)
+        return Batch(
+            store: envelope.store, sender: envelope.sender, from: envelope.from,
+            upTo: envelope.upTo, entities: tables.entities, transactions: transactions,
+            facts: facts)
+    }
+
+    /// A batch is a causal cut: merged, it must leave no hole.
+    private static func check(
+        _ transactions: [Batch.Transaction], _ envelope: BatchEnvelope
+    ) throws {
+        var merged = envelope.from
+        for transaction in transactions {
+            let header = transaction.header
+            guard !merged.covers(header.dot) else {
+                throw SyncError(.badData, "transaction \(header.dot) comes twice or too late")
+            }
+            guard merged.covers(header.seen) else {
+                throw SyncError(
+                    .badData, "transaction \(header.dot) comes before what it had seen")
+            }
+            merged.advance(to: header.dot)
+        }
+        guard merged == envelope.upTo else {
+            throw SyncError(.badData, "the batch does not lead to where its envelope says")
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/// Writes batches. The same batch gives the same bytes.
+package enum BatchEncoder {
+    /// The batch as bytes: envelope, check, compressed content.
+    /// - Throws: `invalidArgument` when the batch is beyond ``BatchLimits``: cut it into slices.
+    /// - Complexity: O(n log n) in the facts.
+    package static func encode(_ batch: Batch) throws -> [UInt8] {
+        let content = try content(of: batch)
+        let payload = try Compression.compress(content)
+        let envelope = BatchEnvelope(batch, contentBytes: content.count, payload: payload)
+        return envelope.encoded() + payload
+    }
+
+    /// The content before compression.
+    static func content(of batch: Batch) throws -> [UInt8] {
+        let tables = BatchTables(batch)
+        var content = ByteWriter()
+        tables.write(to: &content)
+        TransactionColumns.write(batch.transactions, tables, to: &content)
+        FactColumns.write(batch.facts, tables, to: &content)
+        let isWithin =
+            batch.transactions.count <= BatchLimits.transactionsMax
+            && batch.facts.count <= BatchLimits.factsMax
+            && tables.objects.count <= BatchLimits.factsMax
+            && batch.transactions.reduce(0) { $0 + $1.changes.count } <= BatchLimits.factsMax
+            && content.bytes.count <= BatchLimits.contentBytesMax
+        guard isWithin else {
+            throw SyncError(
+                .invalidArgument, "the batch is beyond the limits of the format",
+                hint: "Send fewer transactions at once")
+        }
+        return content.bytes
+    }
+}

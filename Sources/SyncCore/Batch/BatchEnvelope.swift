@@ -1,0 +1,145 @@
+import Crypto
+
+/// What can be known of a batch without opening it: whose it is, from where to where it leads, and
+/// how large it is. All that a folder, a hub or their operators ever need to see.
+package struct BatchEnvelope: Sendable, Hashable {
+    /// The version of the format that this code writes.
+    package static let version: UInt8 = 1
+    /// How each batch begins: `SYNB`.
+    static let magic: [UInt8] = [0x53, 0x59, 0x4e, 0x42]
+    /// Bytes of the check that follows the envelope.
+    static let checkBytes = 8
+
+    /// The family of replicas that it belongs to.
+    package let store: StoreID
+    /// The replica that made it.
+    package let sender: ReplicaID
+    /// What a receiver must have merged before.
+    package let from: VersionVector
+    /// What it has merged after.
+    package let upTo: VersionVector
+    /// Transactions in it.
+    package let transactionCount: Int
+    /// Facts in it.
+    package let factCount: Int
+    /// Bytes before compression.
+    package let contentBytes: Int
+    /// Bytes that follow the envelope.
+    package let payloadBytes: Int
+    /// SHA-256 of the payload.
+    package let payloadHash: [UInt8]
+
+    /// Whether it is a snapshot: a receiver needs nothing before it.
+    package var isSnapshot: Bool { from.isEmpty }
+
+    /// The bytes that go before the payload.
+    func encoded() -> [UInt8] {
+        var body = ByteWriter()
+        body.append(raw: store.bytes)
+        body.append(raw: sender.bytes)
+        for vector in [from, upTo] {
+            body.append(varint: UInt64(vector.entries.count))
+            for entry in vector.entries {
+                body.append(raw: entry.replica.bytes)
+                body.append(varint: UInt64(entry.number))
+            }
+        }
+        for count in [transactionCount, factCount, contentBytes, payloadBytes] {
+            body.append(varint: UInt64(count))
+        }
+        body.append(raw: payloadHash)
+        var bytes = ByteWriter()
+        bytes.append(raw: Self.magic)
+        bytes.append(byte: Self.version)
+        bytes.append(byte: 0)
+        bytes.append(counted: body.bytes)
+        bytes.append(raw: Array(SHA256.hash(data: bytes.bytes).prefix(Self.checkBytes)))
+        return bytes.bytes
+    }
+
+    /// Reads the envelope at the start of a batch; the payload need not be there.
+    /// - Returns: the envelope, and where the payload begins.
+    /// - Throws: `badData` for bytes that are no batch, damaged, or beyond ``BatchLimits``;
+    ///   `newerFormat` for a version or a feature that this code does not know.
+    package static func read(
+        _ bytes: [UInt8]
+    ) throws -> (envelope: BatchEnvelope, payloadStart: Int) {
+        guard bytes.starts(with: magic) else {
+            throw SyncError(.badData, "these bytes are not a batch")
+        }
+        var reader = ByteReader(bytes)
+        _ = try reader.raw(magic.count)
+        let version = try reader.byte()
+        guard version == Self.version else {
+            throw SyncError(
+                .newerFormat, "the batch has version \(version), this program reads version 1",
+                hint: "Update syncd on this machine")
+        }
+        let flags = try reader.byte()
+        guard flags == 0 else {
+            throw SyncError(
+                .newerFormat, "the batch uses a feature that this program does not know (\(flags))",
+                hint: "Update syncd on this machine")
+        }
+        let body = Array(try reader.counted(atMost: BatchLimits.envelopeBytesMax))
+        let covered = bytes[..<reader.position]
+        let check = try reader.raw(checkBytes)
+        guard SHA256.hash(data: covered).prefix(checkBytes).elementsEqual(check) else {
+            throw SyncError(.badData, "the envelope of the batch is damaged")
+        }
+        return (try BatchEnvelope(body: body), reader.position)
+    }
+
+    private init(body: [UInt8]) throws {
+        var reader = ByteReader(body)
+        store = try reader.identifier(StoreID.init(bytes:))
+        sender = try reader.identifier(ReplicaID.init(bytes:))
+        from = try reader.vector()
+        upTo = try reader.vector()
+        transactionCount = try reader.count(atMost: BatchLimits.transactionsMax)
+        factCount = try reader.count(atMost: BatchLimits.factsMax)
+        contentBytes = try reader.count(atMost: BatchLimits.contentBytesMax)
+        payloadBytes = try reader.count(atMost: BatchLimits.contentBytesMax)
+        payloadHash = Array(try reader.raw(SHA256.byteCount))
+        guard reader.isAtEnd else { throw SyncError(.badData, "the envelope has a tail") }
+        guard upTo.covers(from) else {
+            throw SyncError(.badData, "the batch leads back from where it starts")
+        }
+    }
+
+    init(_ batch: Batch, contentBytes: Int, payload: [UInt8]) {
+        store = batch.store
+        sender = batch.sender
+        from = batch.from
+        upTo = batch.upTo
+        transactionCount = batch.transactions.count
+        factCount = batch.facts.count
+        self.contentBytes = contentBytes
+        payloadBytes = payload.count
+        payloadHash = Array(SHA256.hash(data: payload))
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func vector() throws -> VersionVector {
+        var vector = VersionVector()
+        var last: ReplicaID?
+        for _ in 0..<(try count(atMost: BatchLimits.envelopeBytesMax / 17)) {
+            let replica = try identifier(ReplicaID.init(bytes:))
+            let number = try varint()
+            guard last.map({ $0 < replica }) ?? true, let number = Int64(exactly: number),
+                number > 0
+            else { throw SyncError(.badData, "a version vector is not in order") }
+            vector.advance(to: Dot(replica, number))
+            last = replica
+        }
+        return vector
+    }
+}
+
+extension BatchEnvelope {
+    /// Whether the payload is the one that the envelope was made for.
+    func matches(_ payload: ArraySlice<UInt8>) -> Bool {
+        SHA256.hash(data: payload).elementsEqual(payloadHash)
+    }
+}

@@ -1,0 +1,120 @@
+/// What the columns of a batch name by position: texts, replicas, entities and objects.
+struct BatchTables {
+    let entities: [Batch.Entity]
+    let texts: [String]
+    let replicas: [ReplicaID]
+    let objects: [ObjectUID]
+    private let textPlaces: [String: Int]
+    private let replicaPlaces: [ReplicaID: Int]
+    private let objectPlaces: [ObjectUID: Int]
+
+    /// Collects what a batch names: objects in the order in which history tells of them, so that
+    /// their positions in the columns mostly count up.
+    init(_ batch: Batch) {
+        var texts = Indexer<String>()
+        var replicas = Indexer<ReplicaID>()
+        var objects = Indexer<ObjectUID>()
+        for entity in batch.entities {
+            texts.add(entity.name)
+            entity.cells.joined().forEach { texts.add($0) }
+        }
+        for transaction in batch.transactions {
+            replicas.add(transaction.header.dot.replica)
+            transaction.header.seen.entries.forEach { replicas.add($0.replica) }
+            for text in [transaction.author, transaction.context, transaction.process] {
+                if let text { texts.add(text) }
+            }
+            transaction.changes.forEach { objects.add($0.object) }
+        }
+        for fact in batch.facts {
+            switch fact {
+            case .alias(let first, let second, _):
+                objects.add(first)
+                objects.add(second)
+            case .life(let uid, _, _): objects.add(uid)
+            case .cell(let uid, _, _, let version):
+                objects.add(uid)
+                version.value.forEach { if let target = $0.target { objects.add(target) } }
+            }
+        }
+        entities = batch.entities
+        (self.texts, textPlaces) = (texts.items, texts.places)
+        (self.replicas, replicaPlaces) = (replicas.items, replicas.places)
+        (self.objects, objectPlaces) = (objects.items, objects.places)
+    }
+
+    func place(of text: String) -> Int { textPlaces[text] ?? 0 }
+    func place(of replica: ReplicaID) -> Int { replicaPlaces[replica] ?? 0 }
+    func place(of object: ObjectUID) -> Int { objectPlaces[object] ?? 0 }
+
+    // MARK: Bytes
+
+    func write(to content: inout ByteWriter) {
+        content.append(varint: UInt64(texts.count))
+        for text in texts { content.append(counted: Array(text.utf8)) }
+        content.append(varint: UInt64(replicas.count))
+        for replica in replicas { content.append(raw: replica.bytes) }
+        content.append(varint: UInt64(entities.count))
+        for entity in entities {
+            content.append(varint: UInt64(place(of: entity.name)))
+            content.append(byte: entity.isPrivate ? 1 : 0)
+            content.append(varint: UInt64(entity.cells.count))
+            for columns in entity.cells {
+                content.append(varint: UInt64(columns.count))
+                for column in columns { content.append(varint: UInt64(place(of: column))) }
+            }
+        }
+        content.append(varint: UInt64(objects.count))
+        for object in objects { content.append(raw: object.bytes) }
+    }
+
+    init(_ reader: inout ByteReader) throws {
+        var texts: [String] = []
+        for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.factsMax)) {
+            texts.append(try reader.text())
+        }
+        var replicas: [ReplicaID] = []
+        for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.envelopeBytesMax)) {
+            replicas.append(try reader.identifier(ReplicaID.init(bytes:)))
+        }
+        var entities: [Batch.Entity] = []
+        for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.entitiesMax)) {
+            entities.append(try Self.entity(&reader, texts))
+        }
+        var objects: [ObjectUID] = []
+        for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.factsMax)) {
+            objects.append(try reader.identifier(ObjectUID.init(bytes:)))
+        }
+        (self.texts, self.replicas, self.entities) = (texts, replicas, entities)
+        self.objects = objects
+        (textPlaces, replicaPlaces, objectPlaces) = ([:], [:], [:])
+    }
+
+    private static func entity(_ reader: inout ByteReader, _ texts: [String]) throws -> Batch.Entity
+    {
+        let name = texts[try reader.index(below: texts.count)]
+        let isPrivate = try reader.index(below: 2) == 1
+        var cells: [[String]] = []
+        for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.entitiesMax)) {
+            var columns: [String] = []
+            for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.entitiesMax)) {
+                columns.append(texts[try reader.index(below: texts.count)])
+            }
+            guard !columns.isEmpty else { throw SyncError(.badData, "a cell without columns") }
+            cells.append(columns)
+        }
+        return Batch.Entity(name: name, isPrivate: isPrivate, cells: cells)
+    }
+}
+
+/// Numbers items by their first appearance.
+private struct Indexer<Item: Hashable> {
+    private(set) var items: [Item] = []
+    private(set) var places: [Item: Int] = [:]
+
+    mutating func add(_ item: Item) {
+        if places[item] != nil { return }
+        places[item] = items.count
+        items.append(item)
+    }
+}
