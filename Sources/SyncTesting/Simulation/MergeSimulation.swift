@@ -66,8 +66,8 @@ package struct MergeSimulation {
     private var replicas: [SimulatedReplica] = []
     private var random: SeededRandom
     private var clock = VirtualClock()
-    private var network = UnreliableNetwork<Delta>(
-        faults: .init(delay: 0.15, release: 0.5, duplication: 0.5))
+    private var network = UnreliableNetwork<[UInt8]>(
+        faults: .init(delay: 0.25, release: 0.7, duplication: 0.5))
     private var tokens = RandomWriter.Tokens()
     private var transactions: [Digested] = []
     private var written: Set<String> = []
@@ -80,6 +80,13 @@ package struct MergeSimulation {
     package static func run(seed: UInt64, steps: Int? = nil) throws -> Tally {
         var simulation = try MergeSimulation(seed: seed, steps: steps)
         return try simulation.run()
+    }
+
+    /// Runs the schedule of a seed and returns its replicas as they are at the end.
+    package static func replicas(seed: UInt64) throws -> [SimulatedReplica] {
+        var simulation = try MergeSimulation(seed: seed, steps: nil)
+        _ = try simulation.run()
+        return simulation.replicas
     }
 
     private init(seed: UInt64, steps: Int?) throws {
@@ -199,9 +206,12 @@ package struct MergeSimulation {
         }
         let count = random.chance(0.3) ? random.below(source.base.order.count + 1) : nil
         let delta = source.base.delta(since: since, first: count)
-        let arriving = network.send(delta, to: receiver, of: replicas.count, &random)
+        let bytes = try BatchEncoder.encode(
+            Batch(delta, schema: schema.merge, store: SimulatedReplica.store, sender: source.id))
+        let arriving = network.send(bytes, to: receiver, of: replicas.count, &random)
         for (place, item) in arriving.enumerated() {
-            let isMerged = try replicas[item.to].receive(item.message)
+            let batch = try BatchDecoder.decode(item.message).resolved(in: schema.merge)
+            let isMerged = try replicas[item.to].receive(batch.delta)
             tally.merges += isMerged ? 1 : 0
             tally.refusals += isMerged ? 0 : 1
             if place == 0 && isMerged && count == nil {

@@ -44,6 +44,14 @@ package final class SimulatedReplica {
         try database.run("PRAGMA foreign_keys=ON")
     }
 
+    /// The family that all simulated replicas belong to.
+    package static let store: StoreID = {
+        guard let store = StoreID(String(repeating: "5", count: 32)) else {
+            preconditionFailure("32 hexadecimal digits name a store")
+        }
+        return store
+    }()
+
     /// The identity of the replica with this name.
     package static func id(_ name: Character) -> ReplicaID {
         let digits = String(Int(name.asciiValue ?? 0x3f), radix: 16)
