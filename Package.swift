@@ -50,7 +50,7 @@ let package = Package(
         .target(name: "SyncClient", dependencies: ["SyncCore", "Varlink"]),
         .target(
             name: "SyncObjects",
-            dependencies: ["SyncCore", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: ["SyncCore", "CSQLite", .product(name: "GRDB", package: "GRDB.swift")]),
         .executableTarget(
             name: "syncd",
             dependencies: [

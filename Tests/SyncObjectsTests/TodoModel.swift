@@ -8,7 +8,7 @@ enum TodoModel {
     ) -> [EntityDescription] {
         [
             EntityDescription(
-                "C_Group",
+                "C_Group", class: TodoGroup.self,
                 attributes: [AttributeDescription("title", default: "New Group")],
                 relationships: [
                     .toMany(
@@ -16,7 +16,7 @@ enum TodoModel {
                     )
                 ]),
             EntityDescription(
-                "C_Task",
+                "C_Task", class: TodoTask.self,
                 attributes: [
                     AttributeDescription("title", optional: true),
                     AttributeDescription("priority", .integer16, default: 0),
@@ -29,7 +29,8 @@ enum TodoModel {
                     .toOne("memo", "C_Memo", inverse: "task", deleteRule: .cascade),
                 ], indexes: [["priority"]]),
             EntityDescription(
-                "C_Memo", attributes: [AttributeDescription("content", optional: true)],
+                "C_Memo", class: TodoMemo.self,
+                attributes: [AttributeDescription("content", optional: true)],
                 relationships: [.toOne("task", "C_Task", inverse: "memo")]),
         ]
     }
@@ -38,5 +39,49 @@ enum TodoModel {
         -> ManagedObjectModel
     {
         try ManagedObjectModel(entities(groupRule: groupRule, ordered: ordered))
+    }
+}
+
+final class TodoGroup: ManagedObject, @unchecked Sendable {
+    @Attribute("title") var title: String?
+    @ToMany("tasks") var tasks: [TodoTask]
+}
+
+final class TodoTask: ManagedObject, @unchecked Sendable {
+    @Attribute("title") var title: String?
+    @Attribute("priority") var priority: Int?
+    @Attribute("completed") var completed: Bool?
+    @Attribute("createDate") var createDate: Date?
+    @ToOne("group") var group: TodoGroup?
+    @ToOne("memo") var memo: TodoMemo?
+}
+
+final class TodoMemo: ManagedObject, @unchecked Sendable {
+    @Attribute("content") var content: String?
+    @ToOne("task") var task: TodoTask?
+}
+
+/// A folder that is removed with the object.
+final class TemporaryFolder: Sendable {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory
+            .appendingPathComponent("syncobjects-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    func file(_ name: String) -> URL { url.appendingPathComponent(name) }
+
+    func container(
+        _ name: String = "store.sqlite", _ model: ManagedObjectModel? = nil
+    ) throws -> PersistentContainer {
+        let container = PersistentContainer(
+            name: name, model: try model ?? TodoModel.make(),
+            description: StoreDescription(.file(file(name))))
+        try container.load()
+        return container
     }
 }

@@ -9,12 +9,12 @@ public protocol AttributeConvertible: Sendable {
     /// The value of what the store holds; nil when it is of another type.
     init?(stored value: Value, _ coding: AttributeCoding)
     /// What ``AttributeCoding/encode(_:)`` is given for this value.
-    var attributeValue: Any { get }
+    var attributeValue: any Sendable { get }
 }
 
 extension AttributeConvertible {
     /// What the coding of the attribute is given for this value.
-    public var attributeValue: Any { self }
+    public var attributeValue: any Sendable { self }
 }
 
 extension RawRepresentable where Self: AttributeConvertible, RawValue: AttributeConvertible {
@@ -25,7 +25,7 @@ extension RawRepresentable where Self: AttributeConvertible, RawValue: Attribute
     }
 
     /// What the coding of the attribute is given for this value.
-    public var attributeValue: Any { rawValue.attributeValue }
+    public var attributeValue: any Sendable { rawValue.attributeValue }
 }
 
 extension FixedWidthInteger where Self: AttributeConvertible {

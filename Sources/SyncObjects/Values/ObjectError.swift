@@ -154,3 +154,10 @@ extension ObjectError.Code {
     /// The store said no.
     public static let storeFailure = Self("storeFailure", 134_030)
 }
+
+extension ObjectError.Code {
+    /// The file at the store's path is another one now.
+    public static let storeReplaced = Self("storeReplaced", 134_080)
+    /// The store's file is gone.
+    public static let storeRemoved = Self("storeRemoved", 134_080)
+}

@@ -1,0 +1,104 @@
+import Foundation
+import GRDB
+
+/// Copies of SQLite stores: whole, or not at all.
+enum StoreFiles {
+    /// Refuses a bundle that lacks a file. A WAL that is missing or empty is no error: everything is in
+    /// the main file then.
+    static func checkBundle(_ url: URL) throws {
+        guard FileManager.default.fileExists(atPath: url.path) else {
+            throw ObjectError(
+                .missingFile, "the bundle has no such file",
+                hint: "Add the .sqlite file, and its -wal when it is not empty", path: url.path)
+        }
+    }
+
+    /// Copies a store into an open connection, with what its WAL holds, without touching it. Nothing is
+    /// written beside it, which a connection to a bundle would do: so its files are copied first.
+    static func copy(_ source: URL, into target: DatabaseQueue) throws {
+        try checkBundle(source)
+        let folder = try temporaryFolder(near: nil)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let copy = folder.appendingPathComponent("store.sqlite")
+        try FileManager.default.copyItem(at: source, to: copy)
+        let wal = URL(fileURLWithPath: source.path + "-wal")
+        if FileManager.default.fileExists(atPath: wal.path) {
+            try FileManager.default.copyItem(
+                at: wal, to: URL(fileURLWithPath: copy.path + "-wal"))
+        }
+        for name in [copy.path, copy.path + "-wal"] {
+            chmod(name, 0o600)
+        }
+        do {
+            let queue = try DatabaseQueue(path: copy.path)
+            try queue.backup(to: target)
+            try queue.close()
+        } catch let error as DatabaseError {
+            throw ObjectError(
+                .cannotOpen, error.message ?? "\(error)", path: source.path, underlying: error)
+        }
+    }
+
+    /// Puts a copy of `source` at `target` in one step: whoever opens it, also after a crash, finds the old
+    /// store or the new one.
+    ///
+    /// The copy is made beside it as a single file, with no WAL, and renamed. The WAL of the store that was
+    /// there is removed first, once its content is in the main file: left beside another main file, it
+    /// would damage it.
+    static func publish(_ source: URL, at target: URL) throws {
+        let parent = target.deletingLastPathComponent()
+        try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+        let folder = try temporaryFolder(near: parent)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let fresh = folder.appendingPathComponent("store.sqlite")
+        let queue = try DatabaseQueue(path: fresh.path)
+        try copy(source, into: queue)
+        try queue.writeWithoutTransaction { db in
+            _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE")
+        }
+        try queue.close()
+        try sync(fresh)
+        try retire(target)
+        guard rename(fresh.path, target.path) == 0 else {
+            throw ObjectError(
+                .cannotOpen, String(cString: strerror(errno)), path: target.path)
+        }
+        try sync(parent)
+    }
+
+    /// Folds the WAL of a store into its main file, and removes it.
+    private static func retire(_ url: URL) throws {
+        guard FileManager.default.fileExists(atPath: url.path) else {
+            for suffix in ["-wal", "-shm"] { unlink(url.path + suffix) }
+            return
+        }
+        let queue = try DatabaseQueue(path: url.path)
+        let mode = try queue.writeWithoutTransaction { db in
+            try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE")
+        }
+        try queue.close()
+        guard mode?.lowercased() == "delete" else {
+            throw ObjectError(
+                .cannotOpen, "another process has the cached copy open",
+                hint: "Close it, or open the copy with alwaysCopy false", path: url.path)
+        }
+    }
+
+    private static func temporaryFolder(near parent: URL?) throws -> URL {
+        let base = parent ?? FileManager.default.temporaryDirectory
+        let folder = base.appendingPathComponent(".syncd-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        return folder
+    }
+
+    private static func sync(_ url: URL) throws {
+        let descriptor = open(url.path, O_RDONLY)
+        guard descriptor >= 0 else {
+            throw ObjectError(.cannotOpen, String(cString: strerror(errno)), path: url.path)
+        }
+        fsync(descriptor)
+        close(descriptor)
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Synchronization
+
+/// One sender, any number of listeners, each with a buffer of its own.
+final class Broadcast<Element: Sendable>: Sendable {
+    private let continuations = Mutex<[UUID: AsyncStream<Element>.Continuation]>([:])
+
+    /// Elements kept for a listener that is late; it then misses the oldest.
+    private static var bufferMax: Int { 1024 }
+
+    func stream() -> AsyncStream<Element> {
+        let id = UUID()
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Element.self, bufferingPolicy: .bufferingNewest(Self.bufferMax))
+        continuations.withLock { $0[id] = continuation }
+        continuation.onTermination = { [weak self] _ in
+            self?.continuations.withLock { _ = $0.removeValue(forKey: id) }
+        }
+        return stream
+    }
+
+    func send(_ element: Element) {
+        let all = continuations.withLock { Array($0.values) }
+        for continuation in all { continuation.yield(element) }
+    }
+
+    func finish() {
+        let all = continuations.withLock { state in
+            defer { state = [:] }
+            return Array(state.values)
+        }
+        for continuation in all { continuation.finish() }
+    }
+
+    deinit { finish() }
+}

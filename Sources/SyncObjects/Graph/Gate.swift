@@ -1,0 +1,35 @@
+import Foundation
+
+/// The recursive lock of a context and of its objects. Held for one unit of work, or for one access.
+///
+/// `@unchecked Sendable`: the lock is made for sharing; `depth` is touched only while it is held.
+final class Gate: @unchecked Sendable {
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    /// How often the thread that holds the lock has taken it.
+    private(set) var depth = 0
+
+    init() {
+        mutex = .allocate(capacity: 1)
+        var attributes = pthread_mutexattr_t()
+        pthread_mutexattr_init(&attributes)
+        pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_RECURSIVE))
+        pthread_mutex_init(mutex, &attributes)
+        pthread_mutexattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    @inline(__always)
+    func locked<Result>(_ body: () throws -> Result) rethrows -> Result {
+        pthread_mutex_lock(mutex)
+        depth += 1
+        defer {
+            depth -= 1
+            pthread_mutex_unlock(mutex)
+        }
+        return try body()
+    }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import SyncCore
+
+// Reading and writing properties by name. Every access holds the gate.
+
+extension ManagedObject {
+    /// The present stored form of a slot; reads the store when the object is a fault.
+    func slotValue(_ slot: Int) -> Value {
+        if current == nil { contextReference?.fulfill(self) }
+        return current?[slot] ?? .null
+    }
+
+    /// The value of a property: an attribute's Swift value, an object, or an array of objects. Nil when
+    /// there is none, or none is known.
+    public func value(forKey key: String) -> (any Sendable)? {
+        gate.locked {
+            if let probe {
+                probe.name = key
+                return nil
+            }
+            if let slot = entity.slotIndex[key],
+                case .attribute(let attribute) = entity.slots[slot].kind
+            {
+                return decode(slotValue(slot), attribute)
+            }
+            guard let relation = entity.relationIndex[key] else { return nil }
+            return entity.relations[relation].description.isToMany
+                ? members(relation) : target(relation)
+        }
+    }
+
+    private func decode(_ value: Value, _ attribute: AttributeDescription) -> (any Sendable)? {
+        guard let transformer = attribute.transformer else { return attribute.coding.decode(value) }
+        guard case .blob(let bytes) = value else { return nil }
+        return try? transformer.decode(Data(bytes))
+    }
+
+    /// A typed attribute; nil when it has no value or one of another type.
+    func attribute<T: AttributeConvertible>(_ key: String) -> T? {
+        gate.locked {
+            if let probe {
+                probe.name = key
+                return nil
+            }
+            guard let slot = entity.slotIndex[key] else { return nil }
+            return T(stored: slotValue(slot), entity.slots[slot].coding)
+        }
+    }
+
+    /// Gives a property another value.
+    ///
+    /// - Returns: What that did. On a gone object the value is kept with its unsaved edits.
+    /// - Throws: ``ObjectError/Code/unknownProperty``, ``ObjectError/Code/typeMismatch``, with nothing
+    ///   changed.
+    @discardableResult
+    public func setValue(_ value: (any Sendable)?, forKey key: String) throws -> WriteOutcome {
+        try gate.locked {
+            do {
+                lastOutcome = try set(value, key)
+            } catch let error as ObjectError {
+                lastOutcome = .rejected(error)
+                throw error
+            }
+            return lastOutcome
+        }
+    }
+
+    /// As `setValue`, for accessors: what was refused stands in ``lastWrite``.
+    func assign(_ value: (any Sendable)?, _ key: String) {
+        _ = try? setValue(value, forKey: key)
+    }
+
+    private func set(_ value: (any Sendable)?, _ key: String) throws -> WriteOutcome {
+        if let slot = entity.slotIndex[key],
+            case .attribute(let attribute) = entity.slots[slot].kind
+        {
+            guard attribute.derivation == nil else {
+                throw problem("it is derived: saves compute it", key)
+            }
+            return setSlot(slot, try encode(value, attribute, key))
+        }
+        guard let index = entity.relationIndex[key] else { throw entity.unknownProperty(key) }
+        let description = entity.relations[index].description
+        if description.isToMany {
+            guard let objects = value as? any Sequence else {
+                throw problem("expected objects, found \(type(of: value))", key)
+            }
+            let members = try objects.map { try object($0, description, key) }
+            return try setMembers(index, members)
+        }
+        guard let value, let value = AttributeCoding.unwrap(value) else {
+            return try setTarget(index, nil)
+        }
+        return try setTarget(index, try object(value, description, key))
+    }
+
+    private func problem(_ reason: String, _ key: String) -> ObjectError {
+        ObjectError(.typeMismatch, reason, entity: entity.name, property: key, object: identity)
+    }
+
+    private func encode(
+        _ value: (any Sendable)?, _ attribute: AttributeDescription, _ key: String
+    ) throws -> Value {
+        do {
+            guard let transformer = attribute.transformer, let value,
+                let value = AttributeCoding.unwrap(value)
+            else { return try attribute.coding.encode(value) }
+            return .blob([UInt8](try transformer.encode(value)))
+        } catch var error as ObjectError {
+            error.entity = entity.name
+            error.property = key
+            error.object = identity
+            throw error
+        }
+    }
+
+    /// The argument as an object that this relationship can lead to.
+    private func object(
+        _ value: Any, _ description: RelationshipDescription, _ key: String
+    ) throws -> ManagedObject {
+        guard let object = value as? ManagedObject,
+            object.entity.isKind(of: description.destination)
+        else { throw problem("expected an object of \(description.destination)", key) }
+        guard object.contextReference === contextReference, contextReference != nil else {
+            throw ObjectError(
+                .wrongContext, "the two objects are of different contexts",
+                hint: "Get it with existingObject(with:) from this object's context",
+                entity: entity.name, property: key, object: identity)
+        }
+        guard object.phase != .gone else {
+            throw ObjectError(
+                .gone, "the object is gone", entity: entity.name, property: key,
+                object: object.identity)
+        }
+        return object
+    }
+
+    func setSlot(_ slot: Int, _ value: Value) -> WriteOutcome {
+        let old = slotValue(slot)
+        if current == nil { current = entity.slots.map(\.defaultValue) }
+        guard old != value else { return .unchanged }
+        if phase == .gone {
+            current?[slot] = value
+            return .keptOnGone(goneDetail ?? Gone(.unknown))
+        }
+        if let context = contextReference {
+            context.change(self, slot, from: old, to: value)
+        } else {
+            current?[slot] = value
+        }
+        send(.changed([entity.slots[slot].name]))
+        return .changed
+    }
+
+    /// A property by name. What a write did, or why it was refused, stands in ``lastWrite``.
+    public subscript(key: String) -> (any Sendable)? {
+        get { value(forKey: key) }
+        set { assign(newValue, key) }
+    }
+
+    // MARK: What is known
+
+    /// The values that the store had when it was last read, by name. Nil when nothing was ever read.
+    public var committedValues: [String: any Sendable]? {
+        gate.locked { committed.map(named) }
+    }
+
+    /// The same for an object that is gone: its last known values. Nil when nothing was ever read.
+    public var lastKnown: [String: any Sendable]? { committedValues }
+
+    /// Unsaved edits by name; what was set back is none. A nil value is one that was removed.
+    public var changedValues: [String: (any Sendable)?] {
+        gate.locked {
+            guard let current else { return [:] }
+            var changes: [String: (any Sendable)?] = [:]
+            for (index, slot) in entity.slots.enumerated() {
+                guard case .attribute(let attribute) = slot.kind else {
+                    if let committed, committed[index] != current[index],
+                        case .reference(let relation) = slot.kind
+                    {
+                        changes.updateValue(target(relation)?.identity, forKey: slot.name)
+                    }
+                    continue
+                }
+                let former = committed?[index] ?? slot.defaultValue
+                if former != current[index] {
+                    changes.updateValue(decode(current[index], attribute), forKey: slot.name)
+                }
+            }
+            return changes
+        }
+    }
+
+    private func named(_ values: [Value]) -> [String: any Sendable] {
+        var result: [String: any Sendable] = [:]
+        for (index, slot) in entity.slots.enumerated() {
+            guard case .attribute(let attribute) = slot.kind else { continue }
+            if let value = decode(values[index], attribute) { result[slot.name] = value }
+        }
+        return result
+    }
+}
+
+extension ManagedObject {
+    /// The name of the property that a key path reads: found by reading it once from an object that
+    /// does nothing but note what it was asked.
+    public static func propertyName(of keyPath: AnyKeyPath) -> String? {
+        KeyPathNames.shared.name(of: keyPath, self)
+    }
+
+    static func makeProbe() -> ManagedObject {
+        let table = TableLayout(name: "", key: [], kindColumn: nil, columns: [], isManaged: false)
+        let layout = EntityLayout(
+            description: EntityDescription(entityName()), root: entityName(),
+            lineage: [entityName()], family: [], table: table, slots: [], relations: [])
+        let object = self.init(detachedSeed(layout))
+        object.probe = NameProbe()
+        return object
+    }
+}

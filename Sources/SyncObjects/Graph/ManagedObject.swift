@@ -1,0 +1,213 @@
+import Foundation
+import SyncCore
+import Synchronization
+
+/// What a managed object is made from. Only contexts and the convenience initialisers make one.
+public struct ObjectSeed {
+    let entity: EntityLayout
+    let id: ObjectID
+    let gate: Gate
+    weak var context: ManagedObjectContext?
+    var values: [Value]?
+    var phase: ManagedObject.Phase
+}
+
+/// One object of a store, or one that stays in memory.
+///
+/// ```swift
+/// final class Task: ManagedObject, @unchecked Sendable {
+///     @Attribute("title") var title: String?
+///     @ToOne("group") var group: Group?
+/// }
+/// ```
+///
+/// Invariants: `current` is nil exactly while the object is a fault, and so is `committed` (but for new
+/// objects, which have `current` alone). What differs between the two is unsaved. Once the phase is
+/// `gone`, `committed` and `current` keep the last known values and the unsaved edits.
+///
+/// `@unchecked Sendable`: each access takes the gate of its context.
+open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathNaming,
+    @unchecked Sendable
+{
+    enum Phase { case detached, inserted, live, deletePending, gone }
+
+    /// The entity.
+    public let entity: EntityLayout
+    let gate: Gate
+    private(set) weak var contextReference: ManagedObjectContext?
+    var identity: ObjectID
+    var phase: Phase
+    var committed: [Value]?
+    var current: [Value]?
+    var goneDetail: Gone?
+    var lastOutcome: WriteOutcome = .unchanged
+    var faultBatch: FaultBatch?
+    /// Objects that were read along with this one, so that following its relationships reads nothing.
+    var prefetched: [ManagedObject] = []
+    /// Set in the one object of a class that tells the names of key paths.
+    var probe: NameProbe?
+    private var eventsStorage: Broadcast<ObjectEvent>?
+
+    /// Makes an object of what a context prepared. Subclasses inherit it and have nothing to add.
+    public required init(_ seed: ObjectSeed) {
+        entity = seed.entity
+        gate = seed.gate
+        contextReference = seed.context
+        identity = seed.id
+        phase = seed.phase
+        current = seed.values
+        committed = seed.phase == .live ? seed.values : nil
+    }
+
+    // MARK: Identity and state
+
+    /// The identity. Permanent from birth in tables that syncd made.
+    public var objectID: ObjectID { gate.locked { identity } }
+
+    /// The identity.
+    public var id: ObjectID { objectID }
+
+    /// The context; nil when the object has none, or is gone.
+    public var managedObjectContext: ManagedObjectContext? {
+        gate.locked { phase == .gone ? nil : contextReference }
+    }
+
+    /// Where the object is in its life. Never reads the store.
+    public var state: ObjectState {
+        gate.locked {
+            let isAlone = phase != .detached && phase != .gone && contextReference == nil
+            if isAlone { return .gone(Gone(.contextReset)) }
+            switch phase {
+            case .detached: return .detached
+            case .inserted: return .inserted
+            case .live: return hasEdits ? .updated : .clean
+            case .deletePending: return .deletePending
+            case .gone: return .gone(goneDetail ?? Gone(.unknown))
+            }
+        }
+    }
+
+    /// Deleted here and not saved yet, or gone.
+    public var isDeleted: Bool { gate.locked { phase == .deletePending || phase == .gone } }
+
+    /// New and not saved yet.
+    public var isInserted: Bool { gate.locked { phase == .inserted } }
+
+    /// Nothing was read of it yet.
+    public var isFault: Bool { gate.locked { current == nil } }
+
+    /// Has edits that are not saved, or is new or to be deleted.
+    public var hasChanges: Bool {
+        gate.locked { phase == .inserted || phase == .deletePending || phase == .live && hasEdits }
+    }
+
+    /// What the last write through an accessor did.
+    public var lastWrite: WriteOutcome { gate.locked { lastOutcome } }
+
+    var hasEdits: Bool {
+        guard let current, let committed else { return false }
+        return current != committed
+    }
+
+    /// What happens to the object from now on. Ends with the object.
+    public var events: AsyncStream<ObjectEvent> {
+        gate.locked {
+            if let eventsStorage { return eventsStorage.stream() }
+            let broadcast = Broadcast<ObjectEvent>()
+            eventsStorage = broadcast
+            return broadcast.stream()
+        }
+    }
+
+    func send(_ event: ObjectEvent) { eventsStorage?.send(event) }
+
+    // MARK: Hooks
+
+    /// Called once after the object was made in a context, with its defaults set.
+    open func awakeFromInsert() {}
+    /// Called after the object's values were read from the store.
+    open func awakeFromFetch() {}
+    /// Called before a save that would write the object; may still change it.
+    open func willSave() {}
+    /// Called after a save that wrote the object.
+    open func didSave() {}
+    /// Called when the object is marked for deletion.
+    open func prepareForDeletion() {}
+    /// Called before the object forgets its values.
+    open func willTurnIntoFault() {}
+    /// Called after the object forgot its values.
+    open func didTurnIntoFault() {}
+    /// Called for a new object before it is saved. Throw to refuse.
+    open func validateForInsert() throws {}
+    /// Called for a changed object before it is saved. Throw to refuse.
+    open func validateForUpdate() throws {}
+    /// Called for an object before it is deleted. Throw to refuse.
+    open func validateForDelete() throws {}
+    /// Called for each attribute before a save; may put another value in its place. Throw to refuse.
+    open func validate(_ value: inout (any Sendable)?, forKey key: String) throws {}
+}
+
+extension ManagedObject: Hashable {
+    /// The same object: within a context there is one for each identity.
+    public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
+
+    /// Hashes which object it is.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension ManagedObject {
+    /// Makes an object of `entity`, in `context` or, with nil, in memory alone.
+    public convenience init(entity: EntityLayout, insertInto context: ManagedObjectContext?) {
+        if let context {
+            self.init(context.seed(entity))
+            context.adopt(self)
+        } else {
+            self.init(ManagedObject.detachedSeed(entity))
+        }
+    }
+
+    /// Makes an object of the entity that has this class.
+    ///
+    /// - Throws: ``ObjectError/Code/unknownEntity`` when the context's model has none.
+    public convenience init(context: ManagedObjectContext) throws {
+        self.init(entity: try context.model.entity(for: Self.self), insertInto: context)
+    }
+
+    /// Makes an object in memory alone, from a description without model, container or context.
+    /// Its relationships are left out.
+    ///
+    /// - Throws: ``ObjectError/Code/invalidModel``
+    public convenience init(detached description: EntityDescription) throws {
+        var lone = description
+        lone.relationships = []
+        lone.parent = nil
+        let model = try ManagedObjectModel([lone])
+        self.init(entity: try model.entity(lone.name), insertInto: nil)
+    }
+
+    static func detachedSeed(_ entity: EntityLayout) -> ObjectSeed {
+        let origin = ObjectID.Origin(store: noStore, entity: entity.root)
+        return ObjectSeed(
+            entity: entity, id: ObjectID(origin, detachedKey()), gate: Gate(), context: nil,
+            values: entity.slots.map(\.defaultValue), phase: .detached)
+    }
+
+    private static let noStore = UUID()
+    private static let detachedCount = Atomic<Int64>(0)
+
+    private static func detachedKey() -> ObjectKey {
+        .temporary(detachedCount.add(1, ordering: .relaxed).newValue)
+    }
+}
+
+/// Objects that were fetched together as faults: when one is read, so are its neighbours.
+final class FaultBatch: Sendable {
+    let ids: [ObjectID]
+
+    init(_ ids: [ObjectID]) { self.ids = ids }
+}
+
+/// Notes which property was asked for. Confined to the gate of its probe object.
+final class NameProbe {
+    var name: String?
+}

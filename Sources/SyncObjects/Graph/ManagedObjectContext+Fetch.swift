@@ -1,0 +1,193 @@
+import SyncCore
+
+// Fetching: what the store answers, with the unsaved changes of the context over it.
+
+extension ManagedObjectContext {
+    /// A request looked up in the model.
+    struct BoundRequest {
+        let query: ObjectQuery
+        let includesPending: Bool
+        let batchSize: Int
+    }
+
+    func bind<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> BoundRequest {
+        let entity: EntityLayout
+        if let name = request.entityName {
+            entity = try model.entity(name)
+        } else {
+            entity = try model.entity(for: Object.self)
+        }
+        let found = objectClass(entity)
+        guard found is Object.Type else {
+            throw ObjectError(
+                .classMismatch, "the class of “\(entity.name)” is \(found), not \(Object.self)",
+                hint: "Name the class in its EntityDescription", entity: entity.name)
+        }
+        guard request.offset >= 0, request.limit.map({ $0 >= 0 }) ?? true else {
+            throw ObjectError(.invalidRequest, "limit and offset are not negative")
+        }
+        var query = ObjectQuery(entity: entity)
+        query.includesSubentities = request.includesSubentities
+        query.predicate = try request.predicate.map {
+            try PredicateBinder(model: model).bind($0, entity)
+        }
+        query.sort = try request.sortKeys.map { try BoundSortKey($0, entity, model) }
+        query.limit = request.limit
+        query.offset = request.offset
+        return BoundRequest(
+            query: query, includesPending: request.includesPendingChanges,
+            batchSize: request.batchSize)
+    }
+
+    /// The objects that a request asks for.
+    ///
+    /// - Throws: ``ObjectError`` when the request makes no sense, or what the store says.
+    /// - Complexity: O(rows), and O(pending changes) where these can matter.
+    public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
+        try performAndWait {
+            let bound = try bind(request)
+            let objects = try fetch(bound)
+            for name in request.prefetchedRelationships { prefetch(name, objects) }
+            return objects.compactMap { $0 as? Object }
+        }
+    }
+
+    /// Every object of a class.
+    public func fetch<Object: ManagedObject>(_: Object.Type) throws -> [Object] {
+        try fetch(FetchRequest<Object>())
+    }
+
+    func fetch(_ bound: BoundRequest) throws -> [ManagedObject] {
+        if bound.includesPending, isOverlaid(bound.query) { return try fetchOverlaid(bound.query) }
+        if bound.batchSize > 0, bound.query.entity.table.kindColumn == nil {
+            return try fetchFaults(bound)
+        }
+        return try source.rows(bound.query).map { object(for: $0) }
+    }
+
+    private func fetchFaults(_ bound: BoundRequest) throws -> [ManagedObject] {
+        let ids = try source.ids(bound.query)
+        var objects: [ManagedObject] = []
+        objects.reserveCapacity(ids.count)
+        for start in stride(from: 0, to: ids.count, by: bound.batchSize) {
+            let batch = FaultBatch(Array(ids[start..<min(start + bound.batchSize, ids.count)]))
+            for id in batch.ids {
+                let object = fault(id, bound.query.entity)
+                if object.current == nil { object.faultBatch = batch }
+                objects.append(object)
+            }
+        }
+        return objects
+    }
+
+    /// Reads the objects at the end of a to-one relationship in one go.
+    private func prefetch(_ name: String, _ objects: [ManagedObject]) {
+        guard let first = objects.first, let index = first.entity.relationIndex[name],
+            case .reference(let slot) = first.entity.relations[index].storage,
+            let entity = model.layouts[first.entity.relations[index].description.destination]
+        else { return }
+        var query = ObjectQuery(entity: entity)
+        query.keys = Array(
+            Set(objects.compactMap { ObjectKey(reference: $0.slotValue(slot)) }))
+        let rows = (try? source.rows(query)) ?? []
+        let targets = rows.map { object(for: $0) }
+        // Held as long as the objects that lead to them: by their batch.
+        for object in objects { object.prefetched = targets }
+    }
+
+    // MARK: Unsaved changes
+
+    /// Unsaved changes could matter to the answer.
+    private func isOverlaid(_ query: ObjectQuery) -> Bool {
+        guard !pending.isEmpty || !joinEdits.isEmpty else { return false }
+        var roots = query.predicate?.visited ?? []
+        for key in query.sort { roots.formUnion(key.term.visited) }
+        roots.insert(query.entity.root)
+        if !joinEdits.isEmpty, roots.count > 1 { return true }
+        return pending.values.contains { roots.contains($0.entity.root) }
+    }
+
+    /// The store's answer without its window, corrected by what is pending, then ordered and cut. When
+    /// objects of other entities that the predicate looks at are pending, everything is looked at here.
+    private func fetchOverlaid(_ query: ObjectQuery) throws -> [ManagedObject] {
+        var whole = query
+        whole.limit = nil
+        whole.offset = 0
+        let visited = query.predicate?.visited ?? []
+        let isFar =
+            !joinEdits.isEmpty && !visited.isEmpty
+            || pending.values.contains { visited.contains($0.entity.root) }
+        if isFar { whole.predicate = nil }
+        if isFar || query.sort.contains(where: { !$0.term.visited.isEmpty }) { whole.sort = [] }
+        var objects = try source.rows(whole).map { object(for: $0) }
+            .filter { $0.phase == .live && (isFar || !$0.hasEdits) }
+        let candidates =
+            isFar
+            ? objects + pendingObjects.filter { $0.phase == .inserted }
+            : pendingObjects.filter { $0.phase == .inserted || $0.phase == .live && $0.hasEdits }
+        let matching = candidates.filter { matches($0, query) }
+        objects = isFar ? matching : objects + matching
+        let sorted = sort(objects, query.sort)
+        let start = min(query.offset, sorted.count)
+        let end = query.limit.map { min(start + $0, sorted.count) } ?? sorted.count
+        return Array(sorted[start..<end])
+    }
+
+    func matches(_ object: ManagedObject, _ query: ObjectQuery) -> Bool {
+        let names = query.includesSubentities ? query.entity.family : [query.entity.name]
+        guard names.contains(object.entity.name) else { return false }
+        return query.predicate.map { PredicateEvaluator.evaluate($0, object) } ?? true
+    }
+
+    func sort(_ objects: [ManagedObject], _ keys: [BoundSortKey]) -> [ManagedObject] {
+        let rows = objects.map { object in (keys.map { $0.value(object) }, object) }
+        return rows.sorted { left, right in
+            for (index, key) in keys.enumerated() {
+                let order = key.order(left.0[index], right.0[index])
+                if order != 0 { return order < 0 }
+            }
+            return Self.precedes(left.1.identity.key, right.1.identity.key)
+        }.map(\.1)
+    }
+
+    static func precedes(_ left: ObjectKey, _ right: ObjectKey) -> Bool {
+        for (first, second) in zip(left.values, right.values) {
+            let order = PredicateEvaluator.order(first, second, .any)
+            if order != 0 { return order < 0 }
+        }
+        return false
+    }
+
+    // MARK: Without objects
+
+    /// The identities of what a request asks for.
+    public func fetchIDs<Object: ManagedObject>(_ request: FetchRequest<Object>) throws
+        -> [ObjectID]
+    {
+        try performAndWait {
+            let bound = try bind(request)
+            if bound.includesPending, isOverlaid(bound.query) {
+                return try fetchOverlaid(bound.query).map(\.identity)
+            }
+            return try source.ids(bound.query)
+        }
+    }
+
+    /// How many objects a request asks for.
+    public func count<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> Int {
+        try performAndWait {
+            let bound = try bind(request)
+            if bound.includesPending, isOverlaid(bound.query) {
+                return try fetchOverlaid(bound.query).count
+            }
+            return try source.count(bound.query)
+        }
+    }
+
+    /// Whether a request asks for anything.
+    public func exists<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> Bool {
+        var one = request
+        one.limit = 1
+        return try count(for: one) > 0
+    }
+}

@@ -1,0 +1,186 @@
+import SyncCore
+
+// The far ends of relationships: what the store has, with the unsaved changes of this context over it.
+
+extension ManagedObjectContext {
+    func dropMembers() { memberCache = [:] }
+
+    func members(of object: ManagedObject, _ index: Int) -> [ManagedObject] {
+        let relation = object.entity.relations[index]
+        let key = MemberKey(owner: object.identity, relation: relation.name)
+        switch relation.storage {
+        case .reference: return [object.target(index)].compactMap { $0 }
+        case .inverse(let name, let slot, let position):
+            let members = cached(key) ?? inverseMembers(of: object, name, slot, key)
+            guard let position else { return members }
+            return members.enumerated().map { ($1.slotValue(position), $0, $1) }
+                .sorted {
+                    let order = PredicateEvaluator.order($0.0, $1.0, .number)
+                    return order == 0 ? $0.1 < $1.1 : order < 0
+                }.map(\.2)
+        case .join(let join, let isSource):
+            return cached(key) ?? joinMembers(of: object, relation, join, isSource: isSource, key)
+        }
+    }
+
+    /// What is cached, when every member is still at hand.
+    private func cached(_ key: MemberKey) -> [ManagedObject]? {
+        guard let ids = memberCache[key] else { return nil }
+        var objects: [ManagedObject] = []
+        objects.reserveCapacity(ids.count)
+        for id in ids {
+            guard let object = registry[id]?.object else { return nil }
+            if object.phase != .gone, object.phase != .deletePending { objects.append(object) }
+        }
+        return objects
+    }
+
+    private func inverseMembers(
+        of owner: ManagedObject, _ name: String, _ slot: Int, _ key: MemberKey
+    ) -> [ManagedObject] {
+        guard let entity = model.layouts[name], let reference = owner.identity.key.reference else {
+            return []
+        }
+        var query = ObjectQuery(entity: entity)
+        query.predicate = .compare(
+            .slot([], entity, slot, .any), .equal, .value(reference, .any), [])
+        let isNew = owner.phase == .inserted
+        var members: [ManagedObject] = []
+        if !isNew, let rows = try? source.rows(query) {
+            members = rows.map { object(for: $0) }.filter {
+                $0.phase != .gone && $0.phase != .deletePending && $0.slotValue(slot) == reference
+            }
+        }
+        let known = Set(members)
+        members += pendingObjects.filter {
+            $0.entity.isKind(of: name) && !known.contains($0)
+                && ($0.phase == .inserted || $0.phase == .live) && $0.slotValue(slot) == reference
+        }
+        memberCache[key] = members.map(\.identity)
+        return members
+    }
+
+    private func joinMembers(
+        of owner: ManagedObject, _ relation: EntityLayout.Relation, _ join: JoinLayout,
+        isSource: Bool, _ key: MemberKey
+    ) -> [ManagedObject] {
+        guard let own = owner.identity.key.reference else { return [] }
+        var pairs = (try? source.pairs(join, isSource: isSource, of: own)) ?? []
+        if let edit = joinEdits[join.table] {
+            let pair = { (other: Value) in
+                isSource
+                    ? SaveRequest.Pair(source: own, target: other)
+                    : SaveRequest.Pair(source: other, target: own)
+            }
+            pairs.removeAll {
+                edit.removed.contains(pair($0.key)) || edit.added[pair($0.key)] != nil
+            }
+            for (added, order) in edit.added where (isSource ? added.source : added.target) == own {
+                pairs.append(
+                    (isSource ? added.target : added.source, isSource ? order.target : order.source)
+                )
+            }
+            pairs.sort {
+                let order = PredicateEvaluator.order($0.order, $1.order, .number)
+                return order == 0
+                    ? PredicateEvaluator.order($0.key, $1.key, .any) < 0 : order < 0
+            }
+        }
+        let members = resolve(pairs.map(\.key), relation)
+        memberCache[key] = members.map(\.identity)
+        return members
+    }
+
+    /// The objects that have these keys, read in one go where they are not known.
+    private func resolve(_ keys: [Value], _ relation: EntityLayout.Relation) -> [ManagedObject] {
+        guard let entity = model.layouts[relation.description.destination] else { return [] }
+        let origin = coordinator.identities.origin(relation.destinationRoot)
+        let ids = keys.compactMap { ObjectKey(reference: $0) }
+            .map { coordinator.identities.resolve(coordinator.identities.id(origin, $0)) }
+        var query = ObjectQuery(entity: entity)
+        let unknown = ids.filter { registry[$0]?.object == nil }.map(\.key)
+        var read: [ManagedObject] = []
+        if !unknown.isEmpty {
+            query.keys = unknown
+            read = ((try? source.rows(query)) ?? []).map { object(for: $0) }
+        }
+        return withExtendedLifetime(read) {
+            ids.compactMap { registry[$0]?.object }
+                .filter { $0.phase != .gone && $0.phase != .deletePending }
+        }
+    }
+
+    // MARK: Keeping in step
+
+    /// An object leads to another owner now.
+    func moveMember(
+        _ object: ManagedObject, _ relation: EntityLayout.Relation, from old: Value, to new: Value
+    ) {
+        guard let inverse = relation.description.inverse else { return }
+        let origin = coordinator.identities.origin(relation.destinationRoot)
+        let key = { (reference: Value) -> MemberKey? in
+            ObjectKey(reference: reference).map {
+                let id = self.coordinator.identities.id(origin, $0)
+                return MemberKey(owner: self.coordinator.identities.resolve(id), relation: inverse)
+            }
+        }
+        if let key = key(old) {
+            memberCache[key]?.removeAll { $0 == object.identity }
+            touched.updated.insert(key.owner)
+            registry[key.owner]?.object?.send(.changed([inverse]))
+        }
+        if let key = key(new) {
+            if memberCache[key]?.contains(object.identity) == false {
+                memberCache[key]?.append(object.identity)
+            }
+            touched.updated.insert(key.owner)
+            registry[key.owner]?.object?.send(.changed([inverse]))
+        }
+    }
+
+    func removeMember(_ object: ManagedObject) {
+        for (slot, description) in object.entity.slots.enumerated() {
+            guard case .reference(let relation) = description.kind,
+                let value = object.current?[slot], value != .null
+            else { continue }
+            moveMember(object, object.entity.relations[relation], from: value, to: .null)
+        }
+    }
+
+    // MARK: Many to many
+
+    func setPairs(
+        _ owner: ManagedObject, _ join: JoinLayout, isSource: Bool, _ former: [ManagedObject],
+        _ members: [ManagedObject]
+    ) {
+        guard let own = owner.identity.key.reference else { return }
+        var edit = joinEdits[join.table] ?? SaveRequest.JoinEdit(join: join)
+        undoLog?.note(.pairs(edit))
+        let pair = { (other: ManagedObject) -> SaveRequest.Pair in
+            let key = other.identity.key.reference ?? .null
+            return isSource
+                ? SaveRequest.Pair(source: own, target: key)
+                : SaveRequest.Pair(source: key, target: own)
+        }
+        let kept = Set(members)
+        let had = Set(former)
+        for object in former where !kept.contains(object) {
+            if edit.added.removeValue(forKey: pair(object)) == nil || owner.phase != .inserted {
+                edit.removed.insert(pair(object))
+            }
+            touched.updated.insert(object.identity)
+        }
+        let isOrdered = join.orderColumn(isSource: isSource) != nil
+        for (place, object) in members.enumerated() where isOrdered || !had.contains(object) {
+            var order = edit.added[pair(object)] ?? SaveRequest.PairOrder()
+            let value: Value = isOrdered ? .real(Double(place + 1) * 1024) : .null
+            if isSource { order.target = value } else { order.source = value }
+            edit.added[pair(object)] = order
+            edit.removed.remove(pair(object))
+            touched.updated.insert(object.identity)
+        }
+        joinEdits[join.table] = edit
+        touched.updated.insert(owner.identity)
+        dropMembers()
+    }
+}

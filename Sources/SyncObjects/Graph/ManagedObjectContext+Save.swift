@@ -1,0 +1,330 @@
+import Foundation
+import SyncCore
+
+// Saving: everything or nothing, and with a reason for each object that stands in the way.
+
+extension ManagedObjectContext {
+    /// Times that a save meets new conflicts before it gives up: somebody else writes all the time.
+    private static var attemptsMax: Int { 10 }
+
+    /// Writes what changed: to the store, or into the parent context. Does nothing when nothing did.
+    ///
+    /// - Throws: ``ObjectError``, with nothing written and every edit kept. With more than one reason,
+    ///   these are its `details`.
+    public func save() throws {
+        try performAndWait {
+            processPendingChanges()
+            guard hasChanges else { return }
+            for object in pendingObjects where object.phase != .gone { object.willSave() }
+            try validate()
+            var resolved: [ResolvedConflict] = []
+            for _ in 0..<Self.attemptsMax {
+                try refuseGone(&resolved)
+                let request = makeRequest()
+                do {
+                    let change = try source.save(request, saver: self)
+                    coordinator.note(resolved)
+                    finish(change)
+                    return
+                } catch let error as SaveConflicts {
+                    try resolve(error.conflicts, &resolved)
+                }
+            }
+            throw ObjectError(
+                .storeFailure, "others changed the same objects again and again",
+                hint: "Try again, or save fewer objects at once")
+        }
+    }
+
+    private func validate() throws {
+        var problems: [ObjectError] = []
+        for object in pendingObjects where object.phase != .gone {
+            guard object.hasChanges else { continue }
+            var validation = ObjectValidation(object, model)
+            validation.run()
+            problems += validation.problems
+        }
+        try raise(problems, .multipleErrors, "\(problems.count) rules are broken")
+    }
+
+    private func raise(
+        _ problems: [ObjectError], _ code: ObjectError.Code, _ reason: String
+    ) throws {
+        if problems.count == 1 { throw problems[0] }
+        if problems.count > 1 { throw ObjectError(code, reason, details: problems) }
+    }
+
+    private func makeRequest() -> SaveRequest {
+        var request = SaveRequest()
+        request.author = transactionAuthor
+        request.contextName = name
+        for object in pendingObjects {
+            let id = object.identity
+            switch object.phase {
+            case .inserted:
+                request.inserts.append(
+                    .init(entity: object.entity, id: id, values: object.current ?? []))
+            case .live:
+                guard object.hasEdits, let old = object.committed, let new = object.current else {
+                    continue
+                }
+                request.updates.append(.init(entity: object.entity, id: id, old: old, new: new))
+            case .deletePending:
+                guard let old = object.committed else { continue }
+                request.deletes.append(
+                    .init(
+                        entity: object.entity, id: id, old: old,
+                        cause: deleteCauses[id] ?? .deleted))
+            case .gone, .detached: continue
+            }
+        }
+        request.joins = joinEdits.values.filter { !$0.added.isEmpty || !$0.removed.isEmpty }
+            .sorted { $0.join.table < $1.join.table }
+        return request
+    }
+
+    private func finish(_ change: StoreChange) {
+        let saved = pendingObjects
+        var inserted: Set<ObjectID> = []
+        var updated: Set<ObjectID> = []
+        var deleted: Set<ObjectID> = []
+        for (old, new) in change.renamed { rename(old, new) }
+        let rows = Dictionary(
+            (change.inserted + change.updated).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        for object in saved {
+            let id = object.identity
+            switch object.phase {
+            case .inserted:
+                inserted.insert(id)
+                settle(object, rows[id]?.values)
+            case .live:
+                guard object.hasEdits else { continue }
+                updated.insert(id)
+                settle(object, rows[id]?.values)
+            case .deletePending:
+                deleted.insert(id)
+                object.phase = .gone
+                let gone = change.deleted.first { $0.id == id }?.gone
+                object.goneDetail =
+                    gone
+                    ?? Gone(deleteCauses[id] ?? .deleted, author: transactionAuthor, time: Date())
+                retained.remove(object)
+                object.send(.gone(object.goneDetail ?? Gone(.deleted)))
+            case .gone, .detached: continue
+            }
+        }
+        forgetPending()
+        for object in saved where object.phase == .gone && object.hasEdits { hold(object) }
+        applyUnknown(change, inserted.union(updated).union(deleted))
+        for object in saved where object.phase != .gone { object.didSave() }
+        for object in saved where deleted.contains(object.identity) { object.didSave() }
+        tellChildren(change, except: nil)
+        processPendingChanges()
+        eventBroadcast.send(.didSave(inserted: inserted, updated: updated, deleted: deleted))
+    }
+
+    private func settle(_ object: ManagedObject, _ values: [Value]?) {
+        if var values {
+            for (index, slot) in object.entity.slots.enumerated() where slot.column == nil {
+                values[index] = object.current?[index] ?? .null
+            }
+            object.current = values
+        }
+        object.committed = object.current
+        object.phase = .live
+    }
+
+    private func rename(_ old: ObjectID, _ new: ObjectID) {
+        guard let object = registry.removeValue(forKey: old)?.object ?? pending[old] else { return }
+        if pending.removeValue(forKey: old) != nil {
+            pending[new] = object
+            pendingOrder = pendingOrder.map { $0 == old ? new : $0 }
+        }
+        if let from = old.key.reference, let to = new.key.reference, from != to {
+            for other in pending.values {
+                for (slot, kind) in other.entity.slots.enumerated() {
+                    if case .reference = kind.kind, other.current?[slot] == from {
+                        other.current?[slot] = to
+                    }
+                }
+            }
+        }
+        object.identity = new
+        registry[new] = WeakObject(object: object)
+    }
+
+    /// What the store did beyond what was asked: rows that delete rules found there.
+    private func applyUnknown(_ change: StoreChange, _ known: Set<ObjectID>) {
+        var rest = change
+        rest.inserted = []
+        rest.updated.removeAll { known.contains($0.id) }
+        rest.deleted.removeAll { known.contains($0.id) }
+        rest.joins = []
+        if !rest.isEmpty { merge(rest) }
+    }
+
+    // MARK: Conflicts
+
+    /// Objects with edits that turned out to be gone: an error, a resurrection, or edits dropped.
+    private func refuseGone(_ resolved: inout [ResolvedConflict]) throws {
+        let gone = pendingObjects.filter { $0.phase == .gone && $0.hasEdits }
+        guard !gone.isEmpty else { return }
+        if mergePolicy == .fail {
+            try raise(
+                gone.map(deletedElsewhere), .mergeConflict, "\(gone.count) objects were deleted")
+        }
+        for object in gone { resolveDeleted(object, &resolved) }
+    }
+
+    private func deletedElsewhere(_ object: ManagedObject) -> ObjectError {
+        var reason = "it was deleted elsewhere"
+        if let author = object.goneDetail?.author { reason += " by \(author)" }
+        return ObjectError(
+            .deletedElsewhere, reason,
+            hint: "Its edits are kept: discardEdits(of:), or save with a policy that keeps local",
+            entity: object.entity.name, object: object.identity)
+    }
+
+    private func resolveDeleted(_ object: ManagedObject, _ resolved: inout [ResolvedConflict]) {
+        resolved.append(record(object, stored: nil))
+        if mergePolicy.restoresDeleted {
+            coordinator.identities.retire(object.identity)
+            renew(object)
+            object.send(.returned)
+        } else {
+            object.current = object.committed
+            release(object)
+        }
+    }
+
+    private func record(_ object: ManagedObject, stored: [Value]?) -> ResolvedConflict {
+        let named = { (values: [Value]) in
+            Dictionary(
+                zip(object.entity.slots.map(\.name), values),
+                uniquingKeysWith: { first, _ in first })
+        }
+        return ResolvedConflict(
+            object: object.identity, stored: stored.map(named),
+            local: object.phase == .deletePending ? nil : object.current.map(named),
+            base: object.committed.map(named) ?? [:], policy: mergePolicy, time: Date())
+    }
+
+    private func resolve(
+        _ conflicts: [SaveConflict], _ resolved: inout [ResolvedConflict]
+    ) throws {
+        if mergePolicy == .fail {
+            for conflict in conflicts {
+                if case .deleted = conflict.kind, let object = pending[conflict.id] {
+                    markGone(object, Gone(.unknown))
+                }
+            }
+            try raise(
+                conflicts.map(error), .mergeConflict,
+                "\(conflicts.count) objects were changed elsewhere")
+        }
+        for conflict in conflicts {
+            guard let object = pending[conflict.id] else { continue }
+            switch conflict.kind {
+            case .changed(let row):
+                resolved.append(record(object, stored: row.values))
+                resolveChanged(object, row)
+            case .deleted:
+                markGone(object, Gone(.unknown))
+                resolveDeleted(object, &resolved)
+            case .deleteOfChanged(let row):
+                resolved.append(record(object, stored: row.values))
+                resolveDelete(object, row)
+            case .constraint(_, let other):
+                guard let other else { throw error(conflict) }
+                resolved.append(record(object, stored: other.values))
+                resolveConstraint(object, other)
+            }
+        }
+    }
+
+    private func resolveChanged(_ object: ManagedObject, _ row: StoredRow) {
+        guard let base = object.committed, let local = object.current else { return }
+        if row.id != object.identity {
+            return markGone(object, Gone(.replaced(by: row.id)))
+        }
+        object.committed = row.values
+        switch mergePolicy {
+        case .fail, .overwrite: break
+        case .discardLocal: object.current = row.values
+        case .keepLocal, .keepStored:
+            var merged = row.values
+            for index in merged.indices where local[index] != base[index] {
+                let isContested = row.values[index] != base[index]
+                if !isContested || mergePolicy == .keepLocal { merged[index] = local[index] }
+            }
+            object.current = merged
+        }
+        if !object.hasEdits { release(object) }
+        dropMembers()
+    }
+
+    private func resolveDelete(_ object: ManagedObject, _ row: StoredRow) {
+        object.committed = row.values
+        if !mergePolicy.restoresDeleted {
+            // The store wins: the object stays, as it is there.
+            object.phase = .live
+            object.current = row.values
+            release(object)
+            object.send(.returned)
+            dropMembers()
+        }
+    }
+
+    /// Two objects with the same unique values. One of them is the other: the local one becomes an update of
+    /// the stored one, or gives way to it.
+    private func resolveConstraint(_ object: ManagedObject, _ other: StoredRow) {
+        let stored = self.object(for: other)
+        if stored.current == nil { fulfill(stored) }
+        let values = object.current ?? []
+        let wasNew = object.phase == .inserted
+        if !wasNew {
+            object.current = object.committed
+            release(object)
+            return
+        }
+        release(object)
+        object.phase = .gone
+        object.goneDetail = Gone(.merged(into: other.id))
+        object.send(.gone(Gone(.merged(into: other.id))))
+        guard mergePolicy.restoresDeleted else { return }
+        for (index, slot) in stored.entity.slots.enumerated()
+        where index < values.count && slot.column != nil && !slot.isDerived {
+            if mergePolicy == .overwrite || values[index] != slot.defaultValue {
+                _ = stored.setSlot(index, values[index])
+            }
+        }
+    }
+
+    private func error(_ conflict: SaveConflict) -> ObjectError {
+        let entity = conflict.id.entity
+        switch conflict.kind {
+        case .changed(let row):
+            var names: [String] = []
+            if let object = pending[conflict.id], let base = object.committed {
+                names = zip(object.entity.slots, zip(base, row.values))
+                    .filter { $0.1.0 != $0.1.1 }.map(\.0.name)
+            }
+            return ObjectError(
+                .mergeConflict, "somebody else changed \(names.joined(separator: ", "))",
+                hint: "Refresh it, or save with a policy", entity: entity, object: conflict.id)
+        case .deleted:
+            if let object = registry[conflict.id]?.object { return deletedElsewhere(object) }
+            return ObjectError(
+                .deletedElsewhere, "it was deleted elsewhere", entity: entity, object: conflict.id)
+        case .deleteOfChanged:
+            return ObjectError(
+                .deleteOfChangedObject, "somebody else changed what is to be deleted",
+                hint: "Refresh it, or save with a policy", entity: entity, object: conflict.id)
+        case .constraint(let columns, let other):
+            let owner = other.map { " as “\($0.id)”" } ?? ""
+            return ObjectError(
+                .constraintConflict, "the same \(columns.joined(separator: ", "))\(owner)",
+                entity: entity, property: columns.first, object: conflict.id)
+        }
+    }
+}

@@ -1,0 +1,229 @@
+import Dispatch
+import Foundation
+import SyncCore
+import Synchronization
+
+/// What a context tells about itself.
+public enum ContextEvent: Sendable {
+    /// Objects changed since the last such event: by this context, or by a merge.
+    case didChange(inserted: Set<ObjectID>, updated: Set<ObjectID>, deleted: Set<ObjectID>)
+    /// The context was saved.
+    case didSave(inserted: Set<ObjectID>, updated: Set<ObjectID>, deleted: Set<ObjectID>)
+    /// The context forgot its objects.
+    case didReset
+}
+
+/// A room of its own for reading and changing objects, saved as a whole.
+///
+/// A context is a recursive lock with a queue before it: docs/object-layer.md, “Confinement”.
+///
+/// Invariants: there is one object for each identity; changed objects are held, unchanged ones only while
+/// somebody else holds them; a cached list of members is dropped, or kept in step, by everything that could
+/// change it; the inbox alone is touched without the gate.
+///
+/// `@unchecked Sendable`: everything but the inbox and the listeners, which have locks of their own, is
+/// guarded by the gate.
+public final class ManagedObjectContext: @unchecked Sendable {
+    /// Which queue a context's own work runs on.
+    public enum Concurrency: Sendable {
+        /// The main queue.
+        case main
+        /// A queue of its own.
+        case `private`
+    }
+
+    /// Which queue `perform` runs on.
+    public let concurrency: Concurrency
+    /// The parent; nil for a context that sits on the store.
+    public let parent: ManagedObjectContext?
+    /// The store at the end of the line of parents.
+    public let coordinator: StoreCoordinator
+    let source: any ObjectSource
+    let gate = Gate()
+    let queue: DispatchQueue
+
+    /// Who writes: stands in the history of the store.
+    public var transactionAuthor: String? {
+        get { gate.locked { authorStorage } }
+        set { gate.locked { authorStorage = newValue } }
+    }
+    /// What the context is called: stands in the history of the store.
+    public var name: String? {
+        get { gate.locked { nameStorage } }
+        set { gate.locked { nameStorage = newValue } }
+    }
+    /// Who wins when a save meets what somebody else saved.
+    public var mergePolicy: MergePolicy {
+        get { gate.locked { policyStorage } }
+        set { gate.locked { policyStorage = newValue } }
+    }
+    /// Holds objects that nobody else holds and that have no changes.
+    public var retainsRegisteredObjects: Bool {
+        get { gate.locked { retainsStorage } }
+        set {
+            gate.locked {
+                retainsStorage = newValue
+                retained = newValue ? Set(registry.values.compactMap(\.object)) : []
+            }
+        }
+    }
+    /// Takes over what others save without being asked.
+    public var automaticallyMergesChangesFromParent: Bool {
+        get { inbox.withLock(\.isAutomatic) }
+        set { inbox.withLock { $0.isAutomatic = newValue } }
+    }
+
+    private var authorStorage: String?
+    private var nameStorage: String?
+    private var policyStorage = MergePolicy.fail
+    private var retainsStorage = false
+    var retained: Set<ManagedObject> = []
+
+    struct WeakObject {
+        weak var object: ManagedObject?
+    }
+
+    var registry: [ObjectID: WeakObject] = [:]
+    /// Entries that may have lost their object; swept when they outnumber the others.
+    var registrySweepSize = 1024
+    /// New, edited, and to be deleted objects, in the order in which they became so.
+    var pending: [ObjectID: ManagedObject] = [:]
+    var pendingOrder: [ObjectID] = []
+    var deleteCauses: [ObjectID: GoneCause] = [:]
+    var memberCache: [MemberKey: [ObjectID]] = [:]
+    var joinEdits: [String: SaveRequest.JoinEdit] = [:]
+    var touched = TouchedObjects()
+    var undoLog: UndoLog?
+    var observers: [ObjectIdentifier: WeakObserver] = [:]
+    private let inbox = Mutex(Inbox())
+    private let children = Mutex<[ObjectIdentifier: WeakContext]>([:])
+    let eventBroadcast = Broadcast<ContextEvent>()
+
+    struct MemberKey: Hashable {
+        let owner: ObjectID
+        let relation: String
+    }
+
+    struct WeakObserver {
+        weak var observer: (any ContextObserver)?
+    }
+
+    private struct WeakContext {
+        weak var context: ManagedObjectContext?
+    }
+
+    private struct Inbox {
+        var isAutomatic = true
+        var changes: [StoreChange] = []
+    }
+
+    struct TouchedObjects {
+        var inserted: Set<ObjectID> = []
+        var updated: Set<ObjectID> = []
+        var deleted: Set<ObjectID> = []
+        var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
+    }
+
+    init(
+        coordinator: StoreCoordinator, concurrency: Concurrency, parent: ManagedObjectContext? = nil
+    ) {
+        self.coordinator = coordinator
+        self.concurrency = concurrency
+        self.parent = parent
+        source = parent ?? coordinator
+        queue =
+            concurrency == .main
+            ? .main : DispatchQueue(label: "syncd.context", qos: .userInitiated)
+        source.add(self)
+    }
+
+    deinit {
+        coordinator.remove(self)
+        eventBroadcast.finish()
+    }
+
+    /// A context whose saves go into this one.
+    public func makeChild(_ concurrency: Concurrency = .private) -> ManagedObjectContext {
+        ManagedObjectContext(
+            coordinator: coordinator, concurrency: concurrency, parent: self)
+    }
+
+    /// The model of the store.
+    public var model: ManagedObjectModel { coordinator.model }
+
+    /// What happens in the context from now on. Ends with the context.
+    public var events: AsyncStream<ContextEvent> { eventBroadcast.stream() }
+
+    // MARK: Work
+
+    /// Runs `body` on the context's queue, as one unit of work.
+    public func perform<Output: Sendable>(
+        _ body: @escaping @Sendable () throws -> Output
+    ) async throws -> Output {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result { try self.performAndWait(body) }) }
+        }
+    }
+
+    /// Runs `body` here and now, as one unit of work; waits for those that are under way.
+    public func performAndWait<Output>(_ body: () throws -> Output) rethrows -> Output {
+        try gate.locked {
+            if gate.depth == 1 { takeInbox() }
+            defer { if gate.depth == 1 { processPendingChanges() } }
+            return try body()
+        }
+    }
+
+    // MARK: What others saved
+
+    func takeInbox() {
+        let changes = inbox.withLock { inbox -> [StoreChange] in
+            guard inbox.isAutomatic else { return [] }
+            defer { inbox.changes = [] }
+            return inbox.changes
+        }
+        for change in changes { merge(change) }
+    }
+
+    /// Takes over what others saved, also when that does not happen by itself.
+    public func mergeChanges() {
+        performAndWait {
+            let changes = inbox.withLock { inbox -> [StoreChange] in
+                defer { inbox.changes = [] }
+                return inbox.changes
+            }
+            for change in changes { merge(change) }
+        }
+    }
+
+    func tellChildren(_ change: StoreChange, except saver: (any ChangeListener)?) {
+        let contexts = children.withLock { children in
+            children = children.filter { $0.value.context != nil }
+            return children.values.compactMap(\.context)
+        }
+        for context in contexts where context !== saver { context.receive(change) }
+    }
+}
+
+extension ManagedObjectContext: ChangeListener {
+    func receive(_ change: StoreChange) {
+        let isAutomatic = inbox.withLock { inbox in
+            inbox.changes.append(change)
+            return inbox.isAutomatic
+        }
+        guard isAutomatic else { return }
+        queue.async { [weak self] in self?.performAndWait {} }
+    }
+
+    func addChild(_ listener: any ChangeListener) {
+        guard let context = listener as? ManagedObjectContext else { return }
+        children.withLock { $0[ObjectIdentifier(context)] = WeakContext(context: context) }
+    }
+}
+
+/// Something that follows a context from inside: called with the gate held, after each change.
+protocol ContextObserver: AnyObject, Sendable {
+    func contextDidChange(
+        _ context: ManagedObjectContext, _ touched: ManagedObjectContext.TouchedObjects)
+    func contextDidReset(_ context: ManagedObjectContext)
+}

@@ -1,0 +1,33 @@
+import GRDB
+import SyncCore
+
+/// Where a context reads and saves: the store, or a parent context.
+protocol ObjectSource: AnyObject, Sendable {
+    func rows(_ query: ObjectQuery) throws -> [StoredRow]
+    func ids(_ query: ObjectQuery) throws -> [ObjectID]
+    func count(_ query: ObjectQuery) throws -> Int
+    /// Keys at the other side of a many-to-many relationship, with their places in its order.
+    func pairs(
+        _ join: JoinLayout, isSource: Bool, of key: Value
+    ) throws -> [(key: Value, order: Value)]
+    func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange
+    func add(_ listener: any ChangeListener)
+}
+
+extension StoreCoordinator: ObjectSource {
+    func rows(_ query: ObjectQuery) throws -> [StoredRow] {
+        try read { try rows.fetch(query, $0) }
+    }
+
+    func ids(_ query: ObjectQuery) throws -> [ObjectID] {
+        try read { try rows.fetchIDs(query, $0) }
+    }
+
+    func count(_ query: ObjectQuery) throws -> Int { try read { try rows.count(query, $0) } }
+
+    func pairs(
+        _ join: JoinLayout, isSource: Bool, of key: Value
+    ) throws -> [(key: Value, order: Value)] {
+        try read { try rows.joinMembers(join, isSource: isSource, of: key, $0) }
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import SyncCore
+
+/// Checks an object before it is saved: what its entity says, then what its class adds.
+struct ObjectValidation {
+    let object: ManagedObject
+    let model: ManagedObjectModel
+    private(set) var problems: [ObjectError] = []
+
+    init(_ object: ManagedObject, _ model: ManagedObjectModel) {
+        self.object = object
+        self.model = model
+    }
+
+    mutating func run() {
+        if object.phase == .deletePending {
+            checkDeletion()
+            check { try $0.validateForDelete() }
+            return
+        }
+        for slot in object.entity.slots.indices { checkSlot(slot) }
+        for index in object.entity.relations.indices { checkRelation(index) }
+        check {
+            try $0.phase == .inserted ? $0.validateForInsert() : $0.validateForUpdate()
+        }
+    }
+
+    private mutating func check(_ body: (ManagedObject) throws -> Void) {
+        do {
+            try body(object)
+        } catch let error as ObjectError {
+            problems.append(error)
+        } catch {
+            add(.validation, "\(error)", nil, underlying: error)
+        }
+    }
+
+    private mutating func add(
+        _ code: ObjectError.Code, _ reason: String, _ key: String?,
+        underlying: (any Error)? = nil
+    ) {
+        problems.append(
+            ObjectError(
+                code, reason, entity: object.entity.name, property: key, object: object.identity,
+                underlying: underlying))
+    }
+
+    private mutating func checkSlot(_ index: Int) {
+        let slot = object.entity.slots[index]
+        guard case .attribute(let attribute) = slot.kind, attribute.derivation == nil else {
+            return
+        }
+        check { object in
+            let before = object.value(forKey: slot.name)
+            var value = before
+            try object.validate(&value, forKey: slot.name)
+            try object.setValue(value, forKey: slot.name)
+        }
+        let stored = object.slotValue(index)
+        guard stored != .null else {
+            if !attribute.isOptional { add(.missingMandatory, "a value is missing", slot.name) }
+            return
+        }
+        for rule in attribute.rules { check(stored, rule, attribute) }
+    }
+
+    private mutating func check(
+        _ value: Value, _ rule: ValidationRule, _ attribute: AttributeDescription
+    ) {
+        let name = attribute.name
+        let number = Double(stored: value, attribute.coding)
+        let text = String(stored: value, attribute.coding)
+        let date = attribute.type == .date ? Date(stored: value, attribute.coding) : nil
+        switch rule {
+        case .minimum(let limit):
+            if let number, number < limit {
+                add(.numberTooSmall, "\(number) is below \(limit)", name)
+            }
+        case .maximum(let limit):
+            if let number, number > limit {
+                add(.numberTooLarge, "\(number) is above \(limit)", name)
+            }
+        case .notBefore(let limit):
+            if let date, date < limit { add(.dateTooSoon, "\(date) is before \(limit)", name) }
+        case .notAfter(let limit):
+            if let date, date > limit { add(.dateTooLate, "\(date) is after \(limit)", name) }
+        case .minimumLength(let limit):
+            if let text, text.count < limit {
+                add(.stringTooShort, "shorter than \(limit) characters", name)
+            }
+        case .maximumLength(let limit):
+            if let text, text.count > limit {
+                add(.stringTooLong, "longer than \(limit) characters", name)
+            }
+        case .pattern(let pattern):
+            if let text, !TextMatching.matches(text, pattern, []) {
+                add(.patternMismatch, "“\(text)” does not match \(pattern)", name)
+            }
+        case .predicate(let format): checkPredicate(format, attribute)
+        }
+    }
+
+    /// `SELF` in such a predicate is the value.
+    private mutating func checkPredicate(_ format: String, _ attribute: AttributeDescription) {
+        do {
+            let text = format.split(separator: " ", omittingEmptySubsequences: false)
+                .map { $0 == "SELF" ? attribute.name : String($0) }.joined(separator: " ")
+            let bound = try PredicateBinder(model: model).bind(
+                try FetchPredicate(text), object.entity)
+            if !PredicateEvaluator.evaluate(bound, object) {
+                add(.validation, "the value breaks the rule “\(format)”", attribute.name)
+            }
+        } catch {
+            add(.validation, "the rule cannot be read", attribute.name, underlying: error)
+        }
+    }
+
+    private mutating func checkRelation(_ index: Int) {
+        let description = object.entity.relations[index].description
+        let mustLook =
+            !description.isOptional || description.minCount > 0
+            || description.maxCount > 1
+        guard mustLook else { return }
+        let count =
+            description.isToMany
+            ? object.members(index).count : (object.target(index) == nil ? 0 : 1)
+        if count == 0, description.isOptional { return }
+        if count == 0 {
+            add(.missingMandatory, "it leads nowhere", description.name)
+        } else if count < description.minCount {
+            add(
+                .tooFew, "\(count) objects are fewer than \(description.minCount)", description.name
+            )
+        } else if description.maxCount > 0, count > description.maxCount {
+            add(
+                .tooMany, "\(count) objects are more than \(description.maxCount)", description.name
+            )
+        }
+    }
+
+    private mutating func checkDeletion() {
+        for (index, relation) in object.entity.relations.enumerated()
+        where relation.description.deleteRule == .deny {
+            let count =
+                relation.description.isToMany
+                ? object.members(index).count : (object.target(index) == nil ? 0 : 1)
+            if count > 0 {
+                add(.deleteDenied, "it still leads to \(count) objects", relation.name)
+            }
+        }
+    }
+}

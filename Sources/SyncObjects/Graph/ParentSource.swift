@@ -1,0 +1,150 @@
+import Foundation
+import SyncCore
+
+// A context as the store of its children: it answers with its unsaved changes, and their saves become
+// unsaved changes of its own.
+
+extension ManagedObjectContext: ObjectSource {
+    func rows(_ query: ObjectQuery) throws -> [StoredRow] {
+        try gate.locked {
+            if let keys = query.keys { return try rows(query, keys) }
+            return try fetch(BoundRequest(query: query, includesPending: true, batchSize: 0))
+                .compactMap(row)
+        }
+    }
+
+    private func rows(_ query: ObjectQuery, _ keys: [ObjectKey]) throws -> [StoredRow] {
+        var plain = query
+        plain.keys = nil
+        let origin = coordinator.identities.origin(query.entity.root)
+        var rows: [StoredRow] = []
+        var unknown: [ObjectKey] = []
+        for key in keys {
+            let id = coordinator.identities.resolve(coordinator.identities.id(origin, key))
+            let known = pending[id] ?? registry[id]?.object
+            guard let object = known, object.current != nil else {
+                unknown.append(key)
+                continue
+            }
+            if object.phase == .live || object.phase == .inserted, matches(object, plain),
+                let row = row(object)
+            {
+                rows.append(row)
+            }
+        }
+        guard !unknown.isEmpty else { return rows }
+        var rest = query
+        rest.keys = unknown
+        return rows + (try source.rows(rest)).compactMap { row(object(for: $0)) }
+    }
+
+    private func row(_ object: ManagedObject) -> StoredRow? {
+        if object.current == nil { fulfill(object) }
+        guard let values = object.current, object.phase != .gone else { return nil }
+        return StoredRow(entity: object.entity, id: object.identity, values: values)
+    }
+
+    func ids(_ query: ObjectQuery) throws -> [ObjectID] { try rows(query).map(\.id) }
+
+    func count(_ query: ObjectQuery) throws -> Int { try rows(query).count }
+
+    func pairs(
+        _ join: JoinLayout, isSource: Bool, of key: Value
+    ) throws -> [(key: Value, order: Value)] {
+        try gate.locked {
+            var pairs = try source.pairs(join, isSource: isSource, of: key)
+            guard let edit = joinEdits[join.table] else { return pairs }
+            let pair = { (other: Value) in
+                isSource
+                    ? SaveRequest.Pair(source: key, target: other)
+                    : SaveRequest.Pair(source: other, target: key)
+            }
+            pairs.removeAll {
+                edit.removed.contains(pair($0.key)) || edit.added[pair($0.key)] != nil
+            }
+            for (added, order) in edit.added where (isSource ? added.source : added.target) == key {
+                pairs.append(
+                    (isSource ? added.target : added.source, isSource ? order.target : order.source)
+                )
+            }
+            return pairs
+        }
+    }
+
+    func add(_ listener: any ChangeListener) { addChild(listener) }
+
+    func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange {
+        try performAndWait {
+            let conflicts =
+                request.updates.compactMap(conflict)
+                + request.deletes.compactMap(conflict)
+            guard conflicts.isEmpty else { throw SaveConflicts(conflicts: conflicts) }
+            var change = StoreChange()
+            for item in request.inserts {
+                let object = take(item)
+                if let row = row(object) { change.inserted.append(row) }
+            }
+            for item in request.updates {
+                guard let object = try held(item.id, item.entity) else { continue }
+                for slot in item.new.indices where item.new[slot] != item.old[slot] {
+                    _ = object.setSlot(slot, item.new[slot])
+                }
+                if let row = row(object) { change.updated.append(row) }
+            }
+            for item in request.deletes {
+                guard let object = try held(item.id, item.entity) else { continue }
+                delete(object)
+                change.deleted.append((item.entity, item.id, Gone(item.cause)))
+            }
+            for edit in request.joins {
+                var own = joinEdits[edit.join.table] ?? SaveRequest.JoinEdit(join: edit.join)
+                for (pair, order) in edit.added {
+                    own.added[pair] = order
+                    own.removed.remove(pair)
+                }
+                for pair in edit.removed where own.added.removeValue(forKey: pair) == nil {
+                    own.removed.insert(pair)
+                }
+                joinEdits[edit.join.table] = own
+                change.joins.insert(edit.join.table)
+                dropMembers()
+            }
+            tellChildren(change, except: saver)
+            return change
+        }
+    }
+
+    private func held(_ id: ObjectID, _ entity: EntityLayout) throws -> ManagedObject? {
+        let object = pending[id] ?? registry[id]?.object ?? fault(id, entity)
+        if object.current == nil { fulfill(object) }
+        return object.phase == .gone ? nil : object
+    }
+
+    private func take(_ item: SaveRequest.Insert) -> ManagedObject {
+        let object = objectClass(item.entity).init(
+            ObjectSeed(
+                entity: item.entity, id: item.id, gate: gate, context: self, values: item.values,
+                phase: .inserted))
+        registry[item.id] = WeakObject(object: object)
+        hold(object)
+        touched.inserted.insert(item.id)
+        undoLog?.note(.insert(object))
+        dropMembers()
+        return object
+    }
+
+    private func conflict(_ item: SaveRequest.Update) -> SaveConflict? {
+        guard let object = try? held(item.id, item.entity), object.phase != .deletePending,
+            let row = row(object)
+        else { return SaveConflict(id: item.id, kind: .deleted) }
+        return row.values == item.old ? nil : SaveConflict(id: item.id, kind: .changed(stored: row))
+    }
+
+    private func conflict(_ item: SaveRequest.Delete) -> SaveConflict? {
+        guard let object = try? held(item.id, item.entity), object.phase != .deletePending,
+            let row = row(object)
+        else { return nil }
+        return row.values == item.old
+            ? nil : SaveConflict(id: item.id, kind: .deleteOfChanged(stored: row))
+    }
+}

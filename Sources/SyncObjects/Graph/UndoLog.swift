@@ -1,0 +1,170 @@
+import SyncCore
+
+/// What was done, step by step, so that it can be undone. Confined to its context's gate.
+///
+/// A step is what happened between two calls of `processPendingChanges`. What others saved is never in
+/// it.
+final class UndoLog {
+    enum Entry {
+        case slot(ManagedObject, Int, old: Value)
+        case insert(ManagedObject)
+        case delete(ManagedObject, wasInserted: Bool)
+        /// The edits of a table of pairs as they were before.
+        case pairs(SaveRequest.JoinEdit)
+    }
+
+    private(set) var undoSteps: [[Entry]] = []
+    private(set) var redoSteps: [[Entry]] = []
+    private var open: [Entry] = []
+    /// Where new entries go while a step is being undone or redone.
+    private var direction = Direction.doing
+
+    private enum Direction { case doing, undoing, redoing }
+
+    /// Steps that are kept.
+    private static let stepsMax = 200
+
+    func note(_ entry: Entry) { open.append(entry) }
+
+    func closeStep() {
+        guard !open.isEmpty else { return }
+        switch direction {
+        case .doing:
+            undoSteps.append(open)
+            redoSteps = []
+            if undoSteps.count > Self.stepsMax { undoSteps.removeFirst() }
+        case .undoing: redoSteps.append(open)
+        case .redoing: undoSteps.append(open)
+        }
+        open = []
+    }
+
+    func clear() {
+        undoSteps = []
+        redoSteps = []
+        open = []
+    }
+
+    func takeUndo() -> [Entry]? {
+        closeStep()
+        return undoSteps.popLast()
+    }
+
+    func takeRedo() -> [Entry]? {
+        closeStep()
+        return redoSteps.popLast()
+    }
+
+    func run(undoing: Bool, _ body: () throws -> Void) rethrows {
+        direction = undoing ? .undoing : .redoing
+        defer {
+            closeStep()
+            direction = .doing
+        }
+        try body()
+    }
+}
+
+extension ManagedObjectContext {
+    /// Changes can be undone. Off unless set; turning it off forgets what was done.
+    public var isUndoEnabled: Bool {
+        get { gate.locked { undoLog != nil } }
+        set {
+            gate.locked {
+                if !newValue { undoLog = nil } else if undoLog == nil { undoLog = UndoLog() }
+            }
+        }
+    }
+
+    /// There is something to undo.
+    public var canUndo: Bool {
+        gate.locked {
+            undoLog?.closeStep()
+            return undoLog?.undoSteps.isEmpty == false
+        }
+    }
+
+    /// There is something to redo.
+    public var canRedo: Bool { gate.locked { undoLog?.redoSteps.isEmpty == false } }
+
+    /// Takes the last step back. Does nothing when there is none.
+    ///
+    /// - Throws: ``ObjectError/Code/cannotUndo`` when an object of the step was deleted elsewhere; the
+    ///   rest of the step is undone.
+    public func undo() throws {
+        try gate.locked {
+            processPendingChanges()
+            guard let log = undoLog, let step = log.takeUndo() else { return }
+            try log.run(undoing: true) { try revert(step) }
+            processPendingChanges()
+        }
+    }
+
+    /// Does the last undone step again. Does nothing when there is none.
+    ///
+    /// - Throws: as ``undo()``
+    public func redo() throws {
+        try gate.locked {
+            processPendingChanges()
+            guard let log = undoLog, let step = log.takeRedo() else { return }
+            try log.run(undoing: false) { try revert(step) }
+            processPendingChanges()
+        }
+    }
+
+    private func revert(_ step: [UndoLog.Entry]) throws {
+        var lost: [ObjectError] = []
+        for entry in step.reversed() {
+            switch entry {
+            case .slot(let object, let slot, let old):
+                if object.phase == .gone {
+                    lost.append(
+                        ObjectError(
+                            .cannotUndo, "the object is gone", entity: object.entity.name,
+                            property: object.entity.slots[slot].name, object: object.identity))
+                } else if object.phase != .deletePending {
+                    _ = object.setSlot(slot, old)
+                }
+            case .insert(let object): delete(object)
+            case .delete(let object, let wasInserted): bringBack(object, wasInserted)
+            case .pairs(let edit):
+                undoLog?.note(.pairs(joinEdits[edit.join.table] ?? .init(join: edit.join)))
+                joinEdits[edit.join.table] = edit
+                dropMembers()
+            }
+        }
+        guard lost.isEmpty else {
+            throw ObjectError(.cannotUndo, "part of the step could not be undone", details: lost)
+        }
+    }
+
+    /// Takes a deletion back: an unsaved one by itself, a saved one by inserting the object again.
+    func bringBack(_ object: ManagedObject, _ wasInserted: Bool) {
+        undoLog?.note(.insert(object))
+        let isSaved = object.phase == .gone && !wasInserted
+        object.goneDetail = nil
+        deleteCauses[object.identity] = nil
+        if isSaved || wasInserted {
+            renew(object)
+        } else {
+            object.phase = .live
+            if !object.hasEdits { release(object) }
+        }
+        touched.inserted.insert(object.identity)
+        dropMembers()
+        object.send(.returned)
+    }
+
+    /// Makes a gone object a new one with the same key and its present values: the next incarnation.
+    func renew(_ object: ManagedObject) {
+        release(object)
+        registry[object.identity] = nil
+        object.identity = coordinator.identities.id(object.identity.origin, object.identity.key)
+        object.phase = .inserted
+        object.goneDetail = nil
+        object.current = object.current ?? object.committed
+        object.committed = nil
+        registry[object.identity] = WeakObject(object: object)
+        hold(object)
+    }
+}

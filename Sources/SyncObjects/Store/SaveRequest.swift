@@ -1,0 +1,95 @@
+import SyncCore
+
+/// What a context wants written: everything, or nothing.
+struct SaveRequest: Sendable {
+    struct Insert: Sendable {
+        let entity: EntityLayout
+        let id: ObjectID
+        let values: [Value]
+    }
+
+    struct Update: Sendable {
+        let entity: EntityLayout
+        let id: ObjectID
+        /// The row as the context had read it.
+        let old: [Value]
+        let new: [Value]
+    }
+
+    struct Delete: Sendable {
+        let entity: EntityLayout
+        let id: ObjectID
+        let old: [Value]
+        let cause: GoneCause
+    }
+
+    /// Pairs of a many-to-many relationship.
+    struct Pair: Sendable, Hashable {
+        let source: Value
+        let target: Value
+    }
+
+    struct JoinEdit: Sendable {
+        let join: JoinLayout
+        var added: [Pair: PairOrder] = [:]
+        var removed: Set<Pair> = []
+    }
+
+    struct PairOrder: Sendable {
+        var target: Value = .null
+        var source: Value = .null
+    }
+
+    var inserts: [Insert] = []
+    var updates: [Update] = []
+    /// Those that a deletion took with it come after it.
+    var deletes: [Delete] = []
+    var joins: [JoinEdit] = []
+    var author: String?
+    var contextName: String?
+
+    var isEmpty: Bool {
+        inserts.isEmpty && updates.isEmpty && deletes.isEmpty
+            && joins.allSatisfy { $0.added.isEmpty && $0.removed.isEmpty }
+    }
+}
+
+/// What a save, here or elsewhere, did to the store. Contexts merge it.
+struct StoreChange: Sendable {
+    var inserted: [StoredRow] = []
+    var updated: [StoredRow] = []
+    var deleted: [(entity: EntityLayout, id: ObjectID, gone: Gone)] = []
+    /// Owners whose many-to-many relationships changed.
+    var joins: Set<String> = []
+    var author: String?
+    var contextName: String?
+    /// Nothing is known in detail: look at everything again.
+    var isUnknown = false
+    /// Ids that were temporary, with what they became.
+    var renamed: [ObjectID: ObjectID] = [:]
+
+    var isEmpty: Bool {
+        inserted.isEmpty && updated.isEmpty && deleted.isEmpty && joins.isEmpty && !isUnknown
+    }
+}
+
+/// Why one object of a save cannot be written.
+struct SaveConflict: Error, Sendable {
+    enum Kind: Sendable {
+        /// The row is not what the context had read.
+        case changed(stored: StoredRow)
+        /// The row is gone.
+        case deleted
+        /// The row to be deleted is not what the context had read.
+        case deleteOfChanged(stored: StoredRow)
+        /// Another row has the same unique values.
+        case constraint(columns: [String], other: StoredRow?)
+    }
+
+    let id: ObjectID
+    let kind: Kind
+}
+
+struct SaveConflicts: Error {
+    let conflicts: [SaveConflict]
+}

@@ -1,0 +1,372 @@
+import Foundation
+import GRDB
+import SyncCore
+
+/// Writes a request in the transaction that is open, or throws and leaves the rollback to it.
+///
+/// Order: updates, deletions (what was taken along first), insertions, pairs. An update that a unique
+/// value stands against is tried again after the deletions, which may have freed it. Each update and
+/// deletion names the values that the context had read, so that the comparison and the write are one
+/// statement; every conflict of the request is collected before it gives up.
+struct SaveTransaction {
+    private let request: SaveRequest
+    private let db: Database
+    private let rows: StoreRows
+    private let identities: Identities
+    private let deleting: Set<ObjectID>
+    private var change = StoreChange()
+    private var conflicts: [SaveConflict] = []
+    private var keys: [Value: Value] = [:]
+
+    init(_ request: SaveRequest, _ db: Database, _ rows: StoreRows) {
+        self.request = request
+        self.db = db
+        self.rows = rows
+        identities = rows.identities
+        deleting = Set(request.deletes.map(\.id))
+        change.author = request.author
+        change.contextName = request.contextName
+    }
+
+    /// - Throws: ``SaveConflicts`` with all of them, or what SQLite says.
+    mutating func run() throws -> StoreChange {
+        var postponed: [SaveRequest.Update] = []
+        for item in request.updates where !hasTemporaryReference(item) {
+            if try !update(item, isLast: false) { postponed.append(item) }
+        }
+        for item in request.deletes.reversed() { try delete(item) }
+        try insertAll()
+        for item in request.updates where hasTemporaryReference(item) { postponed.append(item) }
+        for item in postponed { _ = try update(item, isLast: true) }
+        for join in request.joins { try write(join) }
+        guard conflicts.isEmpty else { throw SaveConflicts(conflicts: conflicts) }
+        return change
+    }
+
+    // MARK: Rows
+
+    private func key(_ table: TableLayout) -> String {
+        table.key.map { SQLText.quoted($0.column) + " = ?" }.joined(separator: " AND ")
+    }
+
+    /// The condition that the row is what the context had read, and its values.
+    private func unchanged(_ entity: EntityLayout, _ old: [Value]) -> (String, [Value]) {
+        var text = ""
+        var values: [Value] = []
+        for (index, slot) in entity.slots.enumerated() {
+            guard let column = slot.column, !slot.isDerived else { continue }
+            text += " AND \(SQLText.quoted(entity.table.columns[column].name)) IS ?"
+            if case .text = old[index] { text += " COLLATE BINARY" }
+            values.append(old[index])
+        }
+        return (text, values)
+    }
+
+    private func stored(_ entity: EntityLayout, _ key: ObjectKey) throws -> StoredRow? {
+        var query = ObjectQuery(entity: entity)
+        query.keys = [key]
+        return try rows.fetch(query, db).first
+    }
+
+    private func isReference(_ entity: EntityLayout, _ slot: Int) -> Bool {
+        if case .reference = entity.slots[slot].kind { return true }
+        return false
+    }
+
+    private func hasTemporaryReference(_ item: SaveRequest.Update) -> Bool {
+        !keys.isEmpty || request.inserts.contains { $0.id.isTemporary }
+            ? item.new.contains { keys[$0] != nil || isTemporary($0) } : false
+    }
+
+    private func isTemporary(_ value: Value) -> Bool {
+        guard case .integer(let number) = value else { return false }
+        return number < ObjectKey.temporaryBase + ObjectKey.temporaryCount
+    }
+
+    private func resolved(_ values: [Value], _ entity: EntityLayout) -> [Value] {
+        guard !keys.isEmpty else { return values }
+        return values.enumerated().map { index, value in
+            isReference(entity, index) ? keys[value] ?? value : value
+        }
+    }
+
+    // MARK: Updates
+
+    /// False when a unique value stands against it and it may be tried again.
+    private mutating func update(_ item: SaveRequest.Update, isLast: Bool) throws -> Bool {
+        let entity = item.entity
+        let new = resolved(item.new, entity)
+        var names: [String] = []
+        var values: [Value] = []
+        for (index, slot) in entity.slots.enumerated() {
+            guard let column = slot.column, !slot.isDerived, new[index] != item.old[index] else {
+                continue
+            }
+            names.append(SQLText.quoted(entity.table.columns[column].name) + " = ?")
+            values.append(new[index])
+        }
+        guard !names.isEmpty else { return true }
+        let (condition, old) = unchanged(entity, item.old)
+        let statement = try RawStatement(
+            db,
+            "UPDATE \(SQLText.quoted(entity.table.name)) SET \(names.joined(separator: ", "))"
+                + " WHERE \(key(entity.table))\(condition)")
+        statement.bind(values + item.id.key.values + old)
+        do {
+            try statement.run()
+        } catch let error as DatabaseError where error.isUniqueness {
+            guard isLast else { return false }
+            try note(error, entity, item.id, new)
+            return true
+        }
+        if db.changesCount == 1 {
+            change.updated.append(StoredRow(entity: entity, id: item.id, values: new))
+        } else if let row = try stored(entity, item.id.key) {
+            conflicts.append(SaveConflict(id: item.id, kind: .changed(stored: row)))
+        } else {
+            conflicts.append(SaveConflict(id: item.id, kind: .deleted))
+        }
+        return true
+    }
+
+    /// Finds the row that has the unique values.
+    private mutating func note(
+        _ error: DatabaseError, _ entity: EntityLayout, _ id: ObjectID, _ values: [Value]
+    ) throws {
+        let columns = error.uniqueColumns
+        var query = ObjectQuery(entity: rows.model.layouts[entity.root] ?? entity)
+        query.predicate = .and(
+            columns.compactMap { name in
+                guard
+                    let slot = entity.slots.firstIndex(where: {
+                        $0.column.map { entity.table.columns[$0].name } == name
+                    })
+                else { return nil }
+                return .compare(
+                    .slot([], entity, slot, .any), .equal, .value(values[slot], .any), [])
+            })
+        let other = columns.isEmpty ? nil : try rows.fetch(query, db).first { $0.id != id }
+        conflicts.append(SaveConflict(id: id, kind: .constraint(columns: columns, other: other)))
+    }
+
+    // MARK: Deletions
+
+    private mutating func delete(_ item: SaveRequest.Delete) throws {
+        try followRules(item.entity, item.id)
+        let (condition, old) = unchanged(item.entity, item.old)
+        let statement = try RawStatement(
+            db,
+            "DELETE FROM \(SQLText.quoted(item.entity.table.name))"
+                + " WHERE \(key(item.entity.table))\(condition)")
+        statement.bind(item.id.key.values + old)
+        try statement.run()
+        if db.changesCount == 0, let row = try stored(item.entity, item.id.key) {
+            conflicts.append(SaveConflict(id: item.id, kind: .deleteOfChanged(stored: row)))
+            return
+        }
+        // No row: somebody else deleted it. Both wanted the same.
+        noteDeleted(item.entity, item.id, item.cause)
+    }
+
+    private mutating func noteDeleted(
+        _ entity: EntityLayout, _ id: ObjectID, _ cause: GoneCause
+    ) {
+        change.deleted.append((entity, id, Gone(cause, author: request.author, time: Date())))
+    }
+
+    /// Applies the delete rules to rows that the context did not know of: another process may have
+    /// added them a moment ago.
+    private mutating func followRules(_ entity: EntityLayout, _ id: ObjectID) throws {
+        guard let reference = id.key.reference else { return }
+        for relation in entity.relations {
+            guard case .inverse(let name, let slot, _) = relation.storage,
+                let other = rows.model.layouts[name], relation.description.deleteRule != .noAction
+            else { continue }
+            var query = ObjectQuery(entity: other)
+            query.predicate = .compare(
+                .slot([], other, slot, .any), .equal, .value(reference, .any), [])
+            for row in try rows.fetch(query, db) where !deleting.contains(row.id) {
+                try apply(relation.description.deleteRule, row, slot, owner: id, relation.name)
+            }
+        }
+    }
+
+    private mutating func apply(
+        _ rule: DeleteRule, _ row: StoredRow, _ slot: Int, owner: ObjectID, _ relation: String
+    ) throws {
+        let table = row.entity.table
+        switch rule {
+        case .noAction: return
+        case .deny:
+            throw ObjectError(
+                .deleteDenied, "“\(owner)” still has “\(row.id)”",
+                hint: "Delete or move what it leads to first", entity: owner.entity,
+                property: relation, object: owner)
+        case .cascade:
+            try followRules(row.entity, row.id)
+            let statement = try RawStatement(
+                db, "DELETE FROM \(SQLText.quoted(table.name)) WHERE \(key(table))")
+            statement.bind(row.id.key.values)
+            try statement.run()
+            noteDeleted(row.entity, row.id, .cascade(of: owner))
+        case .nullify:
+            guard let column = row.entity.slots[slot].column else { return }
+            let statement = try RawStatement(
+                db,
+                "UPDATE \(SQLText.quoted(table.name)) SET "
+                    + "\(SQLText.quoted(table.columns[column].name)) = NULL WHERE \(key(table))")
+            statement.bind(row.id.key.values)
+            try statement.run()
+            var values = row.values
+            values[slot] = .null
+            change.updated.append(StoredRow(entity: row.entity, id: row.id, values: values))
+        }
+    }
+
+    // MARK: Insertions
+
+    /// An object whose references are still temporary waits for those it leads to; in a circle, its
+    /// references are written last.
+    private mutating func insertAll() throws {
+        var waiting = request.inserts
+        while !waiting.isEmpty {
+            let ready = waiting.filter { !isWaiting($0) }
+            let batch = ready.isEmpty ? [waiting[0]] : ready
+            for item in batch { try insert(item) }
+            let done = Set(batch.map(\.id))
+            waiting.removeAll { done.contains($0.id) }
+        }
+    }
+
+    private func isWaiting(_ item: SaveRequest.Insert) -> Bool {
+        item.values.indices.contains { index in
+            isReference(item.entity, index) && isTemporary(item.values[index])
+                && keys[item.values[index]] == nil
+        }
+    }
+
+    private mutating func insert(_ item: SaveRequest.Insert) throws {
+        let entity = item.entity
+        let table = entity.table
+        let values = resolved(item.values, entity)
+        var names: [String] = []
+        var bound: [Value] = []
+        if !item.id.isTemporary, table.isManaged {
+            names += table.key.map(\.column)
+            bound += item.id.key.values
+        }
+        if let kind = table.kindColumn {
+            names.append(kind)
+            bound.append(.text(entity.name))
+        }
+        for (index, slot) in entity.slots.enumerated() {
+            guard let column = slot.column, !slot.isDerived else { continue }
+            let name = table.columns[column].name
+            // A table that is not ours has defaults of its own, and chooses its own keys.
+            if !table.isManaged, values[index] == .null { continue }
+            names.append(name)
+            bound.append(
+                isTemporary(values[index]) && isReference(entity, index)
+                    ? .null : values[index])
+        }
+        let statement = try RawStatement(
+            db,
+            names.isEmpty
+                ? "INSERT INTO \(SQLText.quoted(table.name)) DEFAULT VALUES"
+                : "INSERT INTO \(SQLText.quoted(table.name))(\(SQLText.list(names)))"
+                    + " VALUES (\(SQLText.marks(names.count)))")
+        statement.bind(bound)
+        do {
+            try statement.run()
+        } catch let error as DatabaseError where error.isUniqueness {
+            try note(error, entity, item.id, values)
+            return
+        }
+        try finishInsert(item, values)
+    }
+
+    private mutating func finishInsert(_ item: SaveRequest.Insert, _ values: [Value]) throws {
+        let entity = item.entity
+        guard item.id.isTemporary else {
+            let id = identities.id(item.id.origin, item.id.key)
+            if id != item.id { change.renamed[item.id] = id }
+            change.inserted.append(StoredRow(entity: entity, id: id, values: values))
+            return
+        }
+        let rowID = db.lastInsertedRowID
+        let key =
+            entity.table.key.count == 1 && entity.table.key[0].isRowID
+            ? ObjectKey.integer(rowID) : ObjectKey(keyValues(entity, values))
+        let id = identities.id(item.id.origin, key)
+        change.renamed[item.id] = id
+        if let temporary = item.id.key.reference, let real = key.reference {
+            keys[temporary] = real
+        }
+        if let row = try stored(entity, key) { change.inserted.append(row) }
+    }
+
+    private func keyValues(_ entity: EntityLayout, _ values: [Value]) -> [Value] {
+        entity.table.key.map { column in
+            let slot = entity.slots.firstIndex {
+                $0.column.map { entity.table.columns[$0].name } == column.column
+            }
+            return slot.map { values[$0] } ?? .null
+        }
+    }
+
+    // MARK: Pairs
+
+    private mutating func write(_ edit: SaveRequest.JoinEdit) throws {
+        let join = edit.join
+        let table = SQLText.quoted(join.table)
+        let own = SQLText.quoted(join.sourceColumn)
+        let other = SQLText.quoted(join.targetColumn)
+        guard !edit.added.isEmpty || !edit.removed.isEmpty else { return }
+        change.joins.insert(join.table)
+        for pair in edit.removed {
+            let statement = try RawStatement(
+                db, "DELETE FROM \(table) WHERE \(own) = ? AND \(other) = ?")
+            statement.bind([keys[pair.source] ?? pair.source, keys[pair.target] ?? pair.target])
+            try statement.run()
+        }
+        for (pair, order) in edit.added {
+            var names = [join.sourceColumn, join.targetColumn]
+            var values = [keys[pair.source] ?? pair.source, keys[pair.target] ?? pair.target]
+            for (column, value) in [
+                (join.targetOrderColumn, order.target), (join.sourceOrderColumn, order.source),
+            ] {
+                guard let column, value != .null else { continue }
+                names.append(column)
+                values.append(value)
+            }
+            let updates = names.dropFirst(2).map {
+                "\(SQLText.quoted($0)) = excluded.\(SQLText.quoted($0))"
+            }
+            let action =
+                updates.isEmpty
+                ? "NOTHING" : "UPDATE SET " + updates.joined(separator: ", ")
+            let statement = try RawStatement(
+                db,
+                "INSERT INTO \(table)(\(SQLText.list(names))) VALUES (\(SQLText.marks(names.count)))"
+                    + " ON CONFLICT(\(own), \(other)) DO \(action)")
+            statement.bind(values)
+            try statement.run()
+        }
+    }
+}
+
+extension DatabaseError {
+    fileprivate var isUniqueness: Bool {
+        extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE
+            || extendedResultCode == .SQLITE_CONSTRAINT_PRIMARYKEY
+            || extendedResultCode == .SQLITE_CONSTRAINT_ROWID
+    }
+
+    /// The columns of `UNIQUE constraint failed: Task.a, Task.b`.
+    fileprivate var uniqueColumns: [String] {
+        guard let list = message?.split(separator: ":").last else { return [] }
+        return list.split(separator: ",").compactMap {
+            $0.split(separator: ".").last.map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+    }
+}

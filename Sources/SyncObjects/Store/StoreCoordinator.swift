@@ -1,0 +1,242 @@
+import Foundation
+import GRDB
+import SyncCore
+import Synchronization
+
+/// One store as contexts see it: reads rows, writes saves, hands out keys, and tells every context what
+/// a save changed.
+///
+/// Invariants: the connection is used on its queue only; a save is one transaction; the listeners are
+/// told after the commit, in the order of the commits, while no lock of a context is needed.
+public final class StoreCoordinator: Sendable {
+    /// The model of the store.
+    public let model: ManagedObjectModel
+    /// The file; nil for a store in memory.
+    public let path: String?
+    /// Nothing can be written.
+    public let isReadOnly: Bool
+    let queue: DatabaseQueue
+    let identities: Identities
+    let rows: StoreRows
+    private let file: StoreFileIdentity?
+    private let state: Mutex<State>
+
+    private struct State {
+        var keys: [String: KeyBlock] = [:]
+        var listeners: [ObjectIdentifier: WeakListener] = [:]
+        var conflicts: [ResolvedConflict] = []
+        var hasMarkers = false
+        var dataVersion: Int64?
+    }
+
+    private struct KeyBlock {
+        var next: Int64 = 1
+        var end: Int64 = 1
+        /// Grows with each reservation, so that small stores have small keys.
+        var size: Int64 = 16
+    }
+
+    private struct WeakListener {
+        weak var listener: (any ChangeListener)?
+    }
+
+    /// Keys reserved at once at most: what a crash leaves unused.
+    private static let keyBlockMax: Int64 = 4096
+    /// Resolved conflicts that are kept for whoever asks.
+    private static let conflictsMax = 1000
+
+    init(
+        model: ManagedObjectModel, queue: DatabaseQueue, path: String?, store: UUID,
+        isReadOnly: Bool
+    ) throws {
+        self.model = model
+        self.queue = queue
+        self.path = path
+        self.isReadOnly = isReadOnly
+        identities = Identities(store: store)
+        rows = StoreRows(model: model, identities: identities)
+        file = path.flatMap(StoreFileIdentity.init(path:))
+        var state = State()
+        state.hasMarkers = try queue.read { try $0.viewExists("syncd_txn") }
+        self.state = Mutex(state)
+    }
+
+    /// The store's identity, which its objects' ids carry.
+    public var storeID: UUID { identities.store }
+
+    /// Conflicts that a policy resolved, the newest last: nothing is overwritten without a trace.
+    public var resolvedConflicts: [ResolvedConflict] { state.withLock(\.conflicts) }
+
+    func note(_ conflicts: [ResolvedConflict]) {
+        state.withLock { state in
+            state.conflicts += conflicts
+            let surplus = state.conflicts.count - Self.conflictsMax
+            if surplus > 0 { state.conflicts.removeFirst(surplus) }
+        }
+    }
+
+    // MARK: Reading
+
+    func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        do {
+            return try queue.read(body)
+        } catch let error as DatabaseError {
+            throw failure(error)
+        }
+    }
+
+    private func failure(_ error: DatabaseError) -> ObjectError {
+        let code: ObjectError.Code
+        switch error.resultCode {
+        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM: code = .readOnly
+        case .SQLITE_CONSTRAINT: code = .constraintConflict
+        default: code = .storeFailure
+        }
+        return ObjectError(
+            code, error.message ?? "\(error.resultCode)", path: path, underlying: error)
+    }
+
+    // MARK: Keys
+
+    /// The key of a new object. Permanent, when the table is one of ours and the store can be written;
+    /// the first object of a block costs a small transaction.
+    func newKey(_ entity: EntityLayout) -> ObjectKey {
+        guard entity.table.isManaged, !isReadOnly else { return identities.temporaryKey() }
+        let table = entity.table.name
+        let taken = state.withLock { state -> Int64? in
+            guard var block = state.keys[table], block.next < block.end else { return nil }
+            defer { state.keys[table] = block }
+            block.next += 1
+            return block.next - 1
+        }
+        if let taken { return .integer(taken) }
+        guard let key = try? reserve(table) else { return identities.temporaryKey() }
+        return .integer(key)
+    }
+
+    private func reserve(_ table: String) throws -> Int64 {
+        let size = state.withLock { $0.keys[table]?.size ?? 16 }
+        let last = try queue.write { db -> Int64 in
+            try db.execute(
+                sql: "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?",
+                arguments: [size, table])
+            if db.changesCount == 0 {
+                try db.execute(
+                    sql: "INSERT INTO sqlite_sequence(name, seq) VALUES (?, ?)",
+                    arguments: [table, size])
+            }
+            return try Int64.fetchOne(
+                db, sql: "SELECT seq FROM sqlite_sequence WHERE name = ?", arguments: [table]) ?? 0
+        }
+        return state.withLock { state in
+            let first = last - size + 1
+            // Another thread may have reserved as well: its block goes on, this one gives one key less.
+            if let block = state.keys[table], block.next < block.end { return first }
+            state.keys[table] = KeyBlock(
+                next: first + 1, end: last + 1, size: min(size * 4, Self.keyBlockMax))
+            return first
+        }
+    }
+
+    // MARK: Saving
+
+    /// Writes a request, and tells the listeners but for `saver`.
+    ///
+    /// - Throws: ``SaveConflicts``, or an ``ObjectError`` with nothing written.
+    func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange {
+        let change = try write { db in
+            if state.withLock(\.hasMarkers), let author = request.author {
+                try db.execute(
+                    sql: "INSERT INTO syncd_txn(author, context, pid) VALUES (?, ?, ?)",
+                    arguments: [
+                        author, request.contextName, ProcessInfo.processInfo.processIdentifier,
+                    ])
+            }
+            var transaction = SaveTransaction(request, db, rows)
+            return try transaction.run()
+        }
+        for (temporary, permanent) in change.renamed where temporary.isTemporary {
+            identities.alias(temporary, permanent)
+        }
+        publish(change, except: saver)
+        return change
+    }
+
+    func write<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        try checkFile()
+        guard !isReadOnly else {
+            throw ObjectError(
+                .readOnly, "the store was opened for reading only",
+                hint: "Open it with isReadOnly false", path: path)
+        }
+        do {
+            return try queue.write(body)
+        } catch let error as DatabaseError {
+            throw failure(error)
+        }
+    }
+
+    /// - Throws: ``ObjectError/Code/storeRemoved``, ``ObjectError/Code/storeReplaced``
+    func checkFile() throws {
+        guard let path, let file else { return }
+        guard let present = StoreFileIdentity(path: path) else {
+            throw ObjectError(
+                .storeRemoved, "the store's file was removed",
+                hint: "Put it back or make a new container", path: path)
+        }
+        guard present == file else {
+            throw ObjectError(
+                .storeReplaced, "another file is at the store's path now",
+                hint: "Make a new container; unsaved edits are still in their objects", path: path)
+        }
+    }
+
+    /// Retires what was deleted and tells the listeners.
+    func publish(_ change: StoreChange, except saver: (any ChangeListener)?) {
+        for item in change.deleted { identities.retire(item.id) }
+        guard !change.isEmpty else { return }
+        let listeners = state.withLock { state in
+            state.listeners = state.listeners.filter { $0.value.listener != nil }
+            return state.listeners.values.compactMap(\.listener)
+        }
+        for listener in listeners where listener !== saver { listener.receive(change) }
+    }
+
+    func add(_ listener: any ChangeListener) {
+        state.withLock {
+            $0.listeners[ObjectIdentifier(listener)] = WeakListener(listener: listener)
+        }
+    }
+
+    func remove(_ listener: any ChangeListener) {
+        state.withLock { _ = $0.listeners.removeValue(forKey: ObjectIdentifier(listener)) }
+    }
+
+    // MARK: Other processes
+
+    /// Asks SQLite whether another connection has committed since the last look, and if so tells every
+    /// context to look again.
+    ///
+    /// - Returns: Whether anything was committed.
+    @discardableResult
+    public func checkForExternalChanges() throws -> Bool {
+        try checkFile()
+        let version = try read { try Int64.fetchOne($0, sql: "PRAGMA data_version") }
+        let isNew = state.withLock { state in
+            defer { state.dataVersion = version }
+            return state.dataVersion != nil && state.dataVersion != version
+        }
+        if isNew {
+            var change = StoreChange()
+            change.isUnknown = true
+            publish(change, except: nil)
+        }
+        return isNew
+    }
+}
+
+/// Somebody who wants to know what saves change.
+protocol ChangeListener: AnyObject, Sendable {
+    /// Called on any thread; only takes the change, and comes back at once.
+    func receive(_ change: StoreChange)
+}

@@ -1,0 +1,200 @@
+import GRDB
+import SyncCore
+
+/// One object as the store has it.
+struct StoredRow: Sendable {
+    let entity: EntityLayout
+    let id: ObjectID
+    /// The slots of the entity; transient ones have their defaults.
+    let values: [Value]
+}
+
+/// What to read: the rows of an entity that satisfy a condition, in an order.
+struct ObjectQuery {
+    let entity: EntityLayout
+    var includesSubentities = true
+    var predicate: BoundPredicate?
+    var sort: [BoundSortKey] = []
+    var limit: Int?
+    var offset = 0
+    /// Only rows with these keys.
+    var keys: [ObjectKey]?
+}
+
+/// Reads rows as objects. Stateless: what it needs to know stands in the layouts.
+struct StoreRows {
+    let model: ManagedObjectModel
+    let identities: Identities
+
+    /// Keys asked for in one statement: below SQLite's limit of parameters in every version.
+    private static let keysMax = 500
+
+    func fetch(_ query: ObjectQuery, _ db: Database) throws -> [StoredRow] {
+        if let keys = query.keys, keys.count > Self.keysMax {
+            var rows: [StoredRow] = []
+            for start in stride(from: 0, to: keys.count, by: Self.keysMax) {
+                var part = query
+                part.keys = Array(keys[start..<min(start + Self.keysMax, keys.count)])
+                rows += try fetch(part, db)
+            }
+            return rows
+        }
+        let (sql, arguments) = try select(query, columns: query.entity.table.selectedColumns)
+        let statement = try RawStatement(db, sql)
+        statement.bind(arguments)
+        let decoder = RowDecoder(query.entity, model, identities)
+        var rows: [StoredRow] = []
+        while try statement.step() {
+            if let row = decoder.row(statement) { rows.append(row) }
+        }
+        return rows
+    }
+
+    func fetchIDs(_ query: ObjectQuery, _ db: Database) throws -> [ObjectID] {
+        let table = query.entity.table
+        let (sql, arguments) = try select(query, columns: table.key.map(\.column))
+        let statement = try RawStatement(db, sql)
+        statement.bind(arguments)
+        let origin = identities.origin(query.entity.root)
+        var ids: [ObjectID] = []
+        while try statement.step() {
+            let key = ObjectKey((0..<table.key.count).map(statement.value))
+            ids.append(identities.id(origin, key))
+        }
+        return ids
+    }
+
+    func count(_ query: ObjectQuery, _ db: Database) throws -> Int {
+        if query.limit != nil || query.offset > 0 { return try fetchIDs(query, db).count }
+        var plain = query
+        plain.sort = []
+        let (sql, arguments) = try select(plain, expression: "count(*)")
+        let statement = try RawStatement(db, sql)
+        statement.bind(arguments)
+        guard try statement.step(), case .integer(let count) = statement.value(0) else { return 0 }
+        _ = try statement.step()
+        return Int(count)
+    }
+
+    private func select(
+        _ query: ObjectQuery, columns: [String]
+    ) throws -> (String, [Value]) {
+        try select(
+            query, expression: columns.map { "t0." + SQLText.quoted($0) }.joined(separator: ", "))
+    }
+
+    func select(
+        _ query: ObjectQuery, expression: String, suffix: String = ""
+    ) throws -> (String, [Value]) {
+        var sql = PredicateSQL()
+        let table = query.entity.table
+        var conditions: [String] = []
+        if let kind = table.kindColumn {
+            let names = query.includesSubentities ? query.entity.family : [query.entity.name]
+            if query.entity.name != query.entity.root || !query.includesSubentities {
+                let marks = names.sorted().map { sql.bind(.text($0)) }.joined(separator: ", ")
+                conditions.append("t0.\(SQLText.quoted(kind)) IN (\(marks))")
+            }
+        }
+        if let keys = query.keys {
+            conditions.append(Self.condition(table, keys, &sql))
+        }
+        if let predicate = query.predicate {
+            conditions.append(try sql.condition(predicate, "t0"))
+        }
+        var text = "SELECT \(expression) FROM \(SQLText.quoted(table.name)) t0"
+        if !conditions.isEmpty { text += " WHERE " + conditions.joined(separator: " AND ") }
+        text += suffix
+        if suffix.isEmpty, expression != "count(*)" {
+            // The key last: an order that ties is the same each time, and pages never overlap.
+            let order =
+                try sql.order(query.sort, "t0")
+                + table.key.map { "t0." + SQLText.quoted($0.column) }
+            text += " ORDER BY " + order.joined(separator: ", ")
+        }
+        if query.limit != nil || query.offset > 0 {
+            text += " LIMIT \(query.limit ?? -1) OFFSET \(query.offset)"
+        }
+        return (text, sql.arguments)
+    }
+
+    private static func condition(
+        _ table: TableLayout, _ keys: [ObjectKey], _ sql: inout PredicateSQL
+    ) -> String {
+        if table.key.count == 1 {
+            let marks = keys.map { sql.bind($0.values[0]) }.joined(separator: ", ")
+            return "t0.\(SQLText.quoted(table.key[0].column)) IN (\(marks))"
+        }
+        let rows = keys.map { key in
+            "(" + key.values.map { sql.bind($0) }.joined(separator: ", ") + ")"
+        }
+        let columns = table.key.map { "t0." + SQLText.quoted($0.column) }.joined(separator: ", ")
+        return "(\(columns)) IN (VALUES \(rows.joined(separator: ", ")))"
+    }
+
+    /// The members of a many-to-many relationship, with their places in its order.
+    func joinMembers(
+        _ join: JoinLayout, isSource: Bool, of key: Value, _ db: Database
+    ) throws -> [(key: Value, order: Value)] {
+        let own = SQLText.quoted(isSource ? join.sourceColumn : join.targetColumn)
+        let other = SQLText.quoted(isSource ? join.targetColumn : join.sourceColumn)
+        let order = join.orderColumn(isSource: isSource).map(SQLText.quoted) ?? "NULL"
+        let statement = try RawStatement(
+            db,
+            "SELECT \(other), \(order) FROM \(SQLText.quoted(join.table)) WHERE \(own) = ?"
+                + " ORDER BY 2, 1")
+        statement.bind([key])
+        var members: [(Value, Value)] = []
+        while try statement.step() { members.append((statement.value(0), statement.value(1))) }
+        return members
+    }
+}
+
+/// Makes stored rows of the columns of a table, in the order of `TableLayout.selectedColumns`.
+struct RowDecoder {
+    private let table: TableLayout
+    private let fallback: EntityLayout
+    private let layouts: [String: EntityLayout]
+    private let origin: ObjectID.Origin
+    private let identities: Identities
+
+    init(_ entity: EntityLayout, _ model: ManagedObjectModel, _ identities: Identities) {
+        table = entity.table
+        fallback = entity
+        layouts = table.kindColumn == nil ? [:] : model.layouts
+        origin = identities.origin(entity.root)
+        self.identities = identities
+    }
+
+    /// Nil for a row of an entity that the model does not know.
+    func row(_ statement: RawStatement) -> StoredRow? {
+        var entity = fallback
+        if table.kindColumn != nil {
+            guard case .text(let name) = statement.value(table.key.count),
+                let layout = layouts[name], layout.table === table
+            else { return nil }
+            entity = layout
+        }
+        let key: ObjectKey
+        if table.key.count == 1 {
+            key = ObjectKey(single: statement.value(0))
+        } else {
+            key = ObjectKey((0..<table.key.count).map(statement.value))
+        }
+        let first = table.firstColumn
+        let values = entity.slots.map { slot in
+            slot.column.map { statement.value(first + $0) } ?? slot.defaultValue
+        }
+        return StoredRow(entity: entity, id: identities.id(origin, key), values: values)
+    }
+}
+
+extension ObjectKey {
+    fileprivate init(single value: Value) {
+        if case .integer(let number) = value {
+            self = .integer(number)
+        } else {
+            self.init([value])
+        }
+    }
+}
