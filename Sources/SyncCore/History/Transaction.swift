@@ -2,8 +2,10 @@
 public struct Transaction: Sendable, Hashable {
     /// What is special about a transaction.
     public struct Flags: OptionSet, Sendable, Hashable {
+        /// The bits, as `syncd_transaction.flags` has them.
         public let rawValue: Int
 
+        /// Flags of stored bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
         /// Several commits that could not be told apart any more. Never a part of one.

@@ -13,8 +13,8 @@ final class ChangeResolver {
     private let catalog: EntityCatalog
     private let findInsert: Statement
     private let findNumber: Statement
-    /// Inserts of transactions that the history tables do not have yet.
-    private var births: [Name: Int64] = [:]
+    /// Inserts of transactions that the history tables do not have yet, ascending.
+    private var births: [Name: [Int64]] = [:]
 
     init(
         _ connection: OpaquePointer, store: StoreID, epoch: Int64, catalog: EntityCatalog
@@ -33,7 +33,10 @@ final class ChangeResolver {
     /// Forgets the inserts that are in the history tables by now.
     func forgetBirths(upTo number: Int64) {
         guard !births.isEmpty else { return }
-        births = births.filter { $0.value > number }
+        births = births.compactMapValues { numbers in
+            let rest = numbers.filter { $0 > number }
+            return rest.isEmpty ? nil : rest
+        }
     }
 
     /// What callers see of a transaction that is not in the history tables yet. Transactions have to come
@@ -44,7 +47,8 @@ final class ChangeResolver {
         for change in transaction.changes {
             changes.append(try resolve(change, in: transaction.number))
             if change.kind == .insert {
-                births[Name(entity: change.entity.folded, key: change.key)] = transaction.number
+                births[Name(entity: change.entity.folded, key: change.key), default: []]
+                    .append(transaction.number)
             }
         }
         return Transaction(
@@ -74,7 +78,7 @@ final class ChangeResolver {
             tombstone: change.kind == .delete
                 ? entity.tombstone(key: change.key, kept: change.kept) : nil,
             oldValues: oldValues(of: change, names),
-            cause: try cause(of: change))
+            cause: try cause(of: change, in: number))
     }
 
     private func oldValues(of change: NetChange, _ names: [String]) -> NamedValues? {
@@ -85,7 +89,7 @@ final class ChangeResolver {
             })
     }
 
-    private func cause(of change: NetChange) throws -> Change.Cause {
+    private func cause(of change: NetChange, in number: Int64) throws -> Change.Cause {
         switch change.cause {
         case .direct: return .direct
         case .replace: return .replace
@@ -96,10 +100,13 @@ final class ChangeResolver {
                     store: store, entity: entity.name, key: key,
                     incarnation: try incarnation(entity, key, before: change.seq)))
         case .renumbered(let key):
+            // The object that a deleted one became was made by this very transaction.
+            let incarnation =
+                change.kind == .delete
+                ? number : try incarnation(change.entity, key, before: change.seq)
             return .renumbered(
                 ObjectID(
-                    store: store, entity: change.entity.name, key: key,
-                    incarnation: try incarnation(change.entity, key, before: change.seq)))
+                    store: store, entity: change.entity.name, key: key, incarnation: incarnation))
         }
     }
 
@@ -107,7 +114,8 @@ final class ChangeResolver {
     func incarnation(
         _ entity: TrackedEntity, _ key: ObjectKey, before seq: Int64
     ) throws -> Int64 {
-        if let birth = births[Name(entity: entity.folded, key: key)], birth < seq { return birth }
+        let pending = births[Name(entity: entity.folded, key: key)]
+        if let birth = pending?.last(where: { $0 < seq }) { return birth }
         var newest: Int64 = 0
         for id in try catalog.ids(named: entity.folded) {
             findInsert.bind(1, NetChange.storedKey(key))

@@ -47,6 +47,8 @@ final class LiveLog {
         seen = digested
         bounded = digested
         schema = 0
+        // From now on every commit is told from the next.
+        _ = try pendingBoundaries()
         schema = try readSchemaVersion()
     }
 
@@ -82,7 +84,7 @@ final class LiveLog {
                 "history went back from \(bounded) to \(newest): an older copy was put in place",
                 hint: "Readers have to resync")
         }
-        guard newest > bounded else { return digested }
+        // Also when nothing is new: the reader moves on in the WAL past commits of other tables.
         let found = try commits.boundaries(after: bounded).transactions
         boundaries += found
         bounded = found.last?.last ?? bounded

@@ -67,7 +67,10 @@ public final class Store: Sendable {
                 try renewReplica(connection, mark)
                 return try StoreIdentity(settings)
             }
-            return Store(path: path, identity: identity, queue: queue)
+            let store = Store(path: path, identity: identity, queue: queue)
+            // Commits are told apart from the first look on: it must not wait for a caller.
+            try store.live.withState { _, _ in }
+            return store
         } catch {
             throw StoreConnection.explain(error, path: path, operation: "open")
         }

@@ -10,6 +10,7 @@ public struct SyncError: Error, Sendable {
 
         init(_ name: String) { self.name = name }
 
+        /// The ``name``.
         public var description: String { name }
     }
 
@@ -101,6 +102,7 @@ extension SyncError.Code {
 }
 
 extension SyncError: Equatable {
+    /// Whether the codes are equal.
     public static func == (left: SyncError, right: SyncError) -> Bool { left.code == right.code }
 }
 

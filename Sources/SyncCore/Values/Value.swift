@@ -16,9 +16,13 @@ public enum Value: Sendable, Hashable {
 extension Value: ExpressibleByNilLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral
 {
+    /// NULL.
     public init(nilLiteral: ()) { self = .null }
+    /// An integer.
     public init(integerLiteral value: Int64) { self = .integer(value) }
+    /// A real.
     public init(floatLiteral value: Double) { self = .real(value) }
+    /// Text.
     public init(stringLiteral value: String) { self = .text(value) }
 }
 
