@@ -8,13 +8,15 @@ import SyncCore
 import UnixSignals
 import Varlink
 
-/// The daemon from start to stop: the threads it has, the order in which its parts come up and go down.
+/// The daemon from start to stop: the threads it has, the order in which its parts come up and go
+/// down.
 ///
-/// Up: stores opened, then the socket (so that whoever gets a connection finds its store), then READY.
-/// Down: no new calls, then the stores written and closed. Threads: one that watches all stores
-/// (``StoreWatcher``), one event loop for all clients, and a pool for what waits for SQLite.
+/// Up: stores opened, then the socket (so that whoever gets a connection finds its store), then
+/// READY. Down: no new calls, then the stores written and closed. Threads: one that watches all
+/// stores (``StoreWatcher``), one event loop for all clients, and a pool for what waits for SQLite.
 struct Daemon: Sendable {
-    /// SQLite's work: opening, queries, catch-ups, digests. More threads than cores, because they wait.
+    /// SQLite's work: opening, queries, catch-ups, digests. More threads than cores, because they
+    /// wait.
     private static let poolThreads = 4
     /// How often stores that could not be opened are tried again.
     private static let retryInterval: TimeAmount = .seconds(1)
@@ -34,7 +36,9 @@ struct Daemon: Sendable {
         let watcher = try StoreWatcher()
         let loop = group.next()
         let registry = StoreRegistry(
-            StoreHub.Environment(watcher: watcher, pool: pool, loop: loop, log: log),
+            StoreHub.Environment(
+                watcher: watcher, pool: pool, loop: loop, log: log,
+                stateDirectory: configuration.stateDirectory),
             try RememberedStores(directory: configuration.stateDirectory))
         let entries = configuration.stores
         try await pool.runIfActive { registry.load(entries) }
@@ -100,7 +104,8 @@ struct Daemon: Sendable {
     private func makeDirectory(of socket: String) throws {
         guard let slash = socket.lastIndex(of: "/"), slash != socket.startIndex else { return }
         let directory = String(socket[..<slash])
-        // Whose socket it is decides who may come in; a user's own folder is nobody else's business.
+        // Whose socket it is decides who may come in; a user's own folder is nobody else's
+        // business.
         let mode: mode_t = configuration.socketMode & 0o077 == 0 ? 0o700 : 0o755
         if mkdir(directory, mode) != 0, errno != EEXIST, errno != ENOENT {
             throw StartFailure(

@@ -1,8 +1,8 @@
 /// The moving end of a store's history, on the store's live connection.
 ///
 /// Invariants:
-/// - `boundaries` are the ends of commits after `digested`, ascending; once found, a boundary stays,
-///   because the WAL that showed it may be gone later.
+/// - `boundaries` are the ends of commits after `digested`, ascending; once found, a boundary
+///   stays, because the WAL that showed it may be gone later.
 /// - `seen` only grows. What ``look()`` returned is at or before it, and is never returned again.
 /// - Reading never holds a lock for longer than it takes to read the new rows.
 final class LiveLog {
@@ -69,6 +69,19 @@ final class LiveLog {
         }
     }
 
+    /// Takes over what an earlier process found: the ends of commits, ascending. Those that the
+    /// history tables hold, or that are beyond the log, are of no use.
+    func adopt(_ found: [Boundary]) throws {
+        try RawTransaction.read(connection) {
+            let digested = try settings.integer(.digested)
+            let newest = try newestSeqInLog()
+            // Numbers beyond the log: it went back, and they are of another history.
+            guard let last = found.last, last.last <= newest, boundaries.isEmpty else { return }
+            boundaries = found.filter { $0.last > digested }
+            bounded = max(digested, last.last)
+        }
+    }
+
     /// Reads the ends of new commits; returns how far the history tables go.
     private func extendBoundaries() throws -> Int64 {
         let digested = try settings.integer(.digested)
@@ -123,6 +136,7 @@ final class LiveLog {
 
     private func takePending(into look: inout Store.Look) throws {
         let new = boundaries.filter { $0.last > seen }
+        look.boundaries = new
         guard let last = new.last else { return }
         guard last.last - seen <= Self.lookRowsMax else {
             look.tooLarge = true

@@ -15,6 +15,8 @@ public final class Store: Sendable {
         /// More was committed than is put together in memory: read everything after the last
         /// token from ``Store/history(_:)`` instead.
         public internal(set) var tooLarge = false
+        /// Where the new commits end, as far as the history tables do not hold them yet.
+        public internal(set) var boundaries: [Boundary] = []
         /// The database's schema is another one than at the last look.
         public internal(set) var schemaChanged = false
 
@@ -44,8 +46,8 @@ public final class Store: Sendable {
 
     /// Opens a tracked database.
     ///
-    /// - Throws: ``SyncError``: `noSuchFile`, `notADatabase`, `corrupt`, `notAllowed`, `notTracked`,
-    ///   `newerFormat`, `busy`.
+    /// - Throws: ``SyncError``: `noSuchFile`, `notADatabase`, `corrupt`, `notAllowed`,
+    ///   `notTracked`, `newerFormat`, `busy`.
     public static func open(_ path: String) throws -> Store {
         do {
             let queue = try StoreConnection.openQueue(path)
@@ -82,18 +84,27 @@ public final class Store: Sendable {
         try live.close()
     }
 
-    /// What was committed since the last look, in order, each transaction once. Cheap and read-only: the
-    /// daemon calls it after each wake-up.
+    /// What was committed since the last look, in order, each transaction once. Cheap and
+    /// read-only: the daemon calls it after each wake-up.
     ///
-    /// - Throws: ``SyncError``: `foreignHistory` when the history went back (an older copy of the file
-    ///   was put in its place), `busy` in rollback journal modes while a writer commits.
+    /// - Throws: ``SyncError``: `foreignHistory` when the history went back (an older copy of the
+    ///   file was put in its place), `busy` in rollback journal modes while a writer commits.
     /// - Complexity: O(new log rows), at most ``LiveLog/lookRowsMax``.
     public func look() throws -> Look {
         try explaining("look") { try live.withState { _, live in try live.look() } }
     }
 
-    /// Moves committed log rows into the history tables, in short write transactions, and writes what
-    /// consumers acknowledged.
+    /// Takes over the ends of commits that an earlier process had found and told of, so that they
+    /// stay transactions of their own although the WAL that showed them may be gone. Right after
+    /// opening.
+    ///
+    /// - Parameter boundaries: ascending, of this replica and epoch.
+    public func adopt(_ boundaries: [Boundary]) throws {
+        try explaining("open") { try live.withState { _, live in try live.adopt(boundaries) } }
+    }
+
+    /// Moves committed log rows into the history tables, in short write transactions, and writes
+    /// what consumers acknowledged.
     ///
     /// - Parameter budget: how long to go on, at least one slice.
     /// - Returns: whether rows are left.

@@ -3,9 +3,10 @@ import SyncCore
 
 /// When a store's log is moved into its history tables.
 ///
-/// After ``quiet`` without a commit, so that a burst is not disturbed: a digest takes the write lock for some
-/// milliseconds. Too short makes bursts wait for it; too long lets the log grow, and queries that
-/// have to put its rows together get slower. A burst that does not end is interrupted after ``delayMax``.
+/// After ``quiet`` without a commit, so that a burst is not disturbed: a digest takes the write
+/// lock for some milliseconds. Too short makes bursts wait for it; too long lets the log grow, and
+/// queries that have to put its rows together get slower. A burst that does not end is interrupted
+/// after ``delayMax``.
 struct DigestSchedule {
     static let quiet: TimeAmount = .milliseconds(200)
     static let delayMax: TimeAmount = .seconds(2)
@@ -57,15 +58,17 @@ extension StoreHub {
     }
 
     private func digestNow() {
-        guard let store = try? store() else {
+        guard let opened = try? opened() else {
             state.withLock { $0.digest.isScheduled = false }
             return
         }
+        let told = state.withLock { $0.head?.number ?? 0 }
         do {
-            if try store.digest(budget: DigestSchedule.budget) {
+            if try opened.store.digest(budget: DigestSchedule.budget) {
                 setTimer(DigestSchedule.pause)
                 return
             }
+            opened.journal.forget(upTo: told)
             state.withLock { state in
                 state.digest.isScheduled = false
                 state.fanOut.tellPositions()

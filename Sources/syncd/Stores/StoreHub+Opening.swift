@@ -3,8 +3,8 @@ import SyncClient
 import SyncCore
 import Varlink
 
-/// Opening, and opening again when the file was removed or replaced. Everything here blocks: on the pool, or
-/// before the daemon serves.
+/// Opening, and opening again when the file was removed or replaced. Everything here blocks: on the
+/// pool, or before the daemon serves.
 extension StoreHub {
     /// Opens the store; a failure is kept, logged once and tried again by ``retry()``.
     func open() {
@@ -62,8 +62,10 @@ extension StoreHub {
         if entry.track { try trackWhereMissing() }
         let identity = FileIdentity(path: path)
         let store = try Store.open(path)
+        let journal = BoundaryJournal(directory: environment.stateDirectory, store)
+        try store.adopt(journal.boundaries)
         // What was committed before is history: only what comes from now on is told as it happens.
-        _ = try? store.look()
+        if let look = try? store.look() { journal.append(look.boundaries) }
         let head = try store.head()
         let generation = state.withLock { state in
             state.generation += 1
@@ -77,7 +79,9 @@ extension StoreHub {
         let isWanted = state.withLock { state in
             if case .closed = state.phase { return false }
             state.phase = .open(
-                Opened(store: store, watch: watch, generation: generation, identity: identity))
+                Opened(
+                    store: store, watch: watch, generation: generation, identity: identity,
+                    journal: journal))
             state.head = head
             state.lastIdentity = identity
             state.lastFailure = nil
@@ -97,16 +101,15 @@ extension StoreHub {
         do {
             try Store.open(path).close()
         } catch let error as SyncError where error.code == .notTracked {
-            _ = try Store.track(
-                path, entities: entry.entityFilter, options: try entry.captureOptions(path))
+            _ = try Store.track(path, entry.captureChoice)
         }
     }
 
-    /// Runs `body` while no connection of this process has the file open, then opens it. Subscriptions stay,
-    /// and go on with what they missed.
+    /// Runs `body` while no connection of this process has the file open, then opens it.
+    /// Subscriptions stay, and go on with what they missed.
     ///
-    /// Tracking reads the file's header with a descriptor of its own; closing that would drop the locks of every
-    /// connection of the process (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    /// Tracking reads the file's header with a descriptor of its own; closing that would drop the
+    /// locks of every connection of the process (https://www.sqlite.org/howtocorrupt.html, 2.2).
     func whileClosed<Result>(_ body: () throws -> Result) throws -> Result {
         let mayStart = state.withLock { state in
             defer { state.isReopening = true }

@@ -8,12 +8,15 @@ import Varlink
 
 /// One store of the daemon: opened, watched, its commits given to its subscribers.
 ///
-/// Who runs what: ``handle(_:_:)`` on the watch thread (look, encode, give to the event loop: nothing there
-/// waits for a client); opening, digesting, catch-ups and queries on the pool; timers on the event loop.
+/// Who runs what: ``handle(_:_:)`` on the watch thread (look, encode, give to the event loop:
+/// nothing there waits for a client); opening, digesting, catch-ups and queries on the pool; timers
+/// on the event loop.
 ///
 /// Invariants, guarded by the mutex:
-/// - `phase` is `open` exactly while `opened` watches it; events of an earlier opening are dropped by number.
-/// - `head` is the last transaction given to `fanOut`, or the end of history at the opening if that is later.
+/// - `phase` is `open` exactly while `opened` watches it; events of an earlier opening are dropped
+///   by number.
+/// - `head` is the last transaction given to `fanOut`, or the end of history at the opening if that
+///   is later.
 /// - At most one reopening and one digest are under way.
 final class StoreHub: Sendable {
     /// What the hub works with; shared by all hubs.
@@ -22,6 +25,8 @@ final class StoreHub: Sendable {
         let pool: NIOThreadPool
         let loop: any EventLoop
         let log: Logger
+        /// Where the daemon keeps its state.
+        let stateDirectory: String
     }
 
     enum Phase: Sendable {
@@ -38,6 +43,7 @@ final class StoreHub: Sendable {
         let watch: StoreWatcher.StoreID
         let generation: Int
         let identity: FileIdentity?
+        let journal: BoundaryJournal
     }
 
     struct State {
@@ -139,6 +145,7 @@ extension StoreHub {
             return
         }
         if look.schemaChanged { schemaChanged(opened) }
+        opened.journal.append(look.boundaries)
         if !look.transactions.isEmpty {
             state.withLock { state in
                 for transaction in look.transactions { state.fanOut.distribute(transaction) }
@@ -149,7 +156,8 @@ extension StoreHub {
         if look.tooLarge { sendEverybodyToHistory(opened) }
     }
 
-    /// A commit was too large to be put together in memory: everybody reads it from history, page by page.
+    /// A commit was too large to be put together in memory: everybody reads it from history, page
+    /// by page.
     private func sendEverybodyToHistory(_ opened: Opened) {
         environment.pool.submit { [self] poolState in
             guard poolState == .active, let head = try? opened.store.head() else { return }

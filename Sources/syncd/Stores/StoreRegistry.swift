@@ -6,8 +6,8 @@ import Varlink
 
 /// The stores of the daemon by path: those of the configuration, and those tracked at run time.
 ///
-/// Invariants: one hub for each path, links resolved; a hub is in the table from before it opens until it was
-/// told to close. Calls block on the stores: on the pool.
+/// Invariants: one hub for each path, links resolved; a hub is in the table from before it opens
+/// until it was told to close. Calls block on the stores: on the pool.
 final class StoreRegistry: Sendable {
     private struct State {
         var hubs: [String: StoreHub] = [:]
@@ -27,8 +27,8 @@ final class StoreRegistry: Sendable {
         state.withLock { $0.hubs.values.sorted { $0.path < $1.path } }
     }
 
-    /// Opens what the configuration and the state say, and closes what they no longer say. The clients of
-    /// stores that stay notice nothing.
+    /// Opens what the configuration and the state say, and closes what they no longer say. The
+    /// clients of stores that stay notice nothing.
     func load(_ entries: [Configuration.StoreEntry]) {
         var wanted: [String: Configuration.StoreEntry] = [:]
         for path in remembered.all {
@@ -116,8 +116,7 @@ final class StoreRegistry: Sendable {
             return StoreHub(Configuration.StoreEntry(path: path), path: path, environment)
         }
         let report = try hub.whileClosed {
-            try Store.track(
-                path, entities: entry.entityFilter, options: try entry.captureOptions(path))
+            try Store.track(path, entry.captureChoice)
         }
         state.withLock { $0.hubs[path] = hub }
         try remembered.add(path)
@@ -136,16 +135,19 @@ final class StoreRegistry: Sendable {
             hint: "Ask its owner for write permission on the file")
     }
 
-    /// Stops watching a store and forgets it; unless `keepsData`, removes every trace from the file.
+    /// Stops watching a store and forgets it; unless `keepsData`, removes every trace from the
+    /// file.
     func untrack(_ name: String, _ peer: PeerIdentity, keepsData: Bool) throws {
         guard let hub = find(name, peer) else { throw Self.unknown(name) }
         let isGone = FileIdentity(path: hub.path) == nil
         if !isGone { _ = try self.hub(name, peer, .write) }
         guard keepsData || isGone || hub.isOpen else { _ = try hub.store(); return }
+        let journal = try? hub.opened().journal
         state.withLock { $0.hubs[hub.path] = nil }
         hub.close(Self.forgotten(hub.path))
         do {
             if !keepsData, !isGone { try Store.untrack(hub.path) }
+            journal?.remove()
         } catch {
             // Still tracked: it is watched again.
             let again = StoreHub(hub.entry, path: hub.path, environment)
