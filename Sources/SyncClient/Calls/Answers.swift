@@ -108,3 +108,14 @@ public struct HeldObject: Sendable, Hashable {
         self.isPresent = isPresent
     }
 }
+
+extension TableSummary {
+    /// What tracking did with a table.
+    public init(_ entry: TrackReport.Entry) {
+        switch entry.outcome {
+        case .tracked, .alreadyTracked: self.init(name: entry.table, outcome: "tracked")
+        case .leftAlone(let reason):
+            self.init(name: entry.table, outcome: "skipped", reason: reason.explanation)
+        }
+    }
+}

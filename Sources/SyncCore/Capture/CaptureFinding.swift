@@ -33,3 +33,19 @@ public struct CaptureFinding: Sendable, Hashable {
         }
     }
 }
+
+extension CaptureFinding {
+    /// One sentence for a person, with the command that helps where there is one.
+    public var explanation: String {
+        switch problem {
+        case .triggersMissing(let names):
+            "\(table): triggers are missing (\(names.joined(separator: ", ")))"
+        case .triggersOutdated: "\(table): the table has changed since its triggers were made"
+        case .renamed(let name): "\(table): renamed to \(name)"
+        case .tableDropped: "\(table): the table was dropped"
+        case .newTable: "\(table): a new table that is not tracked; run: synctool track DB"
+        case .triggersOutOfOrder: "\(table): a trigger of yours runs before those of the history"
+        case .storeObjectMissing(let name): "\(name) of the history itself is missing"
+        }
+    }
+}

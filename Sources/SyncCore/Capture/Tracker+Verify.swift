@@ -23,25 +23,36 @@ extension Tracker {
     /// wrong is not looked for here.
     ///
     /// An entity whose table has changed is retired, and the table goes on under the next number
-    /// with a layout that names the one before. New tables are left to ``track(entities:options:)``.
+    /// with a layout that names the one before. New tables are left to
+    /// ``track(entities:options:)``.
     /// - Throws: `notTracked`, `newerFormat`, `busy`, `corrupt`.
     @discardableResult
     public func repairCapture() throws -> [CaptureFinding] {
         try write("repair") { db in
             try StoreMeta.requireReadable(db)
-            let findings = try findings(db)
-            let tables = try SchemaReader(db).tables()
-            try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
-            let entities = try Entity.live(db)
-            for finding in findings {
-                guard let entity = entities.first(where: { $0.id == finding.entity }) else {
-                    continue
-                }
-                try repair(db, entity, finding, tables)
-            }
-            try rememberSchema(db)
-            return findings
+            return try repairCapture(db)
         }
+    }
+
+    /// The same within a transaction.
+    ///
+    /// - Parameter excluded: problems that are left as they are.
+    @discardableResult
+    func repairCapture(
+        _ db: Database, but excluded: [CaptureFinding.Problem] = []
+    ) throws -> [CaptureFinding] {
+        let findings = try findings(db).filter { !excluded.contains($0.problem) }
+        let tables = try SchemaReader(db).tables()
+        try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
+        let entities = try Entity.live(db)
+        for finding in findings {
+            guard let entity = entities.first(where: { $0.id == finding.entity }) else {
+                continue
+            }
+            try repair(db, entity, finding, tables)
+        }
+        try rememberSchema(db)
+        return findings
     }
 
     private func repair(

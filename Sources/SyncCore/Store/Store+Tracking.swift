@@ -3,8 +3,8 @@ import GRDB
 extension Store {
     /// Begins to record a database: installs triggers, log and history tables, in one transaction.
     ///
-    /// The user's tables are not altered. Tables that are recorded already stay as they are, so that the call can
-    /// be repeated.
+    /// The user's tables are not altered. Tables that are recorded already stay as they are, so
+    /// that the call can be repeated.
     ///
     /// - Parameters:
     ///   - entities: which tables; all that can be recorded by default.
@@ -38,7 +38,8 @@ extension Store {
 
     /// Compares the triggers with what they should be.
     ///
-    /// - Complexity: O(columns of the schema); O(1) when the schema has not changed since the last look.
+    /// - Complexity: O(columns of the schema); O(1) when the schema has not changed since the last
+    ///   look.
     public func verifyCapture() throws -> [CaptureFinding] {
         try explaining("verify") { try ownTracker().verify() }
     }
@@ -53,13 +54,13 @@ extension Store {
         return findings
     }
 
-    /// Works beside the open connections: ``Tracker/init(path:)`` would read the file's header with a descriptor of its
-    /// own, and closing that drops the locks of all connections of this process
+    /// Works beside the open connections: ``Tracker/init(path:)`` would read the file's header with
+    /// a descriptor of its own, and closing that drops the locks of all connections of this process
     /// (https://www.sqlite.org/howtocorrupt.html, 2.2).
     private func ownTracker() throws -> Tracker { Tracker(try StoreConnection.openQueue(path)) }
 
-    /// Makes the replica at `path` another one: a new replica id and the next epoch. For a file that was copied or
-    /// restored; tokens from before are `foreignHistory` from then on.
+    /// Makes the replica at `path` another one: a new replica id and the next epoch. For a file
+    /// that was copied or restored; tokens from before are `foreignHistory` from then on.
     ///
     /// No ``Store`` may have the file open meanwhile that is to be used afterwards: reopen it.
     static func renewReplica(_ connection: OpaquePointer, _ mark: FileMark) throws {
@@ -77,6 +78,35 @@ extension Store {
     ) throws -> Result {
         do { return try body() } catch {
             throw StoreConnection.explain(error, path: path, operation: operation)
+        }
+    }
+}
+
+extension Store {
+    /// Begins to record what a person chose: see ``track(_:entities:options:)``.
+    public static func track(_ path: String, _ choice: CaptureChoice) throws -> TrackReport {
+        let options = try explaining(path, "track") { try choice.options(path) }
+        return try track(path, entities: choice.filter, options: options)
+    }
+
+    /// Runs statements that change the schema and records the tables as they are afterwards, in one
+    /// transaction: see ``Tracker/alter(_:)``.
+    @discardableResult
+    public static func alter(_ path: String, _ sql: String) throws -> [CaptureFinding] {
+        try explaining(path, "alter") { try Tracker(path: path).alter(sql) }
+    }
+
+    /// What SQLite's own check finds wrong with a file; empty when it is sound.
+    ///
+    /// - Throws: ``SyncError``: `noSuchFile`, `notADatabase`, `corrupt`, `notAllowed`, `busy`.
+    /// - Complexity: O(size of the file).
+    public static func integrity(_ path: String) throws -> [String] {
+        try explaining(path, "check") {
+            let queue = try StoreConnection.openQueue(path, readOnly: true)
+            defer { try? queue.close() }
+            return try queue.read { database in
+                try String.fetchAll(database, sql: "PRAGMA quick_check(20)").filter { $0 != "ok" }
+            }
         }
     }
 }

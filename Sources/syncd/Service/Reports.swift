@@ -3,33 +3,6 @@ import SyncClient
 import SyncCore
 import Varlink
 
-/// What the store engine says, as the interface says it.
-extension TableSummary {
-    init(_ entry: TrackReport.Entry) {
-        switch entry.outcome {
-        case .tracked, .alreadyTracked: self.init(name: entry.table, outcome: "tracked")
-        case .leftAlone(let reason):
-            self.init(name: entry.table, outcome: "skipped", reason: reason.explanation)
-        }
-    }
-}
-
-extension CaptureFinding {
-    /// One sentence for a person.
-    var explanation: String {
-        switch problem {
-        case .triggersMissing(let names):
-            "\(table): triggers are missing (\(names.joined(separator: ", ")))"
-        case .triggersOutdated: "\(table): the table has changed since its triggers were made"
-        case .renamed(let name): "\(table): renamed to \(name)"
-        case .tableDropped: "\(table): the table was dropped"
-        case .newTable: "\(table): a new table that is not tracked; run: synctool track DB"
-        case .triggersOutOfOrder: "\(table): a trigger of yours runs before those of the history"
-        case .storeObjectMissing(let name): "\(name) of the history itself is missing"
-        }
-    }
-}
-
 extension StoreHub {
     /// All that is known of the store. Blocks.
     func report() throws -> StoreReport {

@@ -1,0 +1,35 @@
+/// What a person chose to record of a database, before its tables were looked at.
+public struct CaptureChoice: Sendable, Hashable {
+    /// Only these tables; empty: all.
+    public var entities: [String]
+    /// Tables whose updates keep the old values; `*`: all.
+    public var undo: [String]
+    /// Deleted objects keep their values.
+    public var keepsValues: Bool
+
+    /// Everything, with the values of deleted objects.
+    public init(entities: [String] = [], undo: [String] = [], keepsValues: Bool = true) {
+        self.entities = entities
+        self.undo = undo
+        self.keepsValues = keepsValues
+    }
+
+    /// Which tables to record.
+    public var filter: EntityFilter { entities.isEmpty ? .all : .only(entities) }
+
+    /// What to keep, by table of the file.
+    ///
+    /// - Throws: as ``Tracker/init(path:)``.
+    public func options(_ path: String) throws -> [String: CaptureOptions] {
+        guard !keepsValues || undo.contains("*") else {
+            return Dictionary(undo.map { ($0, CaptureOptions(undo: true)) }) { first, _ in first }
+        }
+        let names = try Tracker(path: path).recordableTables()
+        let kept: CaptureOptions.Kept = keepsValues ? .all : .none
+        return Dictionary(
+            uniqueKeysWithValues: names.map { name in
+                let keepsOld = undo.contains { $0 == "*" || SQLName.equal($0, name) }
+                return (name, CaptureOptions(kept: kept, undo: keepsOld))
+            })
+    }
+}

@@ -1,0 +1,82 @@
+import CSQLite
+import GRDB
+
+extension Tracker {
+    /// Runs statements that change the schema, and records the tables as they are afterwards: all
+    /// of it in one transaction, so that nothing is written meanwhile that nobody records.
+    ///
+    /// The triggers stay in place as long as they can, because SQLite carries them through a
+    /// RENAME; a statement that they stand in the way of (`DROP COLUMN` of a recorded one) runs
+    /// without them, and they are made anew before the next. Tables that the statements create are
+    /// left to ``track(entities:options:)``.
+    ///
+    /// - Returns: what had to be made right again.
+    /// - Throws: `refused` with SQLite's words, and then nothing has changed; `invalidArgument` for
+    ///   statements that begin, end or leave a transaction; `notTracked`, `newerFormat`, `busy`.
+    @discardableResult
+    public func alter(_ sql: String) throws -> [CaptureFinding] {
+        try write("alter") { db in
+            try StoreMeta.requireReadable(db)
+            var rest = sql
+            var findings: [CaptureFinding] = []
+            while let statement = try Self.next(of: &rest) {
+                findings += try run(statement, db)
+            }
+            return findings + (try repairCapture(db))
+        }
+    }
+
+    private func run(_ statement: String, _ db: Database) throws -> [CaptureFinding] {
+        do {
+            try db.execute(sql: statement)
+            return []
+        } catch let error as DatabaseError where Self.isInTheWay(error) {
+            for entity in try Entity.live(db) { try dropTriggers(db, of: entity.id) }
+            try db.execute(sql: statement)
+            return try repairCapture(db, but: [.tableDropped, .newTable])
+        }
+    }
+
+    /// `error in trigger syncd_1_u after drop column: no such column: …`
+    private static func isInTheWay(_ error: DatabaseError) -> Bool {
+        error.message?.contains("in trigger syncd_") ?? false
+    }
+
+    /// Cuts the first statement off; nil when only blanks and comments are left.
+    private static func next(of rest: inout String) throws -> String? {
+        while true {
+            let tokens = SQLTokens(rest).tokens
+            guard let first = tokens.first else { return nil }
+            if first.text == ";" {
+                rest = String(decoding: Array(rest.utf8)[first.range.upperBound...], as: UTF8.self)
+                continue
+            }
+            if transactional.contains(where: first.isWord) {
+                throw SyncError(
+                    .invalidArgument, "\(first.text) cannot run inside of the one transaction",
+                    operation: "alter", hint: "Leave it out: everything is one transaction anyway")
+            }
+            let length = length(ofFirst: rest)
+            let bytes = Array(rest.utf8)
+            rest = String(decoding: bytes[length...], as: UTF8.self)
+            return String(decoding: bytes[..<length], as: UTF8.self)
+        }
+    }
+
+    private static let transactional = [
+        "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "VACUUM", "ATTACH", "DETACH",
+    ]
+
+    /// How many bytes the first statement takes, its semicolon included.
+    private static func length(ofFirst sql: String) -> Int {
+        // A statement of several parts (CREATE TRIGGER) is whole at the first semicolon for which
+        // sqlite3_complete says so.
+        let tokens = SQLTokens(sql).tokens
+        let bytes = Array(sql.utf8)
+        for token in tokens where token.text == ";" {
+            let head = String(decoding: bytes[..<token.range.upperBound], as: UTF8.self)
+            if sqlite3_complete(head) != 0 { return token.range.upperBound }
+        }
+        return bytes.count
+    }
+}
