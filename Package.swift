@@ -66,7 +66,7 @@ let package = Package(
         .executableTarget(
             name: "synctool",
             dependencies: [
-                "SyncCore", "SyncClient",
+                "SyncCore", "SyncClient", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .executableTarget(
@@ -83,6 +83,11 @@ let package = Package(
             ]),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "CSQLite"]),
         .testTarget(name: "SyncClientTests", dependencies: ["SyncClient", "SyncCore"]),
+        .testTarget(name: "SynctoolTests", dependencies: ["synctool"]),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["syncd", "synctool", "SyncClient", "SyncCore", "Varlink"],
+            exclude: ["Fixtures"]),
         .testTarget(name: "SyncObjectsTests", dependencies: ["SyncObjects"]),
         .testTarget(
             name: "BatchTests", dependencies: ["SyncCore", "SyncTesting"], exclude: ["Fixtures"]),

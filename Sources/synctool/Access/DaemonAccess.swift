@@ -1,0 +1,67 @@
+import SyncClient
+import SyncCore
+
+/// A store through the daemon.
+struct DaemonAccess: StoreAccess {
+    let client: StoreClient
+    /// The absolute path.
+    let path: String
+
+    func track(_ choice: CaptureChoice) async throws -> [TableSummary] {
+        try await client.track(
+            path, entities: choice.entities, undo: choice.undo, keepsValues: choice.keepsValues
+        ).tables
+    }
+
+    func untrack() async throws { try await client.untrack(path) }
+
+    func status() async throws -> StatusReport {
+        StatusReport(isDirect: false, report: try await client.status(path))
+    }
+
+    func verify() async throws -> Verification {
+        let (tables, findings) = try await client.verify(path)
+        return Verification(tables: tables, findings: findings)
+    }
+
+    func forEachTransaction(
+        _ query: HistoryQuery, _ body: (Transaction) throws -> Void
+    ) async throws {
+        try await client.forEachTransaction(path, query) {
+            try body($0)
+            return true
+        }
+    }
+
+    func count(_ query: HistoryQuery) async throws -> (transactions: Int, changes: Int) {
+        try await client.count(path, query)
+    }
+
+    func watch(
+        _ choice: WatchChoice, _ body: @Sendable (Notice) throws -> Bool
+    ) async throws {
+        var options = SubscriptionOptions(after: choice.after)
+        options.filter = choice.filter
+        options.hold = Set(choice.held)
+        for try await notice in client.subscribe(path, options) {
+            guard try body(notice) else { return }
+        }
+    }
+
+    func consumers() async throws -> [Consumer] { try await client.consumers(path) }
+
+    func register(consumer: String, kind: Consumer.Kind, lease: Duration?) async throws {
+        try await client.register(path, consumer: consumer, kind: kind, lease: lease)
+    }
+
+    func acknowledge(consumer: String, _ token: Token) async throws {
+        try await client.acknowledge(path, consumer: consumer, token)
+    }
+
+    func remove(consumer: String) async throws { try await client.remove(path, consumer: consumer) }
+
+    func purge(before: Token?, force: Bool) async throws -> PurgeResult {
+        let (transactions, changes) = try await client.purge(path, before: before, force: force)
+        return PurgeResult(transactions: transactions, changes: changes)
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import SyncClient
+import SyncCore
+
+/// A store through its file, in this process: what there is without a daemon.
+struct FileAccess: StoreAccess {
+    /// As the user typed it.
+    let path: String
+
+    private var absolute: String { StorePath.absolute(path) }
+
+    private func withStore<Result>(_ body: (Store) throws -> Result) throws -> Result {
+        let store = try Store.open(absolute)
+        do {
+            let result = try body(store)
+            try store.close()
+            return result
+        } catch {
+            // The first error is the one to tell.
+            try? store.close()
+            throw error
+        }
+    }
+
+    func track(_ choice: CaptureChoice) async throws -> [TableSummary] {
+        try Store.track(absolute, choice).entries.map(TableSummary.init)
+    }
+
+    func untrack() async throws { try Store.untrack(absolute) }
+
+    func status() async throws -> StatusReport {
+        let verification = try await verify()
+        return try withStore { store in
+            let status = try store.status()
+            let summary = StoreSummary(
+                path: absolute, state: .open, id: status.store, replica: status.replica,
+                head: status.head, subscribers: 0, error: nil)
+            return StatusReport(
+                isDirect: true,
+                report: StoreReport(
+                    store: summary, pending: status.logRows, databaseBytes: status.fileBytes,
+                    walBytes: Self.size(of: absolute + "-wal"), entities: verification.tables,
+                    consumers: status.consumers, findings: verification.findings))
+        }
+    }
+
+    private static func size(of path: String) -> Int64 {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return (attributes?[.size] as? NSNumber)?.int64Value ?? 0
+    }
+
+    func verify() async throws -> Verification {
+        try withStore { store in
+            let findings = try store.verifyCapture()
+            let tables = try store.status().entities.map {
+                TableSummary(name: $0, outcome: "tracked")
+            }
+            return Verification(tables: tables, findings: findings.map(\.explanation))
+        }
+    }
+
+    func forEachTransaction(
+        _ query: HistoryQuery, _ body: (Transaction) throws -> Void
+    ) async throws {
+        try withStore { store in
+            try store.forEachTransaction(query) {
+                try body($0)
+                return true
+            }
+        }
+    }
+
+    func count(_ query: HistoryQuery) async throws -> (transactions: Int, changes: Int) {
+        try withStore { store in
+            let found = try store.count(query)
+            return (found.transactions, found.changes)
+        }
+    }
+
+    func watch(
+        _ choice: WatchChoice, _ body: @Sendable (Notice) throws -> Bool
+    ) async throws {
+        guard choice.held.isEmpty else {
+            throw SyncError(
+                .invalidArgument, "holding objects needs the daemon", operation: "watch",
+                path: absolute, hint: "Start it: systemctl start syncd, or leave --hold out")
+        }
+        try await FileWatch(path: absolute, choice: choice).run(body)
+    }
+
+    func consumers() async throws -> [Consumer] { try withStore { try $0.consumers() } }
+
+    func register(consumer: String, kind: Consumer.Kind, lease: Duration?) async throws {
+        try withStore { _ = try $0.register(consumer: consumer, kind: kind, lease: lease) }
+    }
+
+    func acknowledge(consumer: String, _ token: Token) async throws {
+        try withStore { store in
+            try store.acknowledge(consumer: consumer, token)
+            try store.flush()
+        }
+    }
+
+    func remove(consumer: String) async throws {
+        try withStore { try $0.remove(consumer: consumer) }
+    }
+
+    func purge(before: Token?, force: Bool) async throws -> PurgeResult {
+        try withStore { store in
+            let report = try store.purge(before: before, force: force)
+            return PurgeResult(transactions: report.transactions, changes: report.changes)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+
+/// `synctool doctor [DB]`
+struct Doctor: StoreCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check a store, or the daemon, and say what to do.",
+        discussion: """
+            For a database: its integrity, whether its triggers are those that capture installed, \
+            who holds its history back. Exit status 1 when something is wrong.
+            """)
+
+    @Argument(
+        help: ArgumentHelp("The database file; the daemon alone without.", valueName: "db"))
+    var path: String?
+
+    @OptionGroup var common: CommonOptions
+    var database: String? { path }
+
+    func validate() throws {
+        if path == nil && common.direct {
+            throw ValidationError("--direct needs a database file.")
+        }
+    }
+
+    mutating func run() async throws {
+        let checkup = Checkup(options: common)
+        var findings: [Finding] = []
+        var checked: [String] = []
+        if let path {
+            (findings, checked) = try await checkup.store(path)
+        } else {
+            (findings, checked) = try await checkup.daemon()
+        }
+        for finding in findings where common.json { try Terminal.output.json(finding.json) }
+        if !common.json {
+            for line in checked { try Terminal.output.line("  " + line) }
+            for finding in findings {
+                try Terminal.output.line(
+                    Terminal.output.styled("  wrong: \(finding.problem)", .gone))
+                if let hint = finding.hint { try Terminal.output.line("         \(hint)") }
+            }
+            if findings.isEmpty { try Terminal.output.line("\(path ?? "syncd"): all is well") }
+        }
+        if !findings.isEmpty { throw ExitCode(1) }
+    }
+}

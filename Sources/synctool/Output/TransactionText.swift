@@ -1,0 +1,96 @@
+import SyncClient
+import SyncCore
+
+/// Transactions as a person reads them: a head line with number, time and writer, then a line for
+/// each change.
+struct TransactionText {
+    /// Changes of one transaction that are shown unless somebody asks for all.
+    static let changesShown = 20
+
+    /// More changes than this are counted, not shown.
+    var changesMax = changesShown
+    var terminal = Terminal.output
+
+    func lines(_ transaction: Transaction) -> [String] {
+        var lines = [head(transaction)]
+        for change in transaction.changes.prefix(changesMax) {
+            lines.append("    " + line(change))
+        }
+        let hidden = transaction.changes.count - changesMax
+        if hidden > 0 {
+            lines.append("    " + terminal.styled("… and \(hidden) more changes", .faint))
+        }
+        return lines
+    }
+
+    private func head(_ transaction: Transaction) -> String {
+        var parts = [
+            terminal.styled("#\(transaction.number)", .strong),
+            terminal.styled(LocalTime.text(transaction.timestamp), .faint),
+        ]
+        parts.append(
+            Self.writer(TransactionHead(transaction))
+                ?? terminal.styled("nobody said who", .faint))
+        if let origin = transaction.origin {
+            parts.append("from \(String(origin.replica.description.prefix(8)))#\(origin.number)")
+        }
+        if !transaction.flags.names.isEmpty {
+            parts.append("[" + transaction.flags.names.joined(separator: ", ") + "]")
+        }
+        return parts.joined(separator: "  ")
+    }
+
+    /// `importer (nightly), python3[4711]`, as far as the writer said; nil when it said nothing.
+    static func writer(_ transaction: TransactionHead) -> String? {
+        var text = transaction.author ?? ""
+        if let context = transaction.context {
+            text += text.isEmpty ? "(\(context))" : " (\(context))"
+        }
+        if let process = transaction.process {
+            text += text.isEmpty ? "" : ", "
+            text += (process.name ?? "process") + "[\(process.pid)]"
+        }
+        return text.isEmpty ? nil : Printable.text(text)
+    }
+
+    /// `- Album/348  Title 'Load', ArtistId 50`
+    func line(_ change: Change) -> String {
+        let (sign, style): (String, Terminal.Style) =
+            switch change.kind {
+            case .insert: ("+", .added)
+            case .update: ("~", .changed)
+            case .delete: ("-", .gone)
+            }
+        var text = terminal.styled("\(sign) \(Printable.text(change.object.path))", style)
+        if let old = change.oldValues, !old.pairs.isEmpty {
+            text += "  " + Self.values(old) + terminal.styled("  (before)", .faint)
+        } else if !change.properties.isEmpty {
+            text += "  " + change.properties.map(Printable.text).joined(separator: ", ")
+        }
+        if let tombstone = change.tombstone, !tombstone.pairs.isEmpty {
+            text += "  " + Self.values(tombstone)
+        }
+        if let cause = Self.cause(change.cause) { text += terminal.styled("  \(cause)", .faint) }
+        return text
+    }
+
+    /// `Title 'Load', ArtistId 50`: values as SQL literals, long ones cut, not more than eight.
+    static func values(_ values: NamedValues) -> String {
+        var parts = values.pairs.prefix(8).map { pair in
+            Printable.text(pair.name) + " " + Printable.text(pair.value.description, width: 40)
+        }
+        if values.pairs.count > 8 { parts.append("…") }
+        return parts.joined(separator: ", ")
+    }
+
+    /// Why, where no statement named the object; nil for a direct change.
+    static func cause(_ cause: Change.Cause) -> String? {
+        switch cause {
+        case .direct: return nil
+        case .cascade(let object): return "because \(Printable.text(object.path)) was deleted"
+        case .replace: return "by REPLACE"
+        case .renumbered(let object): return "renumbered, see \(Printable.text(object.path))"
+        case .merge: return "by a merge"
+        }
+    }
+}

@@ -1,0 +1,24 @@
+/// Words as a shell reads them.
+enum Shell {
+    /// The word, in quotes where it needs them.
+    static func quoted(_ word: String) -> String {
+        let plain = word.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."),
+                UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: ":"),
+                UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: ","), 0x80...0xFF:
+                return true
+            default: return false
+            }
+        }
+        guard word.isEmpty || !plain else { return word }
+        // SQL is full of single quotes: it reads better in double ones.
+        if word.contains("'"), !word.contains(where: { "\"$`\\!".contains($0) }) {
+            return "\"\(word)\""
+        }
+        return "'"
+            + word.split(separator: "'", omittingEmptySubsequences: false)
+            .joined(separator: "'\\''") + "'"
+    }
+}

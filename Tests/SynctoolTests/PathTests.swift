@@ -1,0 +1,31 @@
+import Testing
+
+@testable import synctool
+
+@Suite("Paths in messages")
+struct PathTests {
+    @Test(
+        arguments: [
+            ("music.db", "music.db"), ("/srv/a b.db", "'/srv/a b.db'"), ("it's.db", "\"it's.db\""),
+            ("it's $5.db", "'it'\\''s $5.db'"),
+            ("", "''"), ("größe.db", "größe.db"), ("$HOME", "'$HOME'"),
+        ])
+    func shellWords(word: String, quoted: String) {
+        #expect(Shell.quoted(word) == quoted)
+    }
+
+    @Test func absolutePathBecomesTheTypedOne() {
+        let typed = TypedPath("music.db")
+        let absolute = StorePath.absolute("music.db")
+        #expect(absolute.hasPrefix("/"))
+        #expect(typed.naming("open \(absolute): gone") == "open music.db: gone")
+        #expect(TypedPath(nil).naming(absolute) == absolute)
+    }
+
+    @Test func hintsNameTheFile() {
+        let typed = TypedPath("my music.db")
+        #expect(
+            typed.fillingIn("Run: synctool track DB") == "Run: synctool track 'my music.db'")
+        #expect(TypedPath(nil).fillingIn("synctool track DB") == "synctool track DB")
+    }
+}
