@@ -1,0 +1,182 @@
+import Foundation
+import Testing
+
+/// What a person does wrong at the command line: the status, and a message that names the file as
+/// it was typed, says why, and what to run next.
+@Suite("Bad input at the command line")
+struct CommandLineErrorTests {
+    /// A command fails with a status, names what the user typed, and says the words.
+    private func expect(
+        _ output: Child.Output, _ status: Int32, _ words: String...,
+        location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(output.status == status, "\(output.errors)", sourceLocation: location)
+        #expect(output.text.isEmpty, "an error goes to stderr alone", sourceLocation: location)
+        #expect(output.errors.hasPrefix("synctool "), sourceLocation: location)
+        for word in words {
+            #expect(
+                output.errors.contains(word), "'\(word)' is missing in: \(output.errors)",
+                sourceLocation: location)
+        }
+    }
+
+    @Test func notADatabase() async throws {
+        try await Scene.with { scene in
+            try Data("not a database, but long enough to look at".utf8)
+                .write(to: scene.folder.url.appendingPathComponent("notes.txt"))
+            expect(try await scene.tool("track", "notes.txt"), 65, "notes.txt", "not")
+            expect(try await scene.tool("history", "notes.txt"), 65, "notes.txt")
+            expect(try await scene.tool("doctor", "notes.txt"), 65, "notes.txt")
+        }
+    }
+
+    @Test func encryptedDatabase() async throws {
+        try await Scene.with { scene in
+            let noise = Data((0..<16_384).map { _ in UInt8.random(in: 0...255) })
+            try noise.write(to: scene.folder.url.appendingPathComponent("secret.db"))
+            expect(try await scene.tool("track", "secret.db"), 65, "secret.db", "encrypted")
+        }
+    }
+
+    @Test func damagedDatabase() async throws {
+        try await Scene.with { scene in
+            let music = try await scene.makeMusic()
+            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: scene.folder.path(music)))
+            try handle.seek(toOffset: 100)
+            try handle.write(contentsOf: Data(repeating: 0x5A, count: 3000))
+            try handle.close()
+            expect(try await scene.tool("track", music), 65, music)
+        }
+    }
+
+    @Test func noSuchFile() async throws {
+        try await Scene.with { scene in
+            expect(try await scene.tool("track", "musik.db"), 66, "musik.db")
+            expect(try await scene.tool("history", "musik.db"), 66, "musik.db")
+            expect(try await scene.tool("watch", "musik.db"), 66, "musik.db")
+            let made = FileManager.default.fileExists(atPath: scene.folder.path("musik.db"))
+            #expect(!made, "asking for a file must not make it")
+        }
+    }
+
+    @Test func aFolderInsteadOfAFile() async throws {
+        try await Scene.with { scene in
+            let output = try await scene.tool("track", ".")
+            #expect([64, 65, 66].contains(output.status), "\(output.errors)")
+            #expect(!output.errors.isEmpty)
+        }
+    }
+
+    @Test func notTracked() async throws {
+        try await Scene.with { scene in
+            let music = try await scene.makeMusic()
+            expect(try await scene.tool("untrack", music), 1, music, "not tracked")
+            for command in ["history", "watch", "consumers", "purge", "doctor"] {
+                expect(
+                    try await scene.tool(command, music), 1, music, "synctool track \(music)")
+            }
+        }
+    }
+
+    @Test func newerFormat() async throws {
+        try await Scene.with { scene in
+            let music = try await scene.makeMusic()
+            #expect(try await scene.tool("track", music).status == 0)
+            try await scene.sql(music, "UPDATE syncd_meta SET value = 99 WHERE key = 'format'")
+            for command in ["track", "history", "untrack"] {
+                expect(try await scene.tool(command, music), 1, music, "newer")
+            }
+        }
+    }
+
+    @Test func tableWithoutKey() async throws {
+        try await Scene.with { scene in
+            try await scene.sql(
+                "mixed.db", "CREATE TABLE a(id INTEGER PRIMARY KEY, t); CREATE TABLE loose(t)")
+            let output = try await scene.tool("track", "mixed.db")
+            #expect(output.status == 0)
+            let line = output.lines.first { $0.contains("loose") } ?? ""
+            #expect(line.contains("KEY"), "\(output.text)")
+        }
+    }
+
+    @Test func unknownEntityAndObject() async throws {
+        try await Scene.with { scene in
+            let music = try await scene.makeMusic()
+            _ = try await scene.tool("track", music)
+            expect(try await scene.tool("history", music, "--entity", "Albun"), 1, "Albun", "Album")
+            expect(try await scene.tool("history", music, "--object", "Album"), 64, "ENTITY/KEY")
+        }
+    }
+
+    @Test func wrongTokens() async throws {
+        try await Scene.with { scene in
+            let music = try await scene.makeMusic()
+            _ = try await scene.tool("track", music)
+            expect(try await scene.tool("history", music, "--after", "x1"), 65, "x1", "token")
+            try await scene.sql("other.db", "CREATE TABLE a(id INTEGER PRIMARY KEY, t)")
+            _ = try await scene.tool("track", "other.db")
+            try await scene.sql("other.db", "INSERT INTO a VALUES (1, 2)")
+            let line = try await scene.tool("history", "other.db", "--json").lines.first ?? ""
+            let token = try #require(Recorded(line: line)).token
+            expect(
+                try await scene.tool("history", music, "--after", token), 1, music, "of the store")
+        }
+    }
+
+    @Test(arguments: [
+        ["history"], ["historie", "x.db"], ["history", "x.db", "--since", "lately"],
+        ["history", "x.db", "--kind", "drop"], ["history", "x.db", "--limit", "0"],
+        ["watch", "x.db", "--direct", "--socket", "s"], ["status", "--direct"],
+        ["consumers", "add", "x.db", "me", "--lease", "soon"],
+    ])
+    func wrongArguments(_ arguments: [String]) async throws {
+        try await Scene.with { scene in
+            let output = try await scene.run(arguments)
+            #expect(output.status == 64, "\(output.errors)")
+            #expect(output.errors.contains("Usage:") || output.errors.contains("synctool"))
+        }
+    }
+
+    @Test func unreachableDaemon() async throws {
+        try await Scene.with { scene in
+            let music = try await scene.makeMusic()
+            let output = try await scene.tool("status", music, "--socket", "nobody.sock")
+            expect(output, 69, "nobody.sock", "syncd")
+            let long = String(repeating: "x", count: 200) + ".sock"
+            expect(try await scene.tool("status", music, "--socket", long), 64, "107")
+        }
+    }
+
+    @Test func unknownConsumer() async throws {
+        try await Scene.with { scene in
+            let music = try await scene.makeMusic()
+            _ = try await scene.tool("track", music)
+            expect(try await scene.tool("consumers", "remove", music, "nobody"), 1, "nobody")
+        }
+    }
+
+    @Test func readOnlyFileAndFolder() async throws {
+        try await Scene.with { scene in
+            let music = try await scene.makeMusic()
+            try await scene.tool("track", music).expectSuccess()
+            try await scene.sql("plain.db", "CREATE TABLE a(id INTEGER PRIMARY KEY)")
+            try scene.chmod("plain.db", 0o444)
+            guard let user = try scene.otherUser() else { return }
+            expect(try await scene.tool(asUser: user, "track", "plain.db"), 77, "plain.db")
+            // A folder that the caller cannot write: SQLite could not make its journal.
+            try scene.chmod("plain.db", 0o666)
+            expect(try await scene.tool(asUser: user, "track", "plain.db"), 77, "plain.db")
+        }
+    }
+
+    @Test func fileOfSomebodyElse() async throws {
+        try await Scene.with { scene in
+            let music = try await scene.makeMusic()
+            try scene.chmod(music, 0o600)
+            guard let user = try scene.otherUser() else { return }
+            expect(try await scene.tool(asUser: user, "track", music), 77, music)
+            expect(try await scene.tool(asUser: user, "history", music), 77, music)
+        }
+    }
+}
