@@ -1,0 +1,64 @@
+# Everything that is done twice. On a fresh Debian 12 with Swift 6.3, `make demo` and `make test`
+# install what is missing, build, and run.
+
+SHELL := /bin/bash
+SWIFT ?= swift
+DB ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
+SANITIZE ?=
+
+# The public Chinook sample, where somebody has put it; else the tests make one like it.
+CHINOOK_FILE := $(wildcard ../shared/data/chinook.sqlite)
+ifneq ($(CHINOOK_FILE),)
+export SYNCD_CHINOOK ?= $(abspath $(CHINOOK_FILE))
+endif
+
+SEEDS ?= 1000
+SECONDS_EACH ?= 30
+
+.PHONY: setup build test demo bench fuzz sim lint clean install
+
+# Debian packages and the Python environment of the tests; quick when all is there.
+setup:
+	@scripts/setup.sh
+	@scripts/python-venv.sh >/dev/null
+
+build: setup
+	$(SWIFT) build
+
+# All tests: Swift, Python, the varlink certification suite. FILTER=Suite runs a part of them.
+test: setup
+	$(SWIFT) build --build-tests
+	$(SWIFT) test --skip-build $(if $(FILTER),--filter $(FILTER))
+
+# The tour, on a copy of DB=path or on a small database of its own.
+demo: build
+	@"$$($(SWIFT) build --show-bin-path)/synctool" demo $(if $(DB),"$(DB)")
+
+# Figures beside the floor of the same run; wants a quiet machine.
+bench: setup
+	$(SWIFT) build -c release --package-path Benchmarks
+	@for program in Benchmarks/Sources/*Benchmark; do \
+		$(SWIFT) run -c release --skip-build --package-path Benchmarks $$(basename $$program); \
+	done
+
+# Every decoder, SECONDS_EACH seconds each; new inputs and finds lie in .build/fuzz.
+fuzz: build
+	@for target in json framing idl batch; do Fuzz/run.sh $$target $(SECONDS_EACH) || exit 1; done
+
+# SEEDS merge simulations; a failure prints its seed.
+sim: setup
+	$(SWIFT) run -c release syncsim --count $(SEEDS)
+
+lint:
+	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
+	@scripts/tidy.py
+
+clean:
+	rm -rf .build .build-* .venv out
+
+# syncd, synctool, the units, completions. As root, or with PREFIX and DESTDIR.
+install:
+	@scripts/setup.sh
+	@SWIFT="$(SWIFT)" PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/install.sh

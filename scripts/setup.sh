@@ -1,0 +1,55 @@
+#!/bin/bash
+# Installs what building and testing need on Debian 12 and is not there yet; quick when all is.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(git make pkg-config libsqlite3-dev libsystemd-dev libzstd-dev sqlite3 procps
+    python3 python3-venv)
+
+fail() {
+    printf 'setup: %s\n' "$@" >&2
+    exit 1
+}
+
+if ! command -v swift >/dev/null; then
+    fail "there is no 'swift' on the PATH." \
+        "Install Swift 6.3 for Debian 12: https://www.swift.org/install/linux"
+fi
+version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -1)
+case "$version" in
+6.[3-9] | 6.[1-9][0-9] | [7-9].* | [1-9][0-9].*) ;;
+*) fail "Swift ${version:-of an unknown version} is too old: syncd is built with 6.3." \
+    "Install it: https://www.swift.org/install/linux" ;;
+esac
+
+if command -v dpkg-query >/dev/null; then
+    missing=()
+    for package in "${packages[@]}"; do
+        state=$(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null || true)
+        [[ $state == ii* ]] || missing+=("$package")
+    done
+    if [ ${#missing[@]} -gt 0 ]; then
+        install=(apt-get install -y --no-install-recommends "${missing[@]}")
+        if [ "$(id -u)" != 0 ]; then
+            if sudo -n true 2>/dev/null; then
+                install=(sudo env DEBIAN_FRONTEND=noninteractive "${install[@]}")
+            else
+                fail "these Debian packages are missing: ${missing[*]}" \
+                    "Install them, then run make again:" \
+                    "  sudo apt-get install ${missing[*]}"
+            fi
+        fi
+        echo "setup: installing ${missing[*]}"
+        export DEBIAN_FRONTEND=noninteractive
+        if ! "${install[@]}" -qq >/dev/null 2>&1; then
+            # The package lists may be missing or old: fetch them once, then show what goes wrong.
+            if [ "$(id -u)" = 0 ]; then apt-get update -qq; else sudo apt-get update -qq; fi
+            "${install[@]}" -qq >/dev/null
+        fi
+    fi
+else
+    for tool in pkg-config sqlite3 python3; do
+        command -v "$tool" >/dev/null || fail "'$tool' is missing, and this is not Debian." \
+            "Install what these Debian packages hold: ${packages[*]}"
+    done
+fi

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""tidy.py: what the formatter does not check. Prints each finding; exits 1 when there is one.
+
+Held here: length of files, lines and functions; leftovers; escapes from the compiler's checks without a
+reason; circles between the folders of one target; paths of one machine; a changelog that is kept.
+"""
+
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+FILE_LINES_MAX = 700
+LINE_COLUMNS_MAX = 100
+FUNCTION_LINES_MAX = 70
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LEFTOVERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|\bfatalError\(|\btry!|^(<<<<<<<|>>>>>>>) ")
+UNCHECKED = re.compile(r"@unchecked Sendable|nonisolated\(unsafe\)")
+MACHINE_PATHS = re.compile(r"/tmp/bash_jobs|(?<![\w.])/work/|/home/[a-z]+/src/")
+DECLARATION = re.compile(
+    r"^(?:@\w+(?:\([^)]*\))?\s+)*"
+    r"(?:(?:public|package|internal|open|final|indirect|nonisolated)\s+)*"
+    r"(?:struct|class|enum|actor|protocol|typealias|func)\s+`?([A-Za-z_]\w*)"
+)
+NESTED = re.compile(r"^\s+(?:[a-z]+ )*(?:struct|class|enum|actor|typealias|case|func|let|var) (\w+)", re.M)
+FUNCTION = re.compile(r"^(\s*)(?:@\w+\s+)*(?:[a-z]+(?:\(\w+\))?\s+)*(?:func\s|init[?(<])")
+PROSE = re.compile(r'//[^\n]*|/\*.*?\*/|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"', re.S)
+WORD = re.compile(r"[A-Za-z_]\w*")
+
+findings = []
+
+
+def find(path, line, what):
+    findings.append(f"{path}:{line}: {what}")
+
+
+def tracked_files():
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True)
+    return [pathlib.Path(name) for name in listing.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def check_lines(path, lines):
+    if len(lines) > FILE_LINES_MAX:
+        find(path, len(lines), f"{len(lines)} lines; the limit is {FILE_LINES_MAX}")
+    for number, line in enumerate(lines, 1):
+        if len(line) > LINE_COLUMNS_MAX:
+            find(path, number, f"{len(line)} columns; the limit is {LINE_COLUMNS_MAX}")
+        if LEFTOVERS.search(line):
+            find(path, number, f"a leftover: {line.strip()}")
+        if UNCHECKED.search(line) and "//" not in "".join(lines[max(0, number - 4):number]):
+            find(path, number, "no comment says what guards this state")
+
+
+def check_functions(path, lines):
+    """A function ends at the first line that closes it in its own column: the formatter's layout."""
+    for start, line in enumerate(lines):
+        match = FUNCTION.match(line)
+        if not match or line.rstrip().endswith("}"):
+            continue
+        closing = match.group(1) + "}"
+        for end in range(start + 1, len(lines)):
+            if lines[end].rstrip() == closing:
+                if end - start + 1 > FUNCTION_LINES_MAX:
+                    find(path, start + 1, f"a function of {end - start + 1} lines; "
+                         f"the limit is {FUNCTION_LINES_MAX}")
+                break
+            if lines[end].strip() and not lines[end].startswith(match.group(1)):
+                break
+
+
+def check_circles(sources):
+    """Folders of one target lean one way. Names that two files declare are left out."""
+    owners = collections.defaultdict(set)
+    for path, text in sources.items():
+        for line in text.split("\n"):
+            match = DECLARATION.match(line)
+            if match:
+                owners[path.parts[1], match.group(1)].add(path)
+    leans = collections.defaultdict(lambda: collections.defaultdict(set))
+    for path, text in sources.items():
+        own = set(NESTED.findall(text))
+        for word in set(WORD.findall(PROSE.sub(" ", text))) - own:
+            places = owners.get((path.parts[1], word), ())
+            if len(places) == 1:
+                (owner,) = places
+                if owner.parent != path.parent:
+                    leans[str(path.parent)][str(owner.parent)].add(word)
+    for circle in circles({folder: set(to) for folder, to in leans.items()}):
+        arrows = "; ".join(
+            f"{a} names {', '.join(sorted(leans[a][b])[:4])} of {b}"
+            for a in circle for b in circle if b in leans[a])
+        findings.append(f"folders lean on each other in a circle: {arrows}")
+
+
+def circles(graph):
+    """The strongly connected parts of more than one folder."""
+    def reach(start):
+        seen, waiting = set(), [start]
+        while waiting:
+            for target in graph.get(waiting.pop(), ()):
+                if target not in seen:
+                    seen.add(target)
+                    waiting.append(target)
+        return seen
+
+    reached = {folder: reach(folder) for folder in graph}
+    parts = {
+        tuple(sorted(b for b in graph if b in reached[a] and a in reached[b]))
+        for a in graph if a in reached[a]}
+    return sorted(part for part in parts if len(part) > 1)
+
+
+def check_changelog():
+    path = ROOT / "CHANGELOG.md"
+    if not path.is_file() or "## Unreleased" not in path.read_text():
+        findings.append("CHANGELOG.md: there is no '## Unreleased' section")
+
+
+def main():
+    sources = {}
+    for path in tracked_files():
+        try:
+            text = (ROOT / path).read_text()
+        except UnicodeDecodeError:
+            continue
+        if path.name != "tidy.py":
+            for number, line in enumerate(text.split("\n"), 1):
+                if MACHINE_PATHS.search(line):
+                    find(path, number, f"a path of one machine: {line.strip()}")
+        if path.suffix == ".swift":
+            lines = text.split("\n")
+            check_lines(path, lines)
+            check_functions(path, lines)
+            if path.parts[0] == "Sources":
+                sources[path] = text
+    check_circles(sources)
+    check_changelog()
+    for finding in findings:
+        print(finding)
+    if findings:
+        sys.exit(f"tidy: {len(findings)} findings")
+
+
+main()
