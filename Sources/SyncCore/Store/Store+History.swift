@@ -62,6 +62,27 @@ extension Store {
         }
     }
 
+    /// Runs `body` over one state of the store in which history and tables agree: nothing is committed
+    /// that `boundaries` do not enclose.
+    func consistentRead<Result>(
+        _ body: (ReadingConnection.Prepared, HistoryScan) throws -> Result
+    ) throws -> Result {
+        while true {
+            let boundaries = try live.withState { _, live in try live.pendingBoundaries() }
+            let result: Result? = try reading.read { reader in
+                let newest = try Statement(reader.connection, "SELECT max(seq) FROM syncd_log")
+                let seq = try newest.step() ? newest.integer(0) : 0
+                newest.reset()
+                let known = try max(
+                    boundaries.last?.last ?? 0, reader.settings.integer(.digested))
+                // Somebody committed in between: once more.
+                guard seq <= known else { return nil }
+                return try body(reader, HistoryScan(reader, boundaries))
+            }
+            if let result { return result }
+        }
+    }
+
     /// Checks that history is whole after a token.
     ///
     /// - Throws: ``SyncError``: `historyExpired`, `foreignHistory`.
@@ -87,7 +108,7 @@ extension ReadingConnection.Prepared {
 }
 
 /// One query over both halves of history: the tables, and what the log still holds.
-private struct HistoryScan {
+struct HistoryScan {
     private let reader: ReadingConnection.Prepared
     private let boundaries: [Boundary]
 

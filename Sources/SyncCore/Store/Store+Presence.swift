@@ -13,7 +13,8 @@ extension Store {
         return try explaining("object") {
             try reading.read { reader in
                 let folded = SQLName.folded(name.entity)
-                guard let entity = reader.catalog.present.first(where: { $0.folded == folded }) else {
+                guard let entity = reader.catalog.present.first(where: { $0.folded == folded })
+                else {
                     return nil
                 }
                 guard entity.layout.key.count == name.key.values.count else {

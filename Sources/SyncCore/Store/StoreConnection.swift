@@ -24,7 +24,9 @@ enum StoreConnection {
     /// Opens an existing database. Never creates one and never changes its journal mode.
     ///
     /// - Throws: `noSuchFile`, `notAllowed`, and what SQLite says.
-    static func openQueue(_ path: String, readOnly: Bool = false) throws -> DatabaseQueue {
+    static func openQueue(
+        _ path: String, readOnly: Bool = false, foreignKeys: Bool = false
+    ) throws -> DatabaseQueue {
         _ = configureSQLite
         try checkFile(path)
         var configuration = Configuration()
@@ -35,9 +37,11 @@ enum StoreConnection {
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA cache_size = -\(cacheKibibytes)")
-            // The digest's own writes must not fire cascades, nor fail for them.
-            try database.execute(sql: "PRAGMA foreign_keys = OFF")
         }
+        // The digest's own writes must not fire cascades, nor fail for them.
+        configuration.foreignKeysEnabled = foreignKeys
+        // The user's own triggers may lean on the old quoting rules.
+        configuration.acceptsDoubleQuotedStringLiterals = true
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 

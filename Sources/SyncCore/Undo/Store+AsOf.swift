@@ -1,0 +1,102 @@
+/// An object as it was at a position in history.
+public struct PastObject: Sendable, Hashable {
+    /// Whether it was there.
+    public let isPresent: Bool
+    /// Its values then, as far as they are known.
+    public let values: NamedValues
+    /// Properties that were changed since and whose old values were not kept.
+    public let unknown: [String]
+}
+
+extension Store {
+    /// An object's values just after the transaction of a token: the present row, with everything later taken back.
+    ///
+    /// - Throws: ``SyncError``: `historyExpired`, `foreignHistory`, `unknownEntity`.
+    /// - Complexity: O(changes of the object).
+    public func object(
+        _ name: HistoryQuery.ObjectName, asOf token: Token
+    ) throws -> PastObject {
+        try explaining("as of") {
+            try consistentRead { reader, scan in
+                try TokenCheck(reader, identity).check(token)
+                let entity = try reader.presentEntity(name.entity)
+                var past = PastState(try reader.row(entity, name.key))
+                var query = HistoryQuery()
+                query.object = name
+                query.after = token
+                query.reverse = true
+                try scan.run(query) { transaction in
+                    for change in transaction.changes.reversed() { past.takeBack(change) }
+                    return true
+                }
+                return past.object(columns: entity.columnNames)
+            }
+        }
+    }
+}
+
+/// A row on its way back in time; nil values are unknown.
+private struct PastState {
+    private var values: [String: Value?]?
+
+    init(_ row: NamedValues?) {
+        values = row.map { Dictionary($0.pairs.map { ($0.name, $0.value) }) { $1 } }
+    }
+
+    mutating func takeBack(_ change: Change) {
+        switch change.kind {
+        case .insert: values = nil
+        case .delete:
+            let kept = change.tombstone?.pairs ?? []
+            values = Dictionary(kept.map { ($0.name, $0.value) }) { $1 }
+        case .update:
+            for name in change.properties { values?[name] = .some(change.oldValues?[name]) }
+        }
+    }
+
+    func object(columns: [String]) -> PastObject {
+        guard let values else {
+            return PastObject(isPresent: false, values: NamedValues([]), unknown: [])
+        }
+        var known: [NamedValues.Pair] = []
+        var unknown: [String] = []
+        for column in columns {
+            if let value = values[column] ?? nil {
+                known.append(.init(name: column, value: value))
+            } else {
+                unknown.append(column)
+            }
+        }
+        return PastObject(isPresent: true, values: NamedValues(known), unknown: unknown)
+    }
+}
+
+extension ReadingConnection.Prepared {
+    /// - Throws: `unknownEntity`.
+    fileprivate func presentEntity(_ name: String) throws -> TrackedEntity {
+        let folded = SQLName.folded(name)
+        if let entity = catalog.present.first(where: { $0.folded == folded }) { return entity }
+        try catalog.reload()
+        guard let entity = catalog.present.first(where: { $0.folded == folded }) else {
+            throw SyncError(.unknownEntity, "the store has no entity '\(name)'")
+        }
+        return entity
+    }
+
+    /// The present row of an object; nil when there is none.
+    fileprivate func row(_ entity: TrackedEntity, _ key: ObjectKey) throws -> NamedValues? {
+        let names = entity.columnNames.map(SQLName.quoted).joined(separator: ", ")
+        let condition = entity.layout.key.map { SQLName.quoted($0) + " IS ?" }
+        let row = try Statement(
+            connection,
+            "SELECT \(names) FROM \(SQLName.quoted(entity.name)) WHERE "
+                + condition.joined(separator: " AND "))
+        row.bind(key.values)
+        defer { row.reset() }
+        guard try row.step() else { return nil }
+        return NamedValues(
+            entity.columnNames.enumerated().map {
+                .init(name: $1, value: row.value(Int32($0)))
+            })
+    }
+}

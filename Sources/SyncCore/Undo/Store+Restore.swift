@@ -1,0 +1,112 @@
+extension Store {
+    /// Brings a deleted object back from its newest tombstone, with what the same transaction deleted along with it
+    /// by cascade.
+    ///
+    /// A reference whose object is gone for good becomes NULL where the schema allows it.
+    ///
+    /// - Parameters:
+    ///   - object: the deleted object, in its last incarnation.
+    ///   - author: who does it, for history.
+    /// - Throws: ``SyncError``: `unknownObject` when history knows no delete of it; `refused` when it is there,
+    ///   not all of its values were kept, or a constraint does not allow it: nothing is written then.
+    @discardableResult
+    public func restore(
+        _ object: HistoryQuery.ObjectName, author: String = "syncd"
+    ) throws -> UndoReport {
+        try explaining("restore") {
+            let transaction = try newestDelete(of: object)
+            let name = ObjectID(store: id, entity: object.entity, key: object.key).path
+            var report = try UndoWriter.transaction(
+                path, author: author, context: "restore of \(name)"
+            ) { writer in
+                var report = UndoReport()
+                var back: Set<ObjectID> = []
+                // Parents stand before what their delete took along.
+                for change in transaction.changes where change.kind == .delete {
+                    let isRoot =
+                        change.object.key == object.key
+                        && SQLName.equal(change.entity, object.entity)
+                    guard isRoot || change.isCascade(of: back) else { continue }
+                    try bringBack(change, writer, &report, isRoot: isRoot)
+                    back.insert(change.object)
+                }
+                return report
+            }
+            report.token = try head()
+            return report
+        }
+    }
+
+    private func newestDelete(of object: HistoryQuery.ObjectName) throws -> Transaction {
+        var query = HistoryQuery()
+        query.object = object
+        query.kinds = [.delete]
+        query.reverse = true
+        query.limit = 1
+        guard let number = try history(query).first?.number else {
+            throw SyncError(
+                .unknownObject, "history knows no delete of \(object.entity)/\(object.key)",
+                hint: "Look for it with: synctool history \(path) --entity \(object.entity)")
+        }
+        // The whole transaction: what the delete took along.
+        var whole = HistoryQuery()
+        whole.after = Token(unchecked: number - 1, store: id, epoch: epoch)
+        whole.limit = 1
+        var found: Transaction?
+        try consistentRead { _, scan in
+            try scan.run(whole) {
+                found = $0
+                return false
+            }
+        }
+        guard let found, found.number == number else {
+            throw SyncError(.historyExpired, "transaction \(number) was purged meanwhile")
+        }
+        return found
+    }
+
+    private func bringBack(
+        _ change: Change, _ writer: UndoWriter, _ report: inout UndoReport, isRoot: Bool
+    ) throws {
+        let table = try writer.table(change.entity)
+        func refuse(_ reason: String) throws {
+            guard !isRoot else {
+                throw SyncError(
+                    .refused, "\(change.object.path) cannot come back: \(reason)",
+                    hint: "Its history: synctool history \(path) --object \(change.object.path)")
+            }
+            report.refusals.append(
+                .init(object: change.object, properties: [], reason: reason, blockedBy: nil))
+        }
+        guard try !writer.exists(table, change.object.key) else {
+            return try refuse("it is there, or another object has its key")
+        }
+        guard let values = change.tombstone, values.isWhole(table) else {
+            return try refuse("not all of its values were kept")
+        }
+        var pairs = values.pairs
+        for reference in try writer.danglingReferences(table, values) {
+            let columns = reference.columns
+            guard columns.allSatisfy({ table.column($0)?.isNotNull == false }) else {
+                return try refuse("it needs an object of \(reference.parent) that is gone")
+            }
+            pairs = pairs.map { pair in
+                columns.contains { SQLName.equal($0, pair.name) }
+                    ? .init(name: pair.name, value: .null) : pair
+            }
+            report.refusals.append(
+                .init(
+                    object: change.object, properties: columns,
+                    reason: "the object of \(reference.parent) is gone", blockedBy: nil))
+        }
+        try writer.insert(table, NamedValues(pairs))
+        report.steps.append(.init(kind: .insert, object: change.object, properties: []))
+    }
+}
+
+extension Change {
+    fileprivate func isCascade(of objects: Set<ObjectID>) -> Bool {
+        guard case .cascade(let parent) = cause else { return false }
+        return objects.contains(parent)
+    }
+}

@@ -1,0 +1,141 @@
+extension Store {
+    /// Undoes a transaction as a new one, property by property.
+    ///
+    /// An inserted object is deleted, a deleted one comes back from its tombstone, a changed property gets its old
+    /// value, where nothing later stands on it: what a later transaction changed again, or where
+    /// values were not kept, stays as it is and is named in the report. The new transaction is ordinary
+    /// work: triggers fire, constraints hold, and it can be reverted itself.
+    ///
+    /// - Parameters:
+    ///   - number: the number of the transaction.
+    ///   - author: who undoes it, for history.
+    /// - Throws: ``SyncError``: `invalidArgument` when there is no such transaction, `refused` when a
+    ///   constraint does not allow the result (nothing is written then), `busy`, `readOnly`.
+    @discardableResult
+    public func revert(_ number: Int64, author: String = "syncd") throws -> UndoReport {
+        try explaining("revert") {
+            let transaction = try transaction(number)
+            let context = "revert of \(number)"
+            var report = try UndoWriter.transaction(path, author: author, context: context) {
+                writer in
+                var report = UndoReport()
+                for change in transaction.changes.reversed() {
+                    try undo(change, of: transaction, writer, &report)
+                }
+                return report
+            }
+            if !report.steps.isEmpty { report.token = try head() }
+            return report
+        }
+    }
+
+    private func transaction(_ number: Int64) throws -> Transaction {
+        var query = HistoryQuery()
+        query.after = Token(unchecked: number - 1, store: id, epoch: epoch)
+        query.limit = 1
+        var found: Transaction?
+        try consistentRead { _, scan in
+            try scan.run(query) {
+                found = $0
+                return false
+            }
+        }
+        guard let found, found.number == number else {
+            throw SyncError(
+                .invalidArgument, "there is no transaction \(number)",
+                hint: "Take the number of a line of: synctool history \(path)")
+        }
+        return found
+    }
+
+    private func undo(
+        _ change: Change, of transaction: Transaction, _ writer: UndoWriter,
+        _ report: inout UndoReport
+    ) throws {
+        let table = try writer.table(change.entity)
+        let later = try laterChanges(of: change.object, after: transaction)
+        func refuse(_ reason: String, _ properties: [String] = [], by number: Int64? = nil) {
+            report.refusals.append(
+                .init(
+                    object: change.object, properties: properties, reason: reason,
+                    blockedBy: number))
+        }
+        switch change.kind {
+        case .insert:
+            if let blocker = later.first {
+                return refuse("it was changed again", by: blocker.number)
+            }
+            try writer.delete(table, change.object.key)
+            report.steps.append(.init(kind: .delete, object: change.object, properties: []))
+        case .delete:
+            guard try !writer.exists(table, change.object.key) else {
+                return refuse("its key is in use again", by: later.first?.number)
+            }
+            guard let values = change.tombstone, values.isWhole(table) else {
+                return refuse("not all of its values were kept")
+            }
+            try writer.insert(table, values)
+            report.steps.append(.init(kind: .insert, object: change.object, properties: []))
+        case .update:
+            guard let old = change.oldValues else {
+                return refuse("old values of \(change.entity) are not kept", change.properties)
+            }
+            try restore(old, of: change.object, table, later, writer, &report)
+        }
+    }
+
+    private func restore(
+        _ old: NamedValues, of object: ObjectID, _ table: TableSchema, _ later: [LaterChange],
+        _ writer: UndoWriter, _ report: inout UndoReport
+    ) throws {
+        var restored: [NamedValues.Pair] = []
+        for pair in old.pairs {
+            let blocker = later.first {
+                $0.change.kind != .update || $0.change.properties.contains(pair.name)
+            }
+            if let blocker {
+                let reason =
+                    blocker.change.kind == .delete ? "it was deleted" : "it was changed again"
+                report.refusals.append(
+                    .init(
+                        object: object, properties: [pair.name], reason: reason,
+                        blockedBy: blocker.number))
+            } else if table.column(pair.name) == nil {
+                report.refusals.append(
+                    .init(
+                        object: object, properties: [pair.name],
+                        reason: "the column is not there any more", blockedBy: nil))
+            } else {
+                restored.append(pair)
+            }
+        }
+        guard !restored.isEmpty else { return }
+        try writer.update(table, object.key, NamedValues(restored))
+        report.steps.append(
+            .init(kind: .update, object: object, properties: restored.map(\.name)))
+    }
+
+    /// A change of the same object in a later transaction.
+    struct LaterChange {
+        let number: Int64
+        let change: Change
+    }
+
+    private func laterChanges(
+        of object: ObjectID, after transaction: Transaction
+    ) throws -> [LaterChange] {
+        var query = HistoryQuery()
+        query.object = .init(entity: object.entity, key: object.key)
+        query.after = transaction.token
+        return try history(query).flatMap { later in
+            later.changes.map { LaterChange(number: later.number, change: $0) }
+        }
+    }
+}
+
+extension NamedValues {
+    /// Whether these are all the values that a row of the table is written with.
+    func isWhole(_ table: TableSchema) -> Bool {
+        table.storedColumns.allSatisfy { self[$0.name] != nil }
+    }
+}
