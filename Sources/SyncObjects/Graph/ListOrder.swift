@@ -45,6 +45,9 @@ enum ListOrder {
         return numbers.map(Value.real)
     }
 
+    /// The indices of a longest strictly increasing subsequence of places in a list.
+    static func increasing(_ places: [Int]) -> Set<Int> { longestIncrease(places.map(Double.init)) }
+
     /// The indices of a longest strictly increasing subsequence.
     private static func longestIncrease(_ places: [Double?]) -> Set<Int> {
         var tails: [Int] = []

@@ -158,6 +158,17 @@ extension ManagedObject {
         set { assign(newValue, key) }
     }
 
+    /// Reads the object as one; nil when it is gone, or about to be.
+    func reading<Output>(_ body: (ManagedObject) -> Output?) -> Output? {
+        gate.locked {
+            if current == nil { contextReference?.fulfill(self) }
+            let isThere =
+                phase == .detached
+                || (phase == .inserted || phase == .live) && contextReference != nil
+            return isThere ? body(self) : nil
+        }
+    }
+
     // MARK: What is known
 
     /// The values that the store had when it was last read, by name. Nil when nothing was ever read.

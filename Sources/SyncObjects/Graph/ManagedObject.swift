@@ -65,7 +65,7 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
     public var objectID: ObjectID { gate.locked { identity } }
 
     /// The identity.
-    public var id: ObjectID { objectID }
+    public var id: WrappedID { .objectID(objectID) }
 
     /// The context; nil when the object has none, or is gone.
     public var managedObjectContext: ManagedObjectContext? {

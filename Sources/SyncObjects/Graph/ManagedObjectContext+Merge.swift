@@ -69,6 +69,8 @@ extension ManagedObjectContext {
         dropMembers()
         if !change.isEmpty { merge(change) }
         // Lists may have new rows that no object stands for: they look for themselves.
-        for observer in observers.values { observer.observer?.contextDidChange(self, touched) }
+        for observer in observers.values {
+            observer.observer?.contextDidChange(self, TouchedObjects())
+        }
     }
 }

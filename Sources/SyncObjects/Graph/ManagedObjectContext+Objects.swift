@@ -256,6 +256,7 @@ extension ManagedObjectContext {
                 }
                 rebase(object, row.values)
             } else {
+                if object.hasEdits { touched.updated.insert(object.identity) }
                 object.willTurnIntoFault()
                 object.current = nil
                 object.committed = nil
@@ -414,6 +415,7 @@ extension ManagedObjectContext {
     public func discardEdits(of object: ManagedObject) {
         gate.locked {
             guard object.contextReference === self else { return }
+            touched.updated.insert(object.identity)
             if object.phase == .live || object.phase == .gone { object.current = object.committed }
             if object.phase == .live || object.phase == .gone { release(object) }
             dropMembers()

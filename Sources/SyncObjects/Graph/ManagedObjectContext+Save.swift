@@ -190,6 +190,7 @@ extension ManagedObjectContext {
         if mergePolicy.restoresDeleted {
             coordinator.identities.retire(object.identity)
             renew(object)
+            touched.inserted.insert(object.identity)
             object.send(.returned)
         } else {
             object.current = object.committed
@@ -248,6 +249,7 @@ extension ManagedObjectContext {
             return markGone(object, Gone(.replaced(by: row.id)))
         }
         object.committed = row.values
+        touched.updated.insert(object.identity)
         switch mergePolicy {
         case .fail, .overwrite: break
         case .discardLocal: object.current = row.values
@@ -267,6 +269,7 @@ extension ManagedObjectContext {
         object.committed = row.values
         if !mergePolicy.restoresDeleted {
             // The store wins: the object stays, as it is there.
+            touched.inserted.insert(object.identity)
             object.phase = .live
             object.current = row.values
             release(object)
@@ -282,6 +285,7 @@ extension ManagedObjectContext {
         if stored.current == nil { fulfill(stored) }
         let values = object.current ?? []
         let wasNew = object.phase == .inserted
+        touched.updated.insert(object.identity)
         if !wasNew {
             object.current = object.committed
             release(object)
@@ -290,6 +294,7 @@ extension ManagedObjectContext {
         release(object)
         object.phase = .gone
         object.goneDetail = Gone(.merged(into: other.id))
+        touched.deleted.insert(object.identity)
         object.send(.gone(Gone(.merged(into: other.id))))
         guard mergePolicy.restoresDeleted else { return }
         for (index, slot) in stored.entity.slots.enumerated()

@@ -92,7 +92,7 @@ extension ManagedObjectContext {
     /// - Throws: ``ObjectError/Code/cannotUndo`` when an object of the step was deleted elsewhere; the
     ///   rest of the step is undone.
     public func undo() throws {
-        try gate.locked {
+        try performAndWait {
             processPendingChanges()
             guard let log = undoLog, let step = log.takeUndo() else { return }
             try log.run(undoing: true) { try revert(step) }
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
     ///
     /// - Throws: as ``undo()``
     public func redo() throws {
-        try gate.locked {
+        try performAndWait {
             processPendingChanges()
             guard let log = undoLog, let step = log.takeRedo() else { return }
             try log.run(undoing: false) { try revert(step) }

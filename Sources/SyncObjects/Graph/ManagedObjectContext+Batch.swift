@@ -1,0 +1,112 @@
+import SyncCore
+
+// Many objects at once, past the context. In one transaction, by the delete rules, on every kind of store;
+// every context is told, this one as well. Rules of validation are not looked at.
+
+extension ManagedObjectContext {
+    /// Times that a batch meets others' changes before it gives up.
+    private static var batchAttemptsMax: Int { 10 }
+
+    /// Inserts objects with these values; what is left out has the model's defaults.
+    ///
+    /// - Throws: ``ObjectError`` with nothing written.
+    @discardableResult
+    public func batchInsert(
+        _ entity: String, _ objects: [[String: (any Sendable)?]]
+    ) throws -> [ObjectID] {
+        let layout = try model.entity(entity)
+        var request = batchRequest()
+        for object in objects {
+            var values = layout.slots.map(\.defaultValue)
+            for (name, value) in object { try set(value, name, layout, &values) }
+            let id = ObjectID(
+                coordinator.identities.origin(layout.root), coordinator.newKey(layout))
+            request.inserts.append(.init(entity: layout, id: id, values: values))
+        }
+        return try run { _ in request }.inserted.map(\.id)
+    }
+
+    /// Gives the stored objects of a request other values of some attributes or to-one relationships.
+    ///
+    /// - Throws: ``ObjectError`` with nothing written.
+    @discardableResult
+    public func batchUpdate<Object: ManagedObject>(
+        _ request: FetchRequest<Object>, set values: [String: (any Sendable)?]
+    ) throws -> [ObjectID] {
+        let query = try gate.locked { try bind(request).query }
+        return try run { rows in
+            var request = batchRequest()
+            for row in try rows(query) {
+                var new = row.values
+                for (name, value) in values { try set(value, name, row.entity, &new) }
+                guard new != row.values else { continue }
+                request.updates.append(
+                    .init(entity: row.entity, id: row.id, old: row.values, new: new))
+            }
+            return request
+        }.updated.map(\.id)
+    }
+
+    /// Deletes the stored objects of a request, and what the delete rules say with them.
+    ///
+    /// - Throws: ``ObjectError/Code/deleteDenied``, or what the store says, with nothing deleted.
+    @discardableResult
+    public func batchDelete<Object: ManagedObject>(
+        _ request: FetchRequest<Object>
+    ) throws -> [ObjectID] {
+        let query = try gate.locked { try bind(request).query }
+        return try run { rows in
+            var request = batchRequest()
+            request.deletes = try rows(query).map {
+                .init(entity: $0.entity, id: $0.id, old: $0.values, cause: .deleted)
+            }
+            return request
+        }.deleted.map(\.id)
+    }
+
+    private func batchRequest() -> SaveRequest {
+        var request = SaveRequest()
+        request.author = transactionAuthor
+        request.contextName = name
+        return request
+    }
+
+    private func set(
+        _ value: (any Sendable)?, _ name: String, _ entity: EntityLayout, _ values: inout [Value]
+    ) throws {
+        guard let slot = entity.slotIndex[name] else { throw entity.unknownProperty(name) }
+        if case .reference = entity.slots[slot].kind {
+            let constant = try PredicateConstant(value)
+            switch constant {
+            case .null: values[slot] = .null
+            case .object(let id): values[slot] = id.key.reference ?? .null
+            default:
+                throw ObjectError(
+                    .typeMismatch, "expected an object or its id", entity: entity.name,
+                    property: name)
+            }
+            return
+        }
+        values[slot] = try entity.slots[slot].coding.encode(value)
+    }
+
+    /// Somebody may write between the reading and the writing: then both are done again.
+    private func run(
+        _ make: ((ObjectQuery) throws -> [StoredRow]) throws -> SaveRequest
+    ) throws -> StoreChange {
+        for _ in 0..<Self.batchAttemptsMax {
+            let request = try make { try coordinator.rows($0) }
+            guard !request.isEmpty else { return StoreChange() }
+            do {
+                return try coordinator.save(request, saver: nil)
+            } catch let error as SaveConflicts {
+                if case .constraint(let columns, _)? = error.conflicts.first?.kind {
+                    throw ObjectError(
+                        .constraintConflict, "the same \(columns.joined(separator: ", ")) twice",
+                        object: error.conflicts.first?.id)
+                }
+            }
+        }
+        throw ObjectError(.storeFailure, "others changed the same objects again and again")
+    }
+}

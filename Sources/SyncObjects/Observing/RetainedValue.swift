@@ -1,0 +1,36 @@
+import Observation
+
+/// The last valid value of an object, for a view: it follows the object while that is there, and stays as
+/// it is when the object is gone. Never empty, never made up.
+@Observable @MainActor
+public final class RetainedValue<Value: BaseValueProtocol> {
+    /// The last value that the object had.
+    public private(set) var value: Value
+    /// The object is gone: `value` is what it was.
+    public private(set) var isGone = false
+    @ObservationIgnored private let object: AnyConvertibleValueObservableObject<Value>
+
+    /// Nil when the object is gone already: then there is nothing to show.
+    public init?(_ object: AnyConvertibleValueObservableObject<Value>) {
+        guard let value = object.wrappedValue else { return nil }
+        self.object = object
+        self.value = value
+    }
+
+    /// Looks at the object now.
+    public func refresh() {
+        guard let value = object.wrappedValue else {
+            isGone = true
+            return
+        }
+        isGone = false
+        if value != self.value { self.value = value }
+    }
+
+    /// Follows the object until the task is cancelled or the object ends.
+    public func follow() async {
+        let changes = object.changes
+        refresh()
+        for await _ in changes { refresh() }
+    }
+}

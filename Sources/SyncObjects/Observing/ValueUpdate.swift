@@ -1,0 +1,55 @@
+// Writing through a value: the object is looked up again, and the save looks once more.
+
+extension ManagedObjectContext {
+    /// Changes the object that a value stands for, and saves.
+    ///
+    /// Confirmed twice: the object must exist when it is looked up, and the row must still be what was
+    /// read when it is written. Nothing is inserted, and nothing of it is saved when either fails.
+    ///
+    /// - Throws: ``ObjectError/Code/noSuchObject``, ``ObjectError/Code/staleIncarnation``,
+    ///   ``ObjectError/Code/classMismatch``, and what the save says.
+    public func update<Object: ManagedObject>(
+        _ type: Object.Type, _ id: WrappedID, _ body: (Object) throws -> Void
+    ) throws {
+        try performAndWait {
+            let object = try confirmed(type, id)
+            do {
+                try body(object)
+                try save()
+            } catch {
+                refresh(object, mergeChanges: false)
+                discardEdits(of: object)
+                throw error
+            }
+        }
+    }
+
+    /// Deletes the object that a value stands for, and saves.
+    ///
+    /// - Throws: as `update`
+    public func delete<Object: ManagedObject>(_ type: Object.Type, _ id: WrappedID) throws {
+        try performAndWait {
+            delete(try confirmed(type, id))
+            try save()
+        }
+    }
+
+    /// The object that a value stands for.
+    ///
+    /// - Throws: ``ObjectError/Code/noSuchObject``, ``ObjectError/Code/staleIncarnation``,
+    ///   ``ObjectError/Code/classMismatch``
+    public func confirmed<Object: ManagedObject>(
+        _: Object.Type, _ id: WrappedID
+    ) throws -> Object {
+        guard let objectID = id.objectID else {
+            throw ObjectError(.noSuchObject, "“\(id)” is the identity of a mock, not of an object")
+        }
+        let object = try existingObject(with: objectID)
+        guard let typed = object as? Object else {
+            throw ObjectError(
+                .classMismatch, "“\(id)” is a \(Swift.type(of: object)), not a \(Object.self)",
+                object: objectID)
+        }
+        return typed
+    }
+}
