@@ -88,6 +88,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: ["syncd", "synctool", "SyncClient", "SyncCore", "Varlink"],
             exclude: ["Fixtures"]),
+        .testTarget(
+            name: "SyncdTests", dependencies: ["syncd", "SyncClient", "SyncCore", "Varlink"]),
         .testTarget(name: "SyncObjectsTests", dependencies: ["SyncObjects"]),
         .testTarget(
             name: "BatchTests", dependencies: ["SyncCore", "SyncTesting"], exclude: ["Fixtures"]),

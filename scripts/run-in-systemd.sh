@@ -127,7 +127,9 @@ exec 9>"$work/io/out"       # keeps the fifo open until PID 1 is gone
   exec unshare --fork --kill-child --pid --mount --mount-proc --propagation private \
      --cgroup --uts --ipc ${net:+--net} /bin/bash "$self" ) &
 bootpid=$!
-( exec 9>&- >/dev/null 2>&1; sleep "$limit"; kill -KILL $bootpid ) & dog=$!
+# its sleep ends with it: it may have inherited a pipe that somebody reads to the end
+( exec 9>&- >/dev/null 2>&1; sleep "$limit" & s=$!; trap 'kill $s; exit' TERM; wait $s
+  kill -KILL $bootpid ) & dog=$!
 rc=0; wait $bootpid || rc=$?
 bootpid=
 kill $dog 2>/dev/null || true

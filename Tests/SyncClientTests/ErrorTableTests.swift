@@ -34,6 +34,6 @@ import Varlink
     @Test func theDefinitionIsVarlink() throws {
         let interface = try Interface(parsing: StoreInterface.description)
         #expect(interface.name == StoreInterface.name)
-        #expect(interface.methods.count >= 17)
+        #expect(interface.methods.count >= 16)
     }
 }

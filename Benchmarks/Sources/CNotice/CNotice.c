@@ -5,9 +5,12 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -119,4 +122,44 @@ int notice_floor(const char *path, struct notice_times *times) {
     close(notify);
     sqlite3_close(db);
     return 0;
+}
+
+int notice_make_plain(const char *path) {
+    sqlite3 *db;
+    if (sqlite3_open(path, &db) != SQLITE_OK) return 1;
+    int status = sqlite3_exec(
+        db,
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+        "CREATE TABLE t(id INTEGER PRIMARY KEY, uuid BLOB, title TEXT, done INTEGER);",
+        NULL, NULL, NULL);
+    sqlite3_close(db);
+    return status;
+}
+
+int notice_client(const char *path, const char *call, struct notice_times *times, int64_t base) {
+    static char buffer[1 << 20];
+    size_t used = 0;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+    int connection = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (connect(connection, (struct sockaddr *)&address, sizeof address) != 0) return 1;
+    size_t length = strlen(call) + 1;
+    if (write(connection, call, length) != (ssize_t)length) return 1;
+    for (;;) {
+        ssize_t count = read(connection, buffer + used, sizeof buffer - used - 1);
+        if (count <= 0) return 1;
+        int64_t now = notice_now();
+        used += count;
+        char *message = buffer, *end;
+        while ((end = memchr(message, 0, buffer + used - message)) != NULL) {
+            char *number = strstr(message, "\"number\":");
+            int64_t index = number ? atoll(number + 9) - base : 0;
+            if (index >= 1 && index <= NOTICE_COMMITS_MAX) times->seen[index] = now;
+            times->wakes++;
+            times->ready = 1;
+            message = end + 1;
+        }
+        used -= message - buffer;
+        memmove(buffer, message, used);
+    }
 }

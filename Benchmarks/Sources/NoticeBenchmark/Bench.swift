@@ -8,12 +8,15 @@ final class Bench {
     let times: UnsafeMutablePointer<notice_times>
     private let timesPath: String
 
-    init() throws {
+    /// - Parameter isPlain: without a log made by hand: for a daemon to track.
+    init(isPlain: Bool = false) throws {
         folder = NSTemporaryDirectory() + "/notice-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         path = folder + "/a.db"
         timesPath = "/dev/shm/notice-" + UUID().uuidString
-        guard notice_make_store(path) == 0, let times = notice_map(timesPath, 1) else {
+        guard (isPlain ? notice_make_plain(path) : notice_make_store(path)) == 0,
+            let times = notice_map(timesPath, 1)
+        else {
             throw CocoaError(.fileWriteUnknown)
         }
         self.times = times

@@ -8,7 +8,7 @@ enum Latency {
         for _ in 0..<rounds {
             try report("(a) floor  ", floor(commits: commits, seconds: 0))
             try report("(b) watcher", watcher(commits: commits, seconds: 0))
-            // (c) the whole daemon with clients belongs here.
+            // (c), the whole daemon with its clients: WholeDaemon.
         }
     }
 
@@ -20,14 +20,14 @@ enum Latency {
         }
     }
 
-    private struct Outcome {
+    struct Outcome {
         var result: Bench.Result
         var seconds: Double
         var processor: Double
         var note = ""
     }
 
-    private static func report(_ name: String, _ outcome: Outcome) {
+    static func report(_ name: String, _ outcome: Outcome) {
         let count = outcome.result.commit.count
         let rate = Double(count) / outcome.seconds
         print(
@@ -40,7 +40,7 @@ enum Latency {
                 + outcome.note)
     }
 
-    private static func measure(
+    static func measure(
         _ bench: Bench, commits: Int, seconds: Double, _ body: () throws -> String
     ) throws -> Outcome {
         let writer = try bench.startWriter(
@@ -65,7 +65,7 @@ enum Latency {
         }
     }
 
-    private static func floor(commits: Int, seconds: Double) throws -> Outcome {
+    static func floor(commits: Int, seconds: Double) throws -> Outcome {
         let bench = try Bench()
         return try measure(bench, commits: commits, seconds: seconds) {
             // Something must keep the -wal alive until the floor has opened the store.

@@ -38,6 +38,7 @@ extension Subscription {
         private mutating func receive() async throws {
             if replies == nil {
                 let client = try await subscription.client.connection.connect()
+                wasConnected = true
                 replies = client.callMore(
                     StoreInterface.method("Subscribe"), subscription.parameters()
                 ).makeAsyncIterator()
@@ -47,7 +48,6 @@ extension Subscription {
                 throw TransportError(.connectionLost, "the daemon ended the subscription")
             }
             waiting = try subscription.accept(reply)[...]
-            wasConnected = true
             delay = Self.delayMin
         }
 

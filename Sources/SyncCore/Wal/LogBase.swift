@@ -10,6 +10,8 @@ struct LogBase {
     private let schemaVersion: Statement
     private let connection: OpaquePointer
 
+    /// SQLite has no smaller pages; a wal-index that nobody has written yet says 0.
+    private static let pageSizeMin = 512
     /// No b-tree of SQLite is deeper (BTCURSOR_MAX_DEPTH).
     private static let depthMax = 20
 
@@ -28,7 +30,7 @@ struct LogBase {
             root.reset()
             schemaVersion.reset()
         }
-        guard index.isUntouchedByCheckpoints, try root.step(), try schemaVersion.step(),
+        guard pageSize >= Self.pageSizeMin, index.isUntouchedByCheckpoints, try root.step(), try schemaVersion.step(),
             let file = SQLiteFile.database(connection)
         else { return nil }
         let found = Self.lastRow(

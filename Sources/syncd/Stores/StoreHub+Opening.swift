@@ -83,6 +83,7 @@ extension StoreHub {
                     store: store, watch: watch, generation: generation, identity: identity,
                     journal: journal))
             state.head = head
+            state.isHeadKnown = true
             state.lastIdentity = identity
             state.lastFailure = nil
             return true

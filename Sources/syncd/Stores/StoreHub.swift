@@ -17,6 +17,8 @@ import Varlink
 ///   by number.
 /// - `head` is the last transaction given to `fanOut`, or the end of history at the opening if that
 ///   is later.
+/// - While `isHeadKnown` is false, a commit that nobody was given may be newer than `head`: nobody
+///   is live.
 /// - At most one reopening and one digest are under way.
 final class StoreHub: Sendable {
     /// What the hub works with; shared by all hubs.
@@ -50,6 +52,7 @@ final class StoreHub: Sendable {
         var phase = Phase.opening
         var generation = 0
         var head: Token?
+        var isHeadKnown = true
         var lastIdentity: FileIdentity?
         var fanOut = FanOut()
         var isReopening = false
@@ -146,28 +149,48 @@ extension StoreHub {
         }
         if look.schemaChanged { schemaChanged(opened) }
         opened.journal.append(look.boundaries)
-        if !look.transactions.isEmpty {
+        // A large one may lie before the others: then all of them come from history.
+        if look.tooLarge {
+            sendEverybodyToHistory(opened)
+        } else if !look.transactions.isEmpty {
             state.withLock { state in
                 for transaction in look.transactions { state.fanOut.distribute(transaction) }
                 state.head = look.transactions.last?.token
             }
             digestLater()
         }
-        if look.tooLarge { sendEverybodyToHistory(opened) }
     }
 
     /// A commit was too large to be put together in memory: everybody reads it from history, page
     /// by page.
+    ///
+    /// From this moment on nobody is live, so that no later commit overtakes it; where history ends
+    /// is asked on the pool.
     private func sendEverybodyToHistory(_ opened: Opened) {
+        state.withLock { state in
+            state.isHeadKnown = false
+            _ = state.fanOut.setPhase(.waitingForStore, of: .live)
+        }
+        findHead(opened)
+        digestLater()
+    }
+
+    private func findHead(_ opened: Opened) {
         environment.pool.submit { [self] poolState in
-            guard poolState == .active, let head = try? opened.store.head() else { return }
+            guard poolState == .active, isCurrent(opened.generation) else { return }
+            guard let head = try? opened.store.head() else {
+                environment.loop.scheduleTask(in: .milliseconds(100)) { [weak self] in
+                    self?.findHead(opened)
+                }
+                return
+            }
             let subscribers = state.withLock { state in
                 if head.number > state.head?.number ?? 0 { state.head = head }
-                return state.fanOut.setPhase(.catchingUp, of: .live)
+                state.isHeadKnown = true
+                return state.fanOut.setPhase(.catchingUp, of: .waitingForStore)
             }
             for subscriber in subscribers { CatchUp(self, subscriber).start() }
         }
-        digestLater()
     }
 
     private func lookFailed(_ error: SyncError?, _ opened: Opened) {

@@ -56,7 +56,8 @@ struct CatchUp: Sendable {
             guard let index = state.fanOut.index(subscriber) else { return nil }
             let entry = state.fanOut[index]
             guard entry.phase == .catchingUp else { return nil }
-            guard case .open(let opened) = state.phase, let head = state.head else {
+            guard case .open(let opened) = state.phase, state.isHeadKnown, let head = state.head
+            else {
                 state.fanOut[index].phase = .waitingForStore
                 return nil
             }

@@ -21,7 +21,7 @@ struct FanOut {
         case draining
         /// As `draining`, and its client is to be told that it lagged.
         case lagging
-        /// From history, once the store is open again.
+        /// From history, once the store is open again, or its end is known again.
         case waitingForStore
     }
 

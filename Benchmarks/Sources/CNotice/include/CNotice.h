@@ -31,6 +31,13 @@ struct notice_times *notice_map(const char *name, int create);
 // A store with a log as capture leaves it, and one table. Returns 0 when done.
 int notice_make_store(const char *path);
 
+// A database with one table and nothing of syncd. Returns 0 when done.
+int notice_make_plain(const char *path);
+
+// A client of the daemon: connects, sends `call` and notes when each transaction arrives, until it is killed. The
+// transaction numbered `base` + n is commit n.
+int notice_client(const char *socket, const char *call, struct notice_times *times, int64_t base);
+
 // Commits single rows: `count` with random gaps of gap_us/2 … 3/2 gap_us, or flat out for `seconds` if above 0.
 int notice_write(const char *path, struct notice_times *times, int64_t count, int64_t gap_us, double seconds);
 

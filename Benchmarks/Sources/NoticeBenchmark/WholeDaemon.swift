@@ -1,0 +1,163 @@
+import CNotice
+import Foundation
+
+/// (c): from COMMIT's return in another process, through a real syncd, to the bytes in the client's hand.
+enum WholeDaemon {
+    static func measure(rounds: Int = 2, commits: Int = 1_000) throws {
+        for _ in 0..<rounds {
+            Latency.report(
+                "(a) floor              ", try Latency.floor(commits: commits, seconds: 0))
+            try run(clients: 1, commits: commits, seconds: 0)
+            try run(clients: 100, commits: commits, seconds: 0)
+        }
+        try run(clients: 1, commits: 0, seconds: 1.5)
+        try idle()
+    }
+
+    /// The program: SYNCD, or the one built beside this.
+    private static var program: String {
+        if let named = ProcessInfo.processInfo.environment["SYNCD"] { return named }
+        let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        return URL(fileURLWithPath: own ?? "").deletingLastPathComponent()
+            .appendingPathComponent("syncd").path
+    }
+
+    /// A daemon that tracks the bench's store.
+    private final class Daemon {
+        let process = Process()
+        let socket: String
+
+        init(_ bench: Bench) throws {
+            socket = bench.folder + "/s"
+            process.executableURL = URL(fileURLWithPath: WholeDaemon.program)
+            process.arguments = [
+                "--user", "--socket", socket, "--state", bench.folder + "/state", "--config",
+                bench.folder + "/syncd.yaml", "--log", "error",
+            ]
+            try "stores: [{path: \(bench.path), track: true}]\n".write(
+                toFile: bench.folder + "/syncd.yaml", atomically: true, encoding: .utf8)
+            try process.run()
+            while !FileManager.default.fileExists(atPath: socket), process.isRunning {
+                usleep(10_000)
+            }
+        }
+
+        deinit {
+            process.terminate()
+            process.waitUntilExit()
+        }
+
+        /// Processor time so far, in seconds.
+        var processorSeconds: Double {
+            let text =
+                (try? String(
+                    contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8))
+                ?? ""
+            let fields = text.split(separator: " ").compactMap { Double($0) }
+            // utime and stime are the fields 14 and 15; the name and the state are no numbers.
+            return fields.count > 12
+                ? (fields[11] + fields[12]) / Double(sysconf(Int32(_SC_CLK_TCK))) : 0
+        }
+
+        var residentKilobytes: String {
+            let text =
+                (try? String(
+                    contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8))
+                ?? ""
+            return text.split(separator: "\n").first { $0.hasPrefix("VmRSS") }.map(String.init)
+                ?? "?"
+        }
+    }
+
+    private static func run(clients: Int, commits: Int, seconds: Double) throws {
+        let bench = try Bench(isPlain: true)
+        let daemon = try Daemon(bench)
+        let call =
+            #"{"method":"org.syncd.Store.Subscribe","more":true,"parameters":{"store":"\#(bench.path)"}}"#
+        let inputs = try (0..<clients).map { _ in try ClientTimes() }
+        let processes = try inputs.map { try $0.startClient(daemon.socket, call) }
+        for input in inputs { while input.times.pointee.ready == 0 { usleep(1_000) } }
+        let before = daemon.processorSeconds
+        let outcome = try Latency.measure(bench, commits: commits, seconds: seconds) {
+            bench.times.pointee.ready = 1
+            while bench.times.pointee.done == 0 { usleep(1_000) }
+            usleep(500_000)
+            return ""
+        }
+        let spent = daemon.processorSeconds - before
+        for process in processes {
+            process.terminate()
+            process.waitUntilExit()
+        }
+        summarize(bench, inputs, outcome.seconds, spent)
+    }
+
+    private static func summarize(
+        _ bench: Bench, _ inputs: [ClientTimes], _ seconds: Double, _ spent: Double
+    ) {
+        guard let started = notice_started(bench.times),
+            let committed = notice_committed(bench.times)
+        else { return }
+        let count = Int(bench.times.pointee.commits)
+        var all: [Int64] = []
+        var last: [Int64] = []
+        var commit: [Int64] = []
+        var missed = 0
+        for number in stride(from: 1, through: count, by: 1) {
+            commit.append(committed[number] - started[number])
+            var latest: Int64 = 0
+            for input in inputs {
+                let seen = notice_seen(input.times)?[number] ?? 0
+                guard seen > 0 else {
+                    missed += 1
+                    continue
+                }
+                all.append(seen - committed[number])
+                latest = max(latest, seen)
+            }
+            if latest > 0 { last.append(latest - committed[number]) }
+        }
+        let name = "(c) syncd, \(inputs.count) clients"
+        print(
+            name.padding(toLength: 23, withPad: " ", startingAt: 0)
+                + " \(count) commits, \(Int(Double(count) / seconds))/s: from return \(quantiles(all));"
+                + (inputs.count > 1 ? " last client \(quantiles(last));" : "")
+                + " COMMIT \(quantiles(commit)); missed \(missed);"
+                + String(format: " cpu %.1f %%", spent / seconds * 100))
+    }
+
+    /// Processor time and memory of a daemon with one store, one client and nothing to do.
+    private static func idle(seconds: UInt32 = 20) throws {
+        let bench = try Bench(isPlain: true)
+        let daemon = try Daemon(bench)
+        sleep(2)
+        let before = daemon.processorSeconds
+        sleep(seconds)
+        let share = (daemon.processorSeconds - before) / Double(seconds) * 100
+        print(String(format: "(c) syncd, idle: cpu %.2f %%, ", share) + daemon.residentKilobytes)
+    }
+}
+
+/// When one client saw each commit.
+private final class ClientTimes {
+    let times: UnsafeMutablePointer<notice_times>
+    private let path = "/dev/shm/notice-" + UUID().uuidString
+
+    init() throws {
+        guard let times = notice_map(path, 1) else { throw CocoaError(.fileWriteUnknown) }
+        self.times = times
+    }
+
+    deinit {
+        munmap(times, MemoryLayout<notice_times>.size)
+        unlink(path)
+    }
+
+    func startClient(_ socket: String, _ call: String) throws -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe")
+        process.arguments = ["client", socket, path, call, "0"]
+        try process.run()
+        return process
+    }
+}

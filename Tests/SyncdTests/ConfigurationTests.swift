@@ -1,0 +1,130 @@
+import Foundation
+import Testing
+
+@testable import syncd
+
+@Suite struct ConfigurationTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func read(_ text: String, stores: [String: String] = [:]) throws -> Configuration {
+        try text.write(
+            toFile: directory.file("syncd.yaml"), atomically: true, encoding: .utf8)
+        let folder = directory.file("stores.d")
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+        for (name, text) in stores {
+            try text.write(toFile: folder + "/" + name, atomically: true, encoding: .utf8)
+        }
+        var configuration = Configuration(ConfigurationPaths(isSystem: true) { _ in nil })
+        try ConfigurationReader.read(
+            into: &configuration, file: directory.file("syncd.yaml"), isRequired: true,
+            storesDirectory: folder)
+        return configuration
+    }
+
+    @Test func everyKeyIsRead() throws {
+        let configuration = try read(
+            """
+            socket: /run/x.sock
+            socketMode: 0600
+            state: /var/lib/x
+            log: debug
+            connections: 10
+            queuedBytes: 65536
+            stores:
+              - /srv/plain.db
+              - path: /srv/music.db
+                track: true
+                entities: [Album, Artist]
+                undo: ["*"]
+                keep: none
+            """,
+            stores: [
+                "b.yaml": "stores: [/srv/b.db]", "a.yaml": "stores: [/srv/a.db]", "x.txt": "?",
+            ])
+        #expect(configuration.socket == "/run/x.sock")
+        #expect(configuration.socketMode == 0o600)
+        #expect(configuration.stateDirectory == "/var/lib/x")
+        #expect(configuration.logLevel == .debug)
+        #expect(configuration.connectionsMax == 10)
+        #expect(configuration.queuedBytesMax == 65536)
+        #expect(
+            configuration.stores.map(\.path) == [
+                "/srv/plain.db", "/srv/music.db", "/srv/a.db", "/srv/b.db",
+            ])
+        let music = configuration.stores[1]
+        #expect(music.track && !music.keepsValues)
+        #expect(music.entities == ["Album", "Artist"] && music.undo == ["*"])
+    }
+
+    @Test func anEmptyFileChangesNothing() throws {
+        let defaults = Configuration(ConfigurationPaths(isSystem: true) { _ in nil })
+        #expect(try read("") == defaults)
+        #expect(try read("# nothing but a comment\n") == defaults)
+    }
+
+    @Test(arguments: [
+        ("log: info\nsokcet: /x", 2, "unknown key 'sokcet'"),
+        ("connections: many", 1, "a number from 1"),
+        ("connections: 0", 1, "a number from 1"),
+        ("socket: relative.sock", 1, "absolute path"),
+        ("socketMode: rw", 1, "file mode"),
+        ("log: loud", 1, "one of trace"),
+        ("stores: /srv/a.db", 1, "a list"),
+        ("stores:\n  - track: true", 2, "a store needs a path"),
+        ("stores:\n  - path: /a\n    trak: true", 3, "unknown key 'trak'"),
+        ("stores:\n  - path: /a\n    track: maybe", 3, "true or false"),
+        ("stores:\n  - path: /a\n    keep: some", 3, "one of all, none"),
+        ("- a\n- b", 1, "keys and values"),
+        ("log: [info", 2, "not YAML"),
+        ("log: info\nlog: debug", 2, "stands twice"),
+    ])
+    func faultsNameFileAndLine(text: String, line: Int, reason: String) throws {
+        do {
+            _ = try read(text)
+            Issue.record("no fault: \(text)")
+        } catch let fault as ConfigurationFault {
+            #expect(fault.description.contains("/syncd.yaml:"), "\(fault)")
+            #expect(fault.reason.contains(reason), "\(fault)")
+            // An unclosed list is found where the text ends.
+            #expect(
+                fault.line == line || reason == "not YAML" || reason == "stands twice", "\(fault)")
+        }
+    }
+
+    @Test func aNamedFileHasToBeThere() {
+        var configuration = Configuration(ConfigurationPaths(isSystem: true) { _ in nil })
+        #expect(throws: ConfigurationFault.self) {
+            try ConfigurationReader.read(
+                into: &configuration, file: "/nonexistent/syncd.yaml", isRequired: true,
+                storesDirectory: "/nonexistent")
+        }
+        #expect(throws: Never.self) {
+            try ConfigurationReader.read(
+                into: &configuration, file: "/nonexistent/syncd.yaml", isRequired: false,
+                storesDirectory: "/nonexistent")
+        }
+    }
+
+    @Test func aUsersDaemonLivesBelowItsXDGFolders() {
+        let paths = ConfigurationPaths(isSystem: false) { name in
+            ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"][name]
+        }
+        #expect(paths.file == "/home/a/.config/syncd/syncd.yaml")
+        #expect(paths.socket == "/run/user/7/syncd/syncd.sock")
+        #expect(paths.stateDirectory == "/home/a/.local/state/syncd")
+    }
+
+    @Test func theProgramEndsWith78AndNamesTheLine() throws {
+        let file = directory.file("wrong.yaml")
+        try "log: info\nstroes: []\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let ended = try run(Programs.syncd.path, ["--user", "--config", file])
+        #expect(ended.status == 78)
+        #expect(ended.errors.contains("\(file):2: unknown key 'stroes'"))
+        let missing = try run(Programs.syncd.path, ["--user", "--config", file + ".missing"])
+        #expect(missing.status == 78)
+        #expect(missing.errors.contains("there is no such file"))
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import SyncClient
+import Synchronization
+
+/// A real syncd with a folder, socket and state of its own; killed with its owner.
+final class TestDaemon: Sendable {
+    let directory: TemporaryDirectory
+    private let arguments: [String]
+    private let process = Mutex<Process?>(nil)
+
+    var socket: String { directory.file("syncd.sock") }
+    var client: StoreClient { StoreClient(socket: socket) }
+    var pid: Int32 { process.withLock { $0?.processIdentifier ?? 0 } }
+
+    init(_ arguments: [String] = [], in directory: TemporaryDirectory? = nil) async throws {
+        self.directory = try directory ?? TemporaryDirectory()
+        self.arguments = arguments
+        try await start()
+    }
+
+    deinit { process.withLock { $0 }?.terminateForGood() }
+
+    /// The arguments of a daemon in `directory`.
+    static func arguments(_ directory: TemporaryDirectory) -> [String] {
+        [
+            "--user", "--socket", directory.file("syncd.sock"), "--state",
+            directory.file("state"), "--config", directory.file("syncd.yaml"),
+        ]
+    }
+
+    func start() async throws {
+        let configuration = directory.file("syncd.yaml")
+        if !FileManager.default.fileExists(atPath: configuration) {
+            try "".write(toFile: configuration, atomically: true, encoding: .utf8)
+        }
+        let new = Process()
+        new.executableURL = Programs.syncd
+        new.arguments = Self.arguments(directory) + arguments
+        new.standardInput = FileHandle.nullDevice
+        let log = directory.file("log")
+        if !FileManager.default.fileExists(atPath: log) {
+            FileManager.default.createFile(atPath: log, contents: nil)
+        }
+        let errors = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
+        try errors.seekToEnd()
+        new.standardError = errors
+        try new.run()
+        process.withLock { $0 = new }
+        try await eventually("the daemon serves; log: \(self.log)") {
+            guard new.isRunning else { throw Failure("the daemon ended: \(self.log)") }
+            return (try? await client.list()) != nil
+        }
+    }
+
+    func signal(_ number: Int32) { kill(pid, number) }
+
+    /// kill -9, and waits for its end.
+    func kill9() {
+        process.withLock { process in
+            process?.terminateForGood()
+            process = nil
+        }
+    }
+
+    /// SIGTERM, and waits for its end.
+    func stop() -> Int32 {
+        let running = process.withLock { process in
+            defer { process = nil }
+            return process
+        }
+        running?.terminate()
+        running?.waitUntilExit()
+        return running?.terminationStatus ?? -1
+    }
+
+    var isRunning: Bool { process.withLock { $0?.isRunning ?? false } }
+
+    var log: String {
+        (try? String(contentsOfFile: directory.file("log"), encoding: .utf8)) ?? ""
+    }
+
+    /// A tracked database with two tables.
+    func makeStore(_ name: String = "music.db", rows: Int = 0) async throws -> String {
+        let path = directory.file(name)
+        try sqlite3(
+            path,
+            """
+            PRAGMA journal_mode = WAL;
+            CREATE TABLE Artist(ArtistId INTEGER PRIMARY KEY, Name TEXT);
+            CREATE TABLE Album(AlbumId INTEGER PRIMARY KEY, Title TEXT,
+              ArtistId INTEGER REFERENCES Artist ON DELETE CASCADE);
+            INSERT INTO Artist VALUES (1, 'Alice');
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
+            INSERT INTO Album SELECT i, 'Title ' || i, 1 FROM n WHERE \(rows) > 0;
+            """)
+        _ = try await client.track(path)
+        return path
+    }
+}
+
+extension Process {
+    fileprivate func terminateForGood() {
+        if isRunning { kill(processIdentifier, SIGKILL) }
+        waitUntilExit()
+    }
+}
