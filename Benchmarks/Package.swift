@@ -1,7 +1,8 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// Measurements against plain SQLite or against the floor; a package of its own, so that users of syncd never build it.
+// Measurements against plain SQLite or against the floor; a package of its own, so that users of
+// syncd never build it.
 let package = Package(
     name: "syncd-benchmarks",
     dependencies: [

@@ -1,4 +1,5 @@
-// A stream cut into pieces: the same messages come out as from the whole, and each is a call, a reply or an error.
+// A stream cut into pieces: the same messages come out as from the whole, and each is a call, a
+// reply or an error.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFraming(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     // The first byte says how long the pieces are.

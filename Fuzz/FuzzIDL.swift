@@ -1,4 +1,5 @@
-// Any text: an interface or an error, never a crash; an interface is printed and read back the same.
+// Any text: an interface or an error, never a crash; an interface is printed and read back the
+// same.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzIDL(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     let text = String(decoding: UnsafeBufferPointer(start: data, count: size), as: UTF8.self)

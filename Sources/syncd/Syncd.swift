@@ -12,15 +12,15 @@ struct Syncd: AsyncParsableCommand {
         commandName: "syncd",
         abstract: "Persistent history and change notices for SQLite databases.",
         discussion: """
-            Flags win over the environment (SYNCD_SOCKET, SYNCD_STATE, SYNCD_CONFIG, SYNCD_LOG), which \
-            wins over the configuration files: /etc/syncd/syncd.yaml and stores.d/*.yaml for the system, \
-            ~/.config/syncd for a user. SIGHUP reads them again. Exit status: 69 socket taken, \
+            Flags win over the environment (SYNCD_SOCKET, SYNCD_STATE, SYNCD_CONFIG, SYNCD_LOG), \
+            which wins over the configuration files: /etc/syncd/syncd.yaml and stores.d/*.yaml for \
+            the system, ~/.config/syncd for a user. SIGHUP reads them again. Exit status: 69 socket taken, \
             77 not allowed, 78 configuration.
             """,
         version: SyncdVersion.current)
 
-    /// Statement journals up to this size stay in memory; with triggers, one that spills makes every later
-    /// statement of a large transaction write to a file.
+    /// Statement journals up to this size stay in memory; with triggers, one that spills makes
+    /// every later statement of a large transaction write to a file.
     private static let statementJournalBytes: Int32 = 1 << 20
 
     @Flag(

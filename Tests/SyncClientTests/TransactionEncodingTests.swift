@@ -27,7 +27,8 @@ import Varlink
             context: nil, process: .init(pid: 1, name: "python3"), origin: nil, flags: [],
             changes: [change])
         let expected =
-            #"{"number":7,"token":"1.\#(Self.store).1.7.2a","timestamp":"2026-01-01T00:00:00.000Z","#
+            #"{"number":7,"token":"1.\#(Self.store).1.7.2a","#
+            + #""timestamp":"2026-01-01T00:00:00.000Z","#
             + #""author":"importer","context":null,"process":{"pid":1,"name":"python3"},"#
             + #""origin":"local","flags":[],"changes":[{"entity":"Album","object":"Album/348","#
             + #""kind":"update","properties":["Title"],"tombstone":null}]}"#

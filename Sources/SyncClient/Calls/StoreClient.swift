@@ -10,9 +10,9 @@ import Varlink
 /// }
 /// ```
 ///
-/// Thread-safe and cheap to keep. Calls share one connection, which is made at the first call and made anew
-/// when the daemon restarted; each subscription has its own. Stores are named by the path of the
-/// database (absolute) or by their store id.
+/// Thread-safe and cheap to keep. Calls share one connection, which is made at the first call and
+/// made anew when the daemon restarted; each subscription has its own. Stores are named by the path
+/// of the database (absolute) or by their store id.
 ///
 /// Every method throws ``SyncError``: the daemon's own error, or `unreachable`.
 public final class StoreClient: Sendable {
@@ -103,7 +103,8 @@ extension StoreClient {
 
     /// The transactions that a query finds.
     ///
-    /// - Complexity: O(transactions) in memory: use ``forEachTransaction(_:_:_:)`` for long histories.
+    /// - Complexity: O(transactions) in memory: use ``forEachTransaction(_:_:_:)`` for long
+    ///   histories.
     public func history(
         _ store: String, _ query: HistoryQuery = HistoryQuery()
     ) async throws -> [Transaction] {

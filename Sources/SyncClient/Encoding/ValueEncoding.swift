@@ -4,8 +4,9 @@ import Varlink
 /// Values of a database as JSON, so that every one comes back as it was.
 ///
 /// NULL, text, reals and integers that every reader holds exactly (up to 2^53) are themselves;
-/// blobs are `{"blob":"BASE64"}`, larger integers `{"int":"DIGITS"}`, infinite reals `{"real":"inf"}`.
-/// A real always has a point or an exponent (`1.0`), so that it is told from an integer.
+/// blobs are `{"blob":"BASE64"}`, larger integers `{"int":"DIGITS"}`, infinite reals
+/// `{"real":"inf"}`. A real always has a point or an exponent (`1.0`), so that it is told from an
+/// integer.
 extension JSONWriter {
     /// Integers beyond lose digits in readers that know doubles only.
     static let exactIntegerMax: Int64 = 1 << 53

@@ -7,8 +7,8 @@ import Varlink
 ///
 /// When the connection is lost it is made again, with a growing delay, and the stream goes on after
 /// the last token that was received: the daemon replays what was missed from history. What ends the
-/// stream is an error that waiting does not help: `historyExpired` or `foreignHistory` (resync: read
-/// the present objects, subscribe anew), `unknownStore`, `notAllowed`. A daemon that is not
+/// stream is an error that waiting does not help: `historyExpired` or `foreignHistory` (resync:
+/// read the present objects, subscribe anew), `unknownStore`, `notAllowed`. A daemon that is not
 /// there at the first attempt is `unreachable` at once.
 ///
 /// Only one iterator can be made. Leaving the loop, or cancelling its task, ends the subscription.
@@ -16,8 +16,8 @@ public final class Subscription: AsyncSequence, Sendable {
     /// What comes.
     public typealias Element = Notice
 
-    /// Invariants, guarded by the mutex: `position` never moves back within one store; `held` is what the
-    /// daemon holds for us, or will after the next connect; `name` is set while connected.
+    /// Invariants, guarded by the mutex: `position` never moves back within one store; `held` is
+    /// what the daemon holds for us, or will after the next connect; `name` is set while connected.
     struct State {
         var position: Token?
         var held: Set<HistoryQuery.ObjectName>
@@ -40,8 +40,8 @@ public final class Subscription: AsyncSequence, Sendable {
     /// Where the stream is: after the last notice that was received.
     public var position: Token? { state.withLock { $0.position } }
 
-    /// Holds more objects: their deletion, change and return come as notices of this stream. Says how
-    /// they are now.
+    /// Holds more objects: their deletion, change and return come as notices of this stream. Says
+    /// how they are now.
     ///
     /// - Throws: ``SyncError``: `unreachable` while the daemon is away; they are held all the same
     ///   once the stream is connected again.
@@ -120,7 +120,8 @@ extension StoreClient {
 
     /// Subscribes to all transactions of a store.
     ///
-    /// - Parameter after: begin with what was missed since; nil: with what is committed from now on.
+    /// - Parameter after: begin with what was missed since; nil: with what is committed from now
+    ///   on.
     public func subscribe(_ store: String, after: Token? = nil) -> Subscription {
         subscribe(store, SubscriptionOptions(after: after))
     }

@@ -3,7 +3,8 @@ import Varlink
 
 /// What to tell a subscriber.
 public struct SubscriptionOptions: Sendable, Hashable {
-    /// Begin after this position, with what was missed since; nil: with what is committed from now on.
+    /// Begin after this position, with what was missed since; nil: with what is committed from now
+    /// on.
     public var after: Token?
     /// Which transactions and changes: `entities`, `kinds`, `properties`, `authors` and
     /// `excludedAuthors` count.

@@ -78,7 +78,8 @@ extension CaptureTriggers {
         let newest =
             isNested
             ? " AND NOT EXISTS(SELECT 1 FROM syncd_guard AS syncd_h WHERE syncd_h.e = \(entity) "
-                + "AND syncd_h.i = syncd_guard.i AND syncd_h.rowid > syncd_guard.rowid AND \(sameGuardKey))"
+                + "AND syncd_h.i = syncd_guard.i AND syncd_h.rowid > syncd_guard.rowid "
+                + "AND \(sameGuardKey))"
             : ""
         return [
             "INSERT INTO syncd_log(op, m, ts, \(values)) SELECT \(head), \(values) "
@@ -204,8 +205,8 @@ extension CaptureTriggers {
         }.joined(separator: " AND ")
     }
 
-    /// `syncd_t` is the object of the guard row `syncd_guard`: `=` under the index's collation to find
-    /// it, then byte for byte.
+    /// `syncd_t` is the object of the guard row `syncd_guard`: `=` under the index's collation to
+    /// find it, then byte for byte.
     private var seekKey: String {
         table.keyColumns.enumerated().map { number, column in
             let name = "syncd_t.\(SQLName.quoted(column.name))"

@@ -50,7 +50,8 @@ enum CascadeOrder {
         return nil
     }
 
-    /// Parents before their children, children in their own order; the seqs, sorted, are dealt out again.
+    /// Parents before their children, children in their own order; the seqs, sorted, are dealt out
+    /// again.
     private static func ordered(
         _ drafts: [TransactionBuilder.Draft], _ children: [Int: [Int]]
     ) -> [TransactionBuilder.Draft] {

@@ -1,11 +1,12 @@
 /// Moves transactions from the log into the history tables, in short write transactions.
 ///
 /// Invariants:
-/// - `syncd_meta.digested` only grows, and only together with the headers of the transactions up to it.
-/// - A transaction is part of history from the moment its header is written; its changes may have been
-///   written in earlier slices, where nobody sees them.
-/// - A log row is deleted only when it is at or before `digested`; the newest row always stays, so that
-///   SQLite never gives a seq twice.
+/// - `syncd_meta.digested` only grows, and only together with the headers of the transactions up to
+///   it.
+/// - A transaction is part of history from the moment its header is written; its changes may have
+///   been written in earlier slices, where nobody sees them.
+/// - A log row is deleted only when it is at or before `digested`; the newest row always stays, so
+///   that SQLite never gives a seq twice.
 ///
 /// Writers are held up for the length of one slice. A slice writes at most ``sliceChangesMax``
 /// changes (about 5 ms): more would make a writer with a short busy timeout fail, fewer would spend

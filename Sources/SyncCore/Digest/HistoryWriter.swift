@@ -1,4 +1,5 @@
-/// Writes transactions into the history tables, inside the write transaction that the connection is in.
+/// Writes transactions into the history tables, inside the write transaction that the connection is
+/// in.
 ///
 /// Writing the same transaction again changes nothing: after a crash between two slices the digest
 /// starts over at the first transaction that is not whole.

@@ -1,5 +1,5 @@
-/// The net effect of one transaction on one object, before names and incarnations are put to it. What
-/// `syncd_change` stores.
+/// The net effect of one transaction on one object, before names and incarnations are put to it.
+/// What `syncd_change` stores.
 struct NetChange {
     /// Why, as far as the log tells; objects by entity id and key.
     enum Cause: Hashable {
@@ -32,7 +32,8 @@ struct NetTransaction {
 }
 
 extension NetChange {
-    /// The key as `syncd_change.key` has it: the value itself, or the packed values of several columns.
+    /// The key as `syncd_change.key` has it: the value itself, or the packed values of several
+    /// columns.
     static func storedKey(_ key: ObjectKey) -> Value {
         guard key.values.count > 1 else { return key.values[0] }
         var writer = ByteWriter()
@@ -53,8 +54,8 @@ extension NetChange {
         case direct, replace, cascade, renumbered
     }
 
-    /// `syncd_change.data`: the cause, then what the kind has: an update's mask words and old values,
-    /// a delete's kept values. Nil when there is nothing but a direct insert.
+    /// `syncd_change.data`: the cause, then what the kind has: an update's mask words and old
+    /// values, a delete's kept values. Nil when there is nothing but a direct insert.
     var packedData: [UInt8]? {
         if kind == .insert, cause == .direct { return nil }
         var writer = ByteWriter()

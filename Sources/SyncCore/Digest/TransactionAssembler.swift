@@ -4,7 +4,8 @@ struct TransactionAssembler {
 
     init(_ reader: LogReader) { self.reader = reader }
 
-    /// Calls `body` for each transaction after `seq` that changed something, until it returns false.
+    /// Calls `body` for each transaction after `seq` that changed something, until it returns
+    /// false.
     ///
     /// - Parameter boundaries: ascending; the last one is where reading ends.
     func forEach(

@@ -1,7 +1,7 @@
 /// Turns the log records of one transaction into its net changes.
 ///
-/// One object has one change, but for a key that was deleted and inserted again, which makes two. The net
-/// of several events, from left to right:
+/// One object has one change, but for a key that was deleted and inserted again, which makes two.
+/// The net of several events, from left to right:
 ///
 /// | before | insert | update | delete | REPLACE of the same key | REPLACE by another key |
 /// |---|---|---|---|---|---|
@@ -11,8 +11,8 @@
 /// | delete | delete + insert | delete (b) | delete (c) | pending replace (c) | delete (c) |
 /// | pending replace | update of everything | – | delete | pending replace | delete |
 ///
-/// (a) An AFTER trigger of the user that updates the row it was fired by runs before ours.
-/// (b) Cannot happen; the delete stays. (c) With recursive_triggers the victim of a REPLACE is logged
+/// (a) An AFTER trigger of the user that updates the row it was fired by runs before ours. (b)
+/// Cannot happen; the delete stays. (c) With recursive_triggers the victim of a REPLACE is logged
 /// twice.
 struct TransactionBuilder {
     /// What happened to one key so far.

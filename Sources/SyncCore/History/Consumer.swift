@@ -1,4 +1,5 @@
-/// A registered reader of history. Consumers are rows in the store, so that they travel with the file.
+/// A registered reader of history. Consumers are rows in the store, so that they travel with the
+/// file.
 public struct Consumer: Sendable, Hashable {
     /// What a consumer is for; decides whether it holds history back.
     public enum Kind: String, Sendable, Hashable, CaseIterable {

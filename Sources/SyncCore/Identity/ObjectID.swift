@@ -1,8 +1,8 @@
 /// Names one object of one store: entity, key and incarnation.
 ///
-/// The *incarnation* is the number of the transaction that created the object, or 0 when it was there
-/// before history began. A key that was deleted and inserted again names another object than before:
-/// equal entity and key, another incarnation.
+/// The *incarnation* is the number of the transaction that created the object, or 0 when it was
+/// there before history began. A key that was deleted and inserted again names another object than
+/// before: equal entity and key, another incarnation.
 public struct ObjectID: Sendable, Hashable {
     /// The store.
     public let store: StoreID

@@ -1,4 +1,5 @@
-/// The entities of a store by id, read from `syncd_entity` and read again when an unknown id comes up.
+/// The entities of a store by id, read from `syncd_entity` and read again when an unknown id comes
+/// up.
 ///
 /// Confined to its connection's queue.
 final class EntityCatalog {

@@ -1,4 +1,5 @@
-/// An entity as the log's rows refer to it: a table with the layout that its triggers were made from.
+/// An entity as the log's rows refer to it: a table with the layout that its triggers were made
+/// from.
 ///
 /// A table has a new one each time its schema changes. Immutable.
 final class TrackedEntity: Sendable {
@@ -38,7 +39,8 @@ final class TrackedEntity: Sendable {
     /// The kept values of a delete's record, as long as the layout's `kept`.
     func keptValues(_ record: LogRecord) -> [Value] { Array(record.values.dropFirst(keyCount)) }
 
-    /// What an update of everything overwrote, by column; empty when old values are not kept, or not all.
+    /// What an update of everything overwrote, by column; empty when old values are not kept, or
+    /// not all.
     func oldValues(fromKept kept: [Value]) -> [Value] {
         guard keepsOldValues, layout.kept.count == kept.count else { return [] }
         var old = [Value](repeating: .null, count: columnCount)

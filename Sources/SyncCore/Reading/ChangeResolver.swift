@@ -1,7 +1,8 @@
 /// Puts names and incarnations to net changes: what is stored becomes what callers see.
 ///
-/// The incarnation of an object is the number of the transaction that last inserted its key. It is looked up, not
-/// stored: in the history tables, and in `births` for transactions that are not written yet.
+/// The incarnation of an object is the number of the transaction that last inserted its key. It is
+/// looked up, not stored: in the history tables, and in `births` for transactions that are not
+/// written yet.
 final class ChangeResolver {
     private struct Name: Hashable {
         let entity: String
@@ -39,8 +40,8 @@ final class ChangeResolver {
         }
     }
 
-    /// What callers see of a transaction that is not in the history tables yet. Transactions have to come
-    /// in order.
+    /// What callers see of a transaction that is not in the history tables yet. Transactions have
+    /// to come in order.
     func resolve(pending transaction: NetTransaction) throws -> Transaction {
         var changes: [Change] = []
         changes.reserveCapacity(transaction.changes.count)

@@ -1,4 +1,5 @@
-/// Reads transactions from the history tables, within the read transaction that the connection is in.
+/// Reads transactions from the history tables, within the read transaction that the connection is
+/// in.
 final class HistoryReader {
     private let connection: OpaquePointer
     private let catalog: EntityCatalog
@@ -19,7 +20,8 @@ final class HistoryReader {
             """)
     }
 
-    /// Calls `body` for each transaction that matches, in the query's order, until it returns false.
+    /// Calls `body` for each transaction that matches, in the query's order, until it returns
+    /// false.
     ///
     /// - Returns: false when `body` stopped it.
     /// - Complexity: O(transactions in range); with `query.object` O(changes of that object).

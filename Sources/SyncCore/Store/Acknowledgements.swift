@@ -3,8 +3,8 @@ import Synchronization
 /// Positions that consumers acknowledged and the store does not have yet.
 ///
 /// A client may acknowledge each transaction; writing each of them would wake every watcher of the
-/// store again and make writers wait. They are written with the next digest. A crash in between loses the
-/// newest ones, which is safe: history is kept longer, and the client acknowledges again.
+/// store again and make writers wait. They are written with the next digest. A crash in between
+/// loses the newest ones, which is safe: history is kept longer, and the client acknowledges again.
 final class Acknowledgements: Sendable {
     private struct Pending {
         var number: Int64

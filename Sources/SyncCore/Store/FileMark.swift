@@ -2,8 +2,8 @@ import Foundation
 
 /// Which file a replica lives in: inode, time of birth and machine, as `syncd_meta.file` keeps it.
 ///
-/// A file with another mark than the one it carries was copied, restored or moved to another file system:
-/// it is a new replica, because two files must never go on under one replica id.
+/// A file with another mark than the one it carries was copied, restored or moved to another file
+/// system: it is a new replica, because two files must never go on under one replica id.
 struct FileMark: Hashable {
     let text: String
 

@@ -23,6 +23,7 @@ final class LiveLog {
     private let newestSeq: Statement
 
     private var boundaries: [Boundary] = []
+    private var keep: (([Boundary]) -> Void)?
     private var seen: Int64
     private var bounded: Int64
     private var schema: Int64
@@ -71,7 +72,10 @@ final class LiveLog {
 
     /// Takes over what an earlier process found: the ends of commits, ascending. Those that the
     /// history tables hold, or that are beyond the log, are of no use.
-    func adopt(_ found: [Boundary]) throws {
+    ///
+    /// - Parameter keep: gets what is found from now on, before anybody is told of it.
+    func adopt(_ found: [Boundary], keeping keep: @escaping ([Boundary]) -> Void) throws {
+        self.keep = keep
         try RawTransaction.read(connection) {
             let digested = try settings.integer(.digested)
             let newest = try newestSeqInLog()
@@ -99,6 +103,7 @@ final class LiveLog {
         }
         // Also when nothing is new: the reader moves on in the WAL past commits of other tables.
         let found = try commits.boundaries(after: bounded).transactions
+        keep?(found)
         boundaries += found
         bounded = found.last?.last ?? bounded
         return digested
@@ -136,7 +141,6 @@ final class LiveLog {
 
     private func takePending(into look: inout Store.Look) throws {
         let new = boundaries.filter { $0.last > seen }
-        look.boundaries = new
         guard let last = new.last else { return }
         guard last.last - seen <= Self.lookRowsMax else {
             look.tooLarge = true

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The connection that serves queries: opened at the first need, closed when idle.
 ///
-/// Everything that was prepared on it goes with it, so that a daemon with a thousand stores pays only
-/// for those that are asked.
+/// Everything that was prepared on it goes with it, so that a daemon with a thousand stores pays
+/// only for those that are asked.
 final class ReadingConnection: Sendable {
     /// What is prepared on the connection.
     final class Prepared {

@@ -18,7 +18,8 @@ extension Store {
 
     /// The transactions that a query finds, in its order.
     ///
-    /// - Throws: ``SyncError``: `historyExpired`, `foreignHistory` for `query.after`; `unknownEntity`.
+    /// - Throws: ``SyncError``: `historyExpired`, `foreignHistory` for `query.after`;
+    ///   `unknownEntity`.
     /// - Complexity: O(transactions after `query.after`); with `query.object` O(its changes).
     public func history(_ query: HistoryQuery = HistoryQuery()) throws -> [Transaction] {
         var transactions: [Transaction] = []
@@ -41,8 +42,8 @@ extension Store {
         return HistoryCount(transactions: transactions, changes: changes)
     }
 
-    /// Calls `body` for each transaction that a query finds, in its order, until it returns false. Memory
-    /// is bounded by the largest transaction.
+    /// Calls `body` for each transaction that a query finds, in its order, until it returns false.
+    /// Memory is bounded by the largest transaction.
     ///
     /// Everything comes from one state of the store. It blocks other queries of this store while it
     /// runs: take pages (`limit`, then `after` the last token) for anything long.
@@ -62,8 +63,8 @@ extension Store {
         }
     }
 
-    /// Runs `body` over one state of the store in which history and tables agree: nothing is committed
-    /// that `boundaries` do not enclose.
+    /// Runs `body` over one state of the store in which history and tables agree: nothing is
+    /// committed that `boundaries` do not enclose.
     func consistentRead<Result>(
         _ body: (ReadingConnection.Prepared, HistoryScan) throws -> Result
     ) throws -> Result {

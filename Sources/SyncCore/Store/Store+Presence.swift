@@ -1,7 +1,8 @@
 extension Store {
     /// The object that has this key now; nil when there is no such row.
     ///
-    /// - Throws: ``SyncError``: `unknownEntity`; `invalidArgument` for a key with another number of parts.
+    /// - Throws: ``SyncError``: `unknownEntity`; `invalidArgument` for a key with another number of
+    ///   parts.
     /// - Complexity: O(log rows), and O(changes of the object) for its incarnation.
     public func object(named name: HistoryQuery.ObjectName) throws -> ObjectID? {
         var query = HistoryQuery()

@@ -9,8 +9,8 @@ public struct PurgeReport: Sendable, Hashable {
 }
 
 extension Store {
-    /// Removes the history strictly before a token; the token's own transaction stays, and so does the newest
-    /// one, so that the newest token keeps working.
+    /// Removes the history strictly before a token; the token's own transaction stays, and so does
+    /// the newest one, so that the newest token keeps working.
     ///
     /// Who still needs what: a live reader or peer needs everything after what it acknowledged; one
     /// that never acknowledged needs everything. A lapsed lease lets the purge pass.
@@ -63,8 +63,8 @@ extension Store {
 
 /// Deletes history from its old end, in slices.
 ///
-/// `syncd_meta.purged` is written before the first deletion: a reader whose token lies in what is being
-/// deleted gets `historyExpired` from the first slice on, never half an answer.
+/// `syncd_meta.purged` is written before the first deletion: a reader whose token lies in what is
+/// being deleted gets `historyExpired` from the first slice on, never half an answer.
 struct Purger {
     private static let sliceTransactionsMax = 2_000
     private static let sliceChangesMax: Int64 = 10_000

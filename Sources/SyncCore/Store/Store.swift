@@ -15,8 +15,6 @@ public final class Store: Sendable {
         /// More was committed than is put together in memory: read everything after the last
         /// token from ``Store/history(_:)`` instead.
         public internal(set) var tooLarge = false
-        /// Where the new commits end, as far as the history tables do not hold them yet.
-        public internal(set) var boundaries: [Boundary] = []
         /// The database's schema is another one than at the last look.
         public internal(set) var schemaChanged = false
 
@@ -98,9 +96,15 @@ public final class Store: Sendable {
     /// stay transactions of their own although the WAL that showed them may be gone. Right after
     /// opening.
     ///
-    /// - Parameter boundaries: ascending, of this replica and epoch.
-    public func adopt(_ boundaries: [Boundary]) throws {
-        try explaining("open") { try live.withState { _, live in try live.adopt(boundaries) } }
+    /// - Parameters:
+    ///   - boundaries: ascending, of this replica and epoch.
+    ///   - keep: gets those that are found from now on, before anybody is told; must be quick.
+    public func adopt(
+        _ boundaries: [Boundary], keeping keep: @escaping @Sendable ([Boundary]) -> Void
+    ) throws {
+        try explaining("open") {
+            try live.withState { _, live in try live.adopt(boundaries, keeping: keep) }
+        }
     }
 
     /// Moves committed log rows into the history tables, in short write transactions, and writes

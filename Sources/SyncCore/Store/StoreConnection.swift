@@ -12,8 +12,9 @@ enum StoreConnection {
     /// How long a command waits for a writer; the digest does not wait at all.
     static let busyTimeoutSeconds = 5.0
 
-    /// Statement journals up to this size stay in memory: with triggers, one that spills makes every later
-    /// statement of a large transaction write to a file (reference: SQLITE_CONFIG_STMTJRNL_SPILL).
+    /// Statement journals up to this size stay in memory: with triggers, one that spills makes
+    /// every later statement of a large transaction write to a file (reference:
+    /// SQLITE_CONFIG_STMTJRNL_SPILL).
     private static let statementJournalBytes: Int32 = 1 << 20
 
     /// Has an effect only before the process opens its first connection; harmless afterwards.

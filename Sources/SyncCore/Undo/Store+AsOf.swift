@@ -9,7 +9,8 @@ public struct PastObject: Sendable, Hashable {
 }
 
 extension Store {
-    /// An object's values just after the transaction of a token: the present row, with everything later taken back.
+    /// An object's values just after the transaction of a token: the present row, with everything
+    /// later taken back.
     ///
     /// - Throws: ``SyncError``: `historyExpired`, `foreignHistory`, `unknownEntity`.
     /// - Complexity: O(changes of the object).

@@ -1,14 +1,15 @@
 extension Store {
-    /// Brings a deleted object back from its newest tombstone, with what the same transaction deleted along with it
-    /// by cascade.
+    /// Brings a deleted object back from its newest tombstone, with what the same transaction
+    /// deleted along with it by cascade.
     ///
     /// A reference whose object is gone for good becomes NULL where the schema allows it.
     ///
     /// - Parameters:
     ///   - object: the deleted object, in its last incarnation.
     ///   - author: who does it, for history.
-    /// - Throws: ``SyncError``: `unknownObject` when history knows no delete of it; `refused` when it is there,
-    ///   not all of its values were kept, or a constraint does not allow it: nothing is written then.
+    /// - Throws: ``SyncError``: `unknownObject` when history knows no delete of it; `refused` when
+    ///   it is there, not all of its values were kept, or a constraint does not allow it: nothing
+    ///   is written then.
     @discardableResult
     public func restore(
         _ object: HistoryQuery.ObjectName, author: String = "syncd"

@@ -1,16 +1,17 @@
 extension Store {
     /// Undoes a transaction as a new one, property by property.
     ///
-    /// An inserted object is deleted, a deleted one comes back from its tombstone, a changed property gets its old
-    /// value, where nothing later stands on it: what a later transaction changed again, or where
-    /// values were not kept, stays as it is and is named in the report. The new transaction is ordinary
-    /// work: triggers fire, constraints hold, and it can be reverted itself.
+    /// An inserted object is deleted, a deleted one comes back from its tombstone, a changed
+    /// property gets its old value, where nothing later stands on it: what a later transaction
+    /// changed again, or where values were not kept, stays as it is and is named in the report. The
+    /// new transaction is ordinary work: triggers fire, constraints hold, and it can be reverted
+    /// itself.
     ///
     /// - Parameters:
     ///   - number: the number of the transaction.
     ///   - author: who undoes it, for history.
-    /// - Throws: ``SyncError``: `invalidArgument` when there is no such transaction, `refused` when a
-    ///   constraint does not allow the result (nothing is written then), `busy`, `readOnly`.
+    /// - Throws: ``SyncError``: `invalidArgument` when there is no such transaction, `refused` when
+    ///   a constraint does not allow the result (nothing is written then), `busy`, `readOnly`.
     @discardableResult
     public func revert(_ number: Int64, author: String = "syncd") throws -> UndoReport {
         try explaining("revert") {

@@ -1,6 +1,7 @@
 import GRDB
 
-/// Writes rows back, as an ordinary writer of the user's tables would: triggers fire, constraints hold.
+/// Writes rows back, as an ordinary writer of the user's tables would: triggers fire, constraints
+/// hold.
 ///
 /// One transaction on a connection of its own, with foreign keys enforced at its end, so that the
 /// order of parents and children does not matter.
@@ -11,7 +12,8 @@ struct UndoWriter {
     /// Runs `body` in one transaction that names its author.
     ///
     /// - Parameter context: what is being undone, for history.
-    /// - Throws: ``SyncError`` `refused` when a constraint does not allow it: nothing was written then.
+    /// - Throws: ``SyncError`` `refused` when a constraint does not allow it: nothing was written
+    ///   then.
     static func transaction<Result>(
         _ path: String, author: String, context: String,
         _ body: (UndoWriter) throws -> Result

@@ -46,8 +46,8 @@ struct ByteWriter {
     }
 }
 
-/// Reads what ``ByteWriter`` wrote. Every read checks the bounds: bytes that end too soon or make no
-/// sense are a ``SyncError`` with code `badData`, never a crash.
+/// Reads what ``ByteWriter`` wrote. Every read checks the bounds: bytes that end too soon or make
+/// no sense are a ``SyncError`` with code `badData`, never a crash.
 struct ByteReader {
     private let bytes: [UInt8]
     private(set) var position = 0

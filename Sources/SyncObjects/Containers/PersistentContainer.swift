@@ -70,8 +70,8 @@ public final class PersistentContainer: Sendable {
 
     /// Opens the store, and makes or migrates its tables. Does nothing when that is done.
     ///
-    /// - Throws: ``ObjectError`` with the store's path, the cause and the next step; the container stays
-    ///   without a store, and can be loaded again.
+    /// - Throws: ``ObjectError`` with the store's path, the cause and the next step; the container
+    ///   stays without a store, and can be loaded again.
     public func load() throws {
         let description = state.withLock { $0.coordinator == nil ? $0.description : nil }
         guard let description else { return }
@@ -85,8 +85,8 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// Opens the store, here or, where the description says so, on another thread, and then tells how
-    /// that went.
+    /// Opens the store, here or, where the description says so, on another thread, and then tells
+    /// how that went.
     public func load(_ completion: @escaping @Sendable ((any Error)?) -> Void) {
         let run: @Sendable () -> Void = {
             do {

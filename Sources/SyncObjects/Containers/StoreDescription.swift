@@ -8,8 +8,8 @@ public struct StoreDescription: Sendable {
         case file(URL)
         /// In memory: SQLite all the same, and nothing on disk.
         case memory
-        /// A store inside of a bundle, for reading. Its bytes never change; edits and saves live as long
-        /// as the container.
+        /// A store inside of a bundle, for reading. Its bytes never change; edits and saves live as
+        /// long as the container.
         case bundle(URL)
         /// A copy, at `cache`, of a store inside of a bundle. With `alwaysCopy` it begins as the
         /// bundle's each time.

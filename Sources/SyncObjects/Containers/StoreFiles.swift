@@ -3,8 +3,8 @@ import GRDB
 
 /// Copies of SQLite stores: whole, or not at all.
 enum StoreFiles {
-    /// Refuses a bundle that lacks a file. A WAL that is missing or empty is no error: everything is in
-    /// the main file then.
+    /// Refuses a bundle that lacks a file. A WAL that is missing or empty is no error: everything
+    /// is in the main file then.
     static func checkBundle(_ url: URL) throws {
         guard FileManager.default.fileExists(atPath: url.path) else {
             throw ObjectError(
@@ -13,8 +13,9 @@ enum StoreFiles {
         }
     }
 
-    /// Copies a store into an open connection, with what its WAL holds, without touching it. Nothing is
-    /// written beside it, which a connection to a bundle would do: so its files are copied first.
+    /// Copies a store into an open connection, with what its WAL holds, without touching it.
+    /// Nothing is written beside it, which a connection to a bundle would do: so its files are
+    /// copied first.
     static func copy(_ source: URL, into target: DatabaseQueue) throws {
         try checkBundle(source)
         let folder = try temporaryFolder(near: nil)
@@ -39,12 +40,12 @@ enum StoreFiles {
         }
     }
 
-    /// Puts a copy of `source` at `target` in one step: whoever opens it, also after a crash, finds the old
-    /// store or the new one.
+    /// Puts a copy of `source` at `target` in one step: whoever opens it, also after a crash, finds
+    /// the old store or the new one.
     ///
-    /// The copy is made beside it as a single file, with no WAL, and renamed. The WAL of the store that was
-    /// there is removed first, once its content is in the main file: left beside another main file, it
-    /// would damage it.
+    /// The copy is made beside it as a single file, with no WAL, and renamed. The WAL of the store
+    /// that was there is removed first, once its content is in the main file: left beside another
+    /// main file, it would damage it.
     static func publish(_ source: URL, at target: URL) throws {
         let parent = target.deletingLastPathComponent()
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)

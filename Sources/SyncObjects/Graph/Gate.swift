@@ -1,6 +1,7 @@
 import Foundation
 
-/// The recursive lock of a context and of its objects. Held for one unit of work, or for one access.
+/// The recursive lock of a context and of its objects. Held for one unit of work, or for one
+/// access.
 ///
 /// `@unchecked Sendable`: the lock is made for sharing; `depth` is touched only while it is held.
 final class Gate: @unchecked Sendable {

@@ -1,7 +1,7 @@
 import SyncCore
 
-// Relationships. References stand in slots of one side; the other side is found from them, so setting
-// either end sets both.
+// Relationships. References stand in slots of one side; the other side is found from them, so
+// setting either end sets both.
 
 extension ManagedObject: PredicateSubject {
     func value(atSlot slot: Int) -> Value { gate.locked { slotValue(slot) } }

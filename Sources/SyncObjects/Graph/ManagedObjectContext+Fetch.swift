@@ -107,8 +107,9 @@ extension ManagedObjectContext {
         return pending.values.contains { roots.contains($0.entity.root) }
     }
 
-    /// The store's answer without its window, corrected by what is pending, then ordered and cut. When
-    /// objects of other entities that the predicate looks at are pending, everything is looked at here.
+    /// The store's answer without its window, corrected by what is pending, then ordered and cut.
+    /// When objects of other entities that the predicate looks at are pending, everything is looked
+    /// at here.
     private func fetchOverlaid(_ query: ObjectQuery) throws -> [ManagedObject] {
         var whole = query
         whole.limit = nil

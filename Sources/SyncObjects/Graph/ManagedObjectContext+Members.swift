@@ -1,6 +1,7 @@
 import SyncCore
 
-// The far ends of relationships: what the store has, with the unsaved changes of this context over it.
+// The far ends of relationships: what the store has, with the unsaved changes of this context over
+// it.
 
 extension ManagedObjectContext {
     func dropMembers() { memberCache = [:] }

@@ -1,8 +1,8 @@
 import Foundation
 import SyncCore
 
-// A context as the store of its children: it answers with its unsaved changes, and their saves become
-// unsaved changes of its own.
+// A context as the store of its children: it answers with its unsaved changes, and their saves
+// become unsaved changes of its own.
 
 extension ManagedObjectContext: ObjectSource {
     func rows(_ query: ObjectQuery) throws -> [StoredRow] {

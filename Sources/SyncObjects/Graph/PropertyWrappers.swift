@@ -73,8 +73,8 @@ public struct ToOne<Target: ManagedObject>: Sendable {
     }
 }
 
-/// A relationship to any number of objects: in its own order, or else in that of their keys. What is
-/// read is a copy that stays as it is while others add and delete.
+/// A relationship to any number of objects: in its own order, or else in that of their keys. What
+/// is read is a copy that stays as it is while others add and delete.
 @propertyWrapper
 public struct ToMany<Target: ManagedObject>: Sendable {
     let name: String

@@ -1,12 +1,12 @@
 import SyncCore
 
-/// An entity as a model resolved it: where each property stands. Immutable; shared by every object of
-/// the entity.
+/// An entity as a model resolved it: where each property stands. Immutable; shared by every object
+/// of the entity.
 ///
-/// Values that a row carries stand in *slots*, numbered from 0: attributes, the references of to-one
-/// relationships whose column is in this table, and positions in ordered relationships. Slots are
-/// the truth of the object graph: what leads the other way (to-many, the far end of one-to-one) is
-/// found from them, so that the two ends can never disagree.
+/// Values that a row carries stand in *slots*, numbered from 0: attributes, the references of
+/// to-one relationships whose column is in this table, and positions in ordered relationships.
+/// Slots are the truth of the object graph: what leads the other way (to-many, the far end of
+/// one-to-one) is found from them, so that the two ends can never disagree.
 public final class EntityLayout: Sendable {
     /// What the model says.
     public let description: EntityDescription

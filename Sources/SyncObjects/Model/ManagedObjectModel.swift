@@ -1,4 +1,5 @@
-/// The entities of a store and how they relate. Immutable and checked: a model that exists is sound.
+/// The entities of a store and how they relate. Immutable and checked: a model that exists is
+/// sound.
 ///
 /// ```swift
 /// let model = try ManagedObjectModel([

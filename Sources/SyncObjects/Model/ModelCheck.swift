@@ -1,4 +1,5 @@
-/// Finds what is wrong with the entities of a model. Every problem is reported, not the first alone.
+/// Finds what is wrong with the entities of a model. Every problem is reported, not the first
+/// alone.
 struct ModelCheck {
     private let entities: [EntityDescription]
     private let named: [String: EntityDescription]

@@ -1,6 +1,7 @@
 import SyncCore
 
-/// Decides where each property of a checked model stands: tables, columns, slots, references, joins.
+/// Decides where each property of a checked model stands: tables, columns, slots, references,
+/// joins.
 struct ModelResolver {
     private let entities: [EntityDescription]
     private let named: [String: EntityDescription]

@@ -1,6 +1,7 @@
 import SyncCore
 
-/// A predicate whose names and values were looked up in a model: what SQL and memory both work from.
+/// A predicate whose names and values were looked up in a model: what SQL and memory both work
+/// from.
 indirect enum BoundPredicate {
     case constant(Bool)
     case and([BoundPredicate])

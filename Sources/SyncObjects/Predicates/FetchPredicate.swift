@@ -5,9 +5,9 @@
 /// let open = try FetchPredicate(#Predicate<Task> { $0.completed == false })
 /// ```
 ///
-/// It means the same in SQL and in memory. Two-valued: a comparison with nil is true for `==` and `!=`
-/// as in Swift (`nil != "x"`), and false for everything else. Text compares by its UTF-8 bytes unless
-/// `[c]` or `[d]` says otherwise.
+/// It means the same in SQL and in memory. Two-valued: a comparison with nil is true for `==` and
+/// `!=` as in Swift (`nil != "x"`), and false for everything else. Text compares by its UTF-8 bytes
+/// unless `[c]` or `[d]` says otherwise.
 public indirect enum FetchPredicate: Sendable, Hashable {
     /// Always true, or never.
     case constant(Bool)

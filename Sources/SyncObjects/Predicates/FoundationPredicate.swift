@@ -9,9 +9,10 @@ public protocol KeyPathNaming {
 extension FetchPredicate {
     /// Takes over what `#Predicate` wrote.
     ///
-    /// Understood: properties and paths over to-one relationships (`$0.group?.title`), `==`, `!=`, `<` and
-    /// so on, `&&`, `||`, `!`, `??`, forced unwrapping (which never traps here), `contains`, `starts(with:)`,
-    /// ranges, `contains(where:)`, `allSatisfy`, and `filter { }.count`.
+    /// Understood: properties and paths over to-one relationships (`$0.group?.title`), `==`, `!=`,
+    /// `<` and so on, `&&`, `||`, `!`, `??`, forced unwrapping (which never traps here),
+    /// `contains`, `starts(with:)`, ranges, `contains(where:)`, `allSatisfy`, and `filter {
+    /// }.count`.
     ///
     /// - Throws: ``ObjectError/Code/unsupportedPredicate`` that names the part which is not.
     public init<Object: KeyPathNaming>(_ predicate: Predicate<Object>) throws {
@@ -67,7 +68,8 @@ struct PredicateBridge {
         return try body(&self)
     }
 
-    /// Runs `body` with `variable` as the only object in question: inside of a to-many relationship.
+    /// Runs `body` with `variable` as the only object in question: inside of a to-many
+    /// relationship.
     func inside<Result>(
         _ variable: PredicateExpressions.VariableID,
         _ body: (inout PredicateBridge) throws -> Result

@@ -74,8 +74,8 @@ struct PredicateBinder {
         }
     }
 
-    /// The path up to its last to-many relationship, and what comes after it; nil without one, and for
-    /// aggregates.
+    /// The path up to its last to-many relationship, and what comes after it; nil without one, and
+    /// for aggregates.
     private func manyPath(
         _ path: [String], _ entity: EntityLayout
     ) throws -> (path: ArraySlice<String>, rest: ArraySlice<String>)? {

@@ -3,8 +3,8 @@ import SyncCore
 /// Writes bound predicates as SQL, so that SQLite's indexes answer them.
 ///
 /// Conditions on the row itself are plain comparisons of columns; relationships become correlated
-/// subqueries on keys and indexed references. Comparisons of text name the BINARY collation, whatever
-/// the column's own: what is equal in memory is equal in SQL.
+/// subqueries on keys and indexed references. Comparisons of text name the BINARY collation,
+/// whatever the column's own: what is equal in memory is equal in SQL.
 struct PredicateSQL {
     private(set) var arguments: [Value] = []
     private var aliases = 0

@@ -2,8 +2,9 @@ import SyncCore
 
 /// The SQL that turns the tables of one model into those of another, values kept.
 ///
-/// Columns are added and renamed in place, so that triggers stay; a table is made anew only for what
-/// SQLite cannot alter. Keys never change, and the highest key that was ever given out is carried over.
+/// Columns are added and renamed in place, so that triggers stay; a table is made anew only for
+/// what SQLite cannot alter. Keys never change, and the highest key that was ever given out is
+/// carried over.
 struct MigrationPlan {
     let old: ManagedObjectModel
     let new: ManagedObjectModel

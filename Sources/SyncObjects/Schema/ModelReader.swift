@@ -3,9 +3,10 @@ import SyncCore
 
 /// Makes a model from the schema of an existing database, which stays as it is.
 ///
-/// A table is an entity, a column an attribute; a foreign key of one column is a to-one relationship
-/// named like the column without its `Id`; the way back is named like the table it comes from. A table
-/// whose key is two foreign keys and which has nothing else is a many-to-many relationship.
+/// A table is an entity, a column an attribute; a foreign key of one column is a to-one
+/// relationship named like the column without its `Id`; the way back is named like the table it
+/// comes from. A table whose key is two foreign keys and which has nothing else is a many-to-many
+/// relationship.
 struct ModelReader {
     private let db: Database
     private var tables: [Table] = []

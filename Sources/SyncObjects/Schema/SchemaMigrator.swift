@@ -28,8 +28,8 @@ public struct MigrationStage: Sendable {
     }
 }
 
-/// Brings the tables of a store to a model. All in one transaction: a failure leaves the store as it
-/// was. History and its numbers stand in other tables and stay.
+/// Brings the tables of a store to a model. All in one transaction: a failure leaves the store as
+/// it was. History and its numbers stand in other tables and stay.
 struct SchemaMigrator {
     let model: ManagedObjectModel
     var migratesAutomatically = true
@@ -37,8 +37,8 @@ struct SchemaMigrator {
 
     /// Makes the tables, or migrates them. Foreign keys must be off, and no transaction open.
     ///
-    /// - Throws: ``ObjectError/Code/incompatibleModel`` when the store was written under another model
-    ///   and may not be migrated, ``ObjectError/Code/cannotMigrate`` when it cannot be.
+    /// - Throws: ``ObjectError/Code/incompatibleModel`` when the store was written under another
+    ///   model and may not be migrated, ``ObjectError/Code/cannotMigrate`` when it cannot be.
     func run(_ db: Database) throws {
         guard model.tables.contains(where: \.isManaged) else { return }
         try db.inTransaction(.immediate) {

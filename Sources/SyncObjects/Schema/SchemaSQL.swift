@@ -1,8 +1,8 @@
 import SyncCore
 
-/// The tables of a model, as SQL that any program can live with: one table for each entity hierarchy,
-/// one column for each attribute, foreign keys with the delete rules, an index wherever a relationship
-/// is followed.
+/// The tables of a model, as SQL that any program can live with: one table for each entity
+/// hierarchy, one column for each attribute, foreign keys with the delete rules, an index wherever
+/// a relationship is followed.
 struct SchemaSQL {
     let model: ManagedObjectModel
 

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Which incarnation a key is at, and what temporary ids became.
 ///
-/// Invariants: the incarnation of a key only grows, one for each deletion that this process learned of;
-/// a temporary number is never used twice; an alias never changes.
+/// Invariants: the incarnation of a key only grows, one for each deletion that this process learned
+/// of; a temporary number is never used twice; an alias never changes.
 final class Identities: Sendable {
     let store: UUID
     private let state = Mutex(State())

@@ -5,10 +5,11 @@ import SyncCore
 public enum MergePolicy: Sendable, Hashable {
     /// Nobody: the save throws with every conflict, and writes nothing.
     case fail
-    /// Property by property, the store's value where both changed one; local edits of others are saved.
+    /// Property by property, the store's value where both changed one; local edits of others are
+    /// saved.
     case keepStored
-    /// Property by property, the local value where both changed one; the store's other changes stay. What
-    /// was deleted elsewhere comes back, with its id.
+    /// Property by property, the local value where both changed one; the store's other changes
+    /// stay. What was deleted elsewhere comes back, with its id.
     case keepLocal
     /// The whole local object. What was deleted elsewhere comes back, with its id.
     case overwrite

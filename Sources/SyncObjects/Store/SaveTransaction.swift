@@ -4,10 +4,10 @@ import SyncCore
 
 /// Writes a request in the transaction that is open, or throws and leaves the rollback to it.
 ///
-/// Order: updates, deletions (what was taken along first), insertions, pairs. An update that a unique
-/// value stands against is tried again after the deletions, which may have freed it. Each update and
-/// deletion names the values that the context had read, so that the comparison and the write are one
-/// statement; every conflict of the request is collected before it gives up.
+/// Order: updates, deletions (what was taken along first), insertions, pairs. An update that a
+/// unique value stands against is tried again after the deletions, which may have freed it. Each
+/// update and deletion names the values that the context had read, so that the comparison and the
+/// write are one statement; every conflict of the request is collected before it gives up.
 struct SaveTransaction {
     private let request: SaveRequest
     private let db: Database

@@ -3,11 +3,11 @@ import GRDB
 import SyncCore
 import Synchronization
 
-/// One store as contexts see it: reads rows, writes saves, hands out keys, and tells every context what
-/// a save changed.
+/// One store as contexts see it: reads rows, writes saves, hands out keys, and tells every context
+/// what a save changed.
 ///
-/// Invariants: the connection is used on its queue only; a save is one transaction; the listeners are
-/// told after the commit, in the order of the commits, while no lock of a context is needed.
+/// Invariants: the connection is used on its queue only; a save is one transaction; the listeners
+/// are told after the commit, in the order of the commits, while no lock of a context is needed.
 public final class StoreCoordinator: Sendable {
     /// The model of the store.
     public let model: ManagedObjectModel
@@ -98,8 +98,8 @@ public final class StoreCoordinator: Sendable {
 
     // MARK: Keys
 
-    /// The key of a new object. Permanent, when the table is one of ours and the store can be written;
-    /// the first object of a block costs a small transaction.
+    /// The key of a new object. Permanent, when the table is one of ours and the store can be
+    /// written; the first object of a block costs a small transaction.
     func newKey(_ entity: EntityLayout) -> ObjectKey {
         guard entity.table.isManaged, !isReadOnly else { return identities.temporaryKey() }
         let table = entity.table.name
@@ -130,7 +130,8 @@ public final class StoreCoordinator: Sendable {
         }
         return state.withLock { state in
             let first = last - size + 1
-            // Another thread may have reserved as well: its block goes on, this one gives one key less.
+            // Another thread may have reserved as well: its block goes on, this one gives one key
+            // less.
             if let block = state.keys[table], block.next < block.end { return first }
             state.keys[table] = KeyBlock(
                 next: first + 1, end: last + 1, size: min(size * 4, Self.keyBlockMax))
@@ -214,8 +215,8 @@ public final class StoreCoordinator: Sendable {
 
     // MARK: Other processes
 
-    /// Asks SQLite whether another connection has committed since the last look, and if so tells every
-    /// context to look again.
+    /// Asks SQLite whether another connection has committed since the last look, and if so tells
+    /// every context to look again.
     ///
     /// - Returns: Whether anything was committed.
     @discardableResult

@@ -14,8 +14,8 @@ public struct AttributeCoding: Sendable, Hashable {
         self.dates = dates
     }
 
-    /// The stored value of `value`: the one form in which it is compared, kept and saved, so that what
-    /// an object answers before a save is what it answers after.
+    /// The stored value of `value`: the one form in which it is compared, kept and saved, so that
+    /// what an object answers before a save is what it answers after.
     ///
     /// - Throws: ``ObjectError/Code/typeMismatch`` for a value of another type or out of range.
     public func encode(_ value: Any?) throws -> Value {

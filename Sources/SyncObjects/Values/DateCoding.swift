@@ -1,8 +1,8 @@
 import Foundation
 import SyncCore
 
-/// Dates as stored values. Calendar arithmetic by hand (days from civil, Howard Hinnant): a formatter
-/// costs a hundred times as much, and fetches of dates are hot.
+/// Dates as stored values. Calendar arithmetic by hand (days from civil, Howard Hinnant): a
+/// formatter costs a hundred times as much, and fetches of dates are hot.
 enum DateCoding {
     /// Seconds from 1970 to 2001, between the two epochs.
     private static let epochGap: Int64 = 978_307_200
@@ -33,7 +33,8 @@ enum DateCoding {
             ? Date(timeIntervalSinceReferenceDate: seconds) : Date(timeIntervalSince1970: seconds)
     }
 
-    /// `2026-01-01 12:00:00.123`: no zeros at the end of the fraction, so that texts sort as dates do.
+    /// `2026-01-01 12:00:00.123`: no zeros at the end of the fraction, so that texts sort as dates
+    /// do.
     static func text(_ date: Date) -> String {
         let interval = min(
             max(date.timeIntervalSinceReferenceDate, -63_113_904_000), 252_423_993_599)
@@ -65,8 +66,8 @@ enum DateCoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads what `text(_:)` writes, a `T` between date and time, a `Z` or an offset at the end, and a
-    /// date alone.
+    /// Reads what `text(_:)` writes, a `T` between date and time, a `Z` or an offset at the end,
+    /// and a date alone.
     static func date(_ text: String) -> Date? {
         let bytes = Array(text.utf8)
         guard bytes.count >= 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),

@@ -1,8 +1,8 @@
 import Foundation
 import SyncCore
 
-/// The identity of an object: its store, its entity, its key, and which of the objects that ever had
-/// that key it is.
+/// The identity of an object: its store, its entity, its key, and which of the objects that ever
+/// had that key it is.
 ///
 /// In tables that syncd made, an id is permanent from the birth of its object and is never given to
 /// another one. In an existing table whose key comes from the row itself, a new object has a

@@ -1,8 +1,9 @@
 /// A strict JSON reader (RFC 8259) for bytes that nobody vouches for.
 ///
 /// Whatever the bytes, the answer is a value or a `JSONError`; memory stays within a constant
-/// factor of the input. Refused beyond the grammar: text that is not UTF-8, half a surrogate
-/// pair, a name that stands twice in one object, numbers beyond a double, too deep nesting, too many bytes.
+/// factor of the input. Refused beyond the grammar: text that is not UTF-8, half a surrogate pair,
+/// a name that stands twice in one object, numbers beyond a double, too deep nesting, too many
+/// bytes.
 public struct JSONParser {
     /// What is refused as too much.
     public struct Limits: Sendable, Hashable {

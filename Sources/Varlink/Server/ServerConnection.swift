@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// Invariants: everything but `bufferedBytes` is touched on the channel's event loop only. At most
 /// one call is under way, so replies leave in the order of the calls. While one is, or while the
-/// client leaves replies unread, at most `pipelinedBytesMax` (and one read) of further calls are taken in; then
-/// reading stops and the client's own socket fills.
+/// client leaves replies unread, at most `pipelinedBytesMax` (and one read) of further calls are
+/// taken in; then reading stops and the client's own socket fills.
 ///
 /// `@unchecked Sendable`: the event loop guards the state, `preconditionInEventLoop` at the doors.
 final class ServerConnection: ChannelDuplexHandler, @unchecked Sendable {

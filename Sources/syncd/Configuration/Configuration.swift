@@ -26,8 +26,8 @@ struct Configuration: Sendable, Equatable {
     var logLevel: Logger.Level = .info
     /// Connections at once.
     var connectionsMax = 4096
-    /// Bytes that wait for a client before it lags. Too low makes short bursts lag; the product with
-    /// `connectionsMax` is memory.
+    /// Bytes that wait for a client before it lags. Too low makes short bursts lag; the product
+    /// with `connectionsMax` is memory.
     var queuedBytesMax = 1 << 20
     /// Stores to open at start.
     var stores: [StoreEntry] = []

@@ -2,8 +2,8 @@ import Foundation
 import Logging
 import Yams
 
-/// Reads the configuration's files. Unknown keys and values of a wrong type are faults that name file and
-/// line: a misspelt key that is passed over is a store that nobody watches.
+/// Reads the configuration's files. Unknown keys and values of a wrong type are faults that name
+/// file and line: a misspelt key that is passed over is a store that nobody watches.
 struct ConfigurationReader {
     /// Applies the main file and those of the stores directory, by name, to `configuration`.
     ///

@@ -4,8 +4,8 @@ import SyncClient
 import SyncCore
 import Varlink
 
-/// The methods of `org.syncd.Store`. Each call is checked against the caller's permissions on the store's file,
-/// and runs on the pool, because it waits for SQLite.
+/// The methods of `org.syncd.Store`. Each call is checked against the caller's permissions on the
+/// store's file, and runs on the pool, because it waits for SQLite.
 struct StoreService: Sendable {
     let registry: StoreRegistry
     let pool: NIOThreadPool

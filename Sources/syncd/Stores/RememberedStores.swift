@@ -2,10 +2,11 @@ import Foundation
 import SyncCore
 import Synchronization
 
-/// The stores that the daemon was asked to track at run time: a list of paths in its state directory.
+/// The stores that the daemon was asked to track at run time: a list of paths in its state
+/// directory.
 ///
-/// Invariant: the file is whole at any moment (written beside, synced, renamed), and is written before
-/// the caller is told that a store is remembered.
+/// Invariant: the file is whole at any moment (written beside, synced, renamed), and is written
+/// before the caller is told that a store is remembered.
 final class RememberedStores: Sendable {
     private struct Content: Codable {
         var version = 1
@@ -17,8 +18,8 @@ final class RememberedStores: Sendable {
 
     /// Reads the list; a missing file is an empty list.
     ///
-    /// - Throws: ``ConfigurationFault`` when the directory cannot be made or the file not be read: going on would
-    ///   forget stores without a word.
+    /// - Throws: ``ConfigurationFault`` when the directory cannot be made or the file not be read:
+    ///   going on would forget stores without a word.
     init(directory: String) throws {
         file = directory + "/stores.json"
         do {

@@ -63,9 +63,9 @@ extension StoreHub {
         let identity = FileIdentity(path: path)
         let store = try Store.open(path)
         let journal = BoundaryJournal(directory: environment.stateDirectory, store)
-        try store.adopt(journal.boundaries)
+        try store.adopt(journal.boundaries) { journal.append($0) }
         // What was committed before is history: only what comes from now on is told as it happens.
-        if let look = try? store.look() { journal.append(look.boundaries) }
+        _ = try? store.look()
         let head = try store.head()
         let generation = state.withLock { state in
             state.generation += 1

@@ -148,7 +148,6 @@ extension StoreHub {
             return
         }
         if look.schemaChanged { schemaChanged(opened) }
-        opened.journal.append(look.boundaries)
         // A large one may lie before the others: then all of them come from history.
         if look.tooLarge {
             sendEverybodyToHistory(opened)

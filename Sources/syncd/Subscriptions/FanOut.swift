@@ -2,13 +2,14 @@ import SyncClient
 import SyncCore
 import Varlink
 
-/// The subscriptions of one store, and what each of them has got. A value, guarded by its ``StoreHub``.
+/// The subscriptions of one store, and what each of them has got. A value, guarded by its
+/// ``StoreHub``.
 ///
 /// Invariants:
-/// - `position` of an entry is the last transaction that its stream took, or that was not for it; it
-///   never moves back while the store stays the same.
-/// - A `live` entry has been given everything up to the last transaction distributed. Every other entry is
-///   given nothing by ``distribute(_:)``; a catch-up brings it there (``CatchUp``).
+/// - `position` of an entry is the last transaction that its stream took, or that was not for it;
+///   it never moves back while the store stays the same.
+/// - A `live` entry has been given everything up to the last transaction distributed. Every other
+///   entry is given nothing by ``distribute(_:)``; a catch-up brings it there (``CatchUp``).
 /// - `holders` lists, for each held name, exactly the entries whose `held` has it.
 struct FanOut {
     /// How an entry gets its transactions.
@@ -108,8 +109,8 @@ struct FanOut {
 
     // MARK: Distributing
 
-    /// Gives a transaction to all live entries: encoded once for each distinct filter, and by itself for
-    /// those that hold an object in it. Who is too slow to take it lags from now on.
+    /// Gives a transaction to all live entries: encoded once for each distinct filter, and by
+    /// itself for those that hold an object in it. Who is too slow to take it lags from now on.
     ///
     /// - Complexity: O(entries), and O(changes) for each distinct filter.
     mutating func distribute(_ transaction: Transaction) {
@@ -153,7 +154,8 @@ struct FanOut {
         }
     }
 
-    /// The reply for one entry that holds objects, or wants no transactions; nil when there is nothing for it.
+    /// The reply for one entry that holds objects, or wants no transactions; nil when there is
+    /// nothing for it.
     func personal(_ transaction: Transaction, _ index: Int) -> EncodedReply? {
         let entry = entries[index]
         let subscriber = entry.subscriber
@@ -174,14 +176,14 @@ struct FanOut {
             shown, token: transaction.token, notices: notices)
     }
 
-    /// Gives everybody a reply that is about the store, whatever the phase; who is too slow misses it,
-    /// and learns the same from what it reads next.
+    /// Gives everybody a reply that is about the store, whatever the phase; who is too slow misses
+    /// it, and learns the same from what it reads next.
     func tellAll(_ reply: EncodedReply) {
         _ = ReplyStream.broadcast(reply, to: entries.map(\.subscriber.stream))
     }
 
-    /// Tells live entries for whom there was nothing for a while where they are, so that they can resume
-    /// there after a purge.
+    /// Tells live entries for whom there was nothing for a while where they are, so that they can
+    /// resume there after a purge.
     mutating func tellPositions() {
         for index in entries.indices where entries[index].phase == .live {
             let position = entries[index].position

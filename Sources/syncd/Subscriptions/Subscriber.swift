@@ -30,7 +30,8 @@ final class Subscriber: Sendable {
     }
 }
 
-/// The name of an object as holds compare it: entities without regard to ASCII case, as SQLite does.
+/// The name of an object as holds compare it: entities without regard to ASCII case, as SQLite
+/// does.
 struct HeldName: Hashable {
     let entity: String
     let key: ObjectKey

@@ -16,7 +16,8 @@ enum SubscriptionReplies {
         return EncodedReply(object, continues: true)
     }
 
-    /// A transaction with what it did to held objects. Nil transaction: only the notices are wanted.
+    /// A transaction with what it did to held objects. Nil transaction: only the notices are
+    /// wanted.
     static func transaction(
         _ transaction: Transaction?, token: Token, notices: [Notice] = []
     ) -> EncodedReply {

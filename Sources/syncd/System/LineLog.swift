@@ -1,7 +1,8 @@
 import Glibc
 import Logging
 
-/// Writes one line for each message to standard error, for a daemon in a terminal or under another manager.
+/// Writes one line for each message to standard error, for a daemon in a terminal or under another
+/// manager.
 struct LineLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level = .info

@@ -1,8 +1,9 @@
 import CSystemd
 import Glibc
 
-/// The service manager that started the daemon, where there is one: systemd's notifications, sockets and
-/// watchdog (sd_notify(3), sd_listen_fds(3), sd_watchdog_enabled(3)). Without one every call does nothing.
+/// The service manager that started the daemon, where there is one: systemd's notifications,
+/// sockets and watchdog (sd_notify(3), sd_listen_fds(3), sd_watchdog_enabled(3)). Without one every
+/// call does nothing.
 enum ServiceManager {
     /// A listening socket that was passed in.
     struct PassedSocket: Sendable {

@@ -192,7 +192,8 @@ import Testing
     @Test func namesLikeOursAndKeywordsAreHandled() throws {
         try track(
             """
-            CREATE TABLE "select"(op INTEGER PRIMARY KEY, e, i, ts, pk UNIQUE, k0, m, "a""b c", rowid);
+            CREATE TABLE "select"(
+              op INTEGER PRIMARY KEY, e, i, ts, pk UNIQUE, k0, m, "a""b c", rowid);
             CREATE TABLE new(old TEXT PRIMARY KEY, new UNIQUE);
             """)
         try db.run(
@@ -219,7 +220,8 @@ import Testing
 
     @Test func keptValuesCanBeChosen() throws {
         try track(
-            "CREATE TABLE a(id INTEGER PRIMARY KEY, v, w); CREATE TABLE b(id INTEGER PRIMARY KEY, v)",
+            "CREATE TABLE a(id INTEGER PRIMARY KEY, v, w);"
+                + "CREATE TABLE b(id INTEGER PRIMARY KEY, v)",
             options: ["a": CaptureOptions(kept: .columns(["W"])), "b": CaptureOptions(kept: .none)])
         try db.run("INSERT INTO a VALUES(1, 2, 3); INSERT INTO b VALUES(1, 2)")
         #expect(try entries(after: "DELETE FROM a")[0].kept == [2: 3])

@@ -7,8 +7,8 @@ final class LogFixture {
     let connection: OpaquePointer
     private(set) var seq: Int64 = 0
 
-    /// Entity 1 `Album(Id, Title, Artist → Artist ON DELETE CASCADE)`, entity 2 `Artist(Id, Name)` with
-    /// old values, entity 3 `Pair(A, B, Note)` with a composite key.
+    /// Entity 1 `Album(Id, Title, Artist → Artist ON DELETE CASCADE)`, entity 2 `Artist(Id, Name)`
+    /// with old values, entity 3 `Pair(A, B, Note)` with a composite key.
     init() throws {
         var opened: OpaquePointer?
         guard sqlite3_open(":memory:", &opened) == SQLITE_OK, let opened else {
@@ -16,7 +16,8 @@ final class LogFixture {
         }
         connection = opened
         for sql in [
-            "CREATE TABLE syncd_log(seq INTEGER PRIMARY KEY, op, m, ts REAL, pk, v0, v1, v2, v3, v4, v5)",
+            "CREATE TABLE syncd_log("
+                + "seq INTEGER PRIMARY KEY, op, m, ts REAL, pk, v0, v1, v2, v3, v4, v5)",
             "CREATE TABLE syncd_entity(id INTEGER PRIMARY KEY, name, layout, retired)",
             "CREATE TABLE syncd_meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID",
         ] { try RawTransaction.execute(connection, sql) }

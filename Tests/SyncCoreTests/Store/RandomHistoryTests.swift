@@ -3,8 +3,9 @@ import Testing
 
 @testable import SyncCore
 
-/// Random commits by a writer that knows nothing of syncd, against a model: the tables before and after each
-/// commit. Between them the store is looked at, digested, closed and opened again, at random.
+/// Random commits by a writer that knows nothing of syncd, against a model: the tables before and
+/// after each commit. Between them the store is looked at, digested, closed and opened again, at
+/// random.
 @Suite struct RandomHistoryTests {
     private static let schema = [
         "CREATE TABLE parent(id INTEGER PRIMARY KEY, a TEXT, b, u TEXT UNIQUE)",

@@ -52,7 +52,8 @@ import Testing
         try database.sql(
             """
             BEGIN;
-            INSERT INTO syncd_txn(author, context, pid, process) VALUES ('importer', 'nightly', 12, 'python3');
+            INSERT INTO syncd_txn(author, context, pid, process)
+              VALUES ('importer', 'nightly', 12, 'python3');
             UPDATE Album SET Title = 'x'; INSERT INTO syncd_txn(author) VALUES (NULL); COMMIT
             """)
         let transaction = try #require(try store.history().first)

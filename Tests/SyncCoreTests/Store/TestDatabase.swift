@@ -3,8 +3,8 @@ import Foundation
 
 @testable import SyncCore
 
-/// A database file in a folder of its own, with a writer's connection that knows nothing of syncd. The folder goes
-/// when this does.
+/// A database file in a folder of its own, with a writer's connection that knows nothing of syncd.
+/// The folder goes when this does.
 final class TestDatabase {
     let folder: URL
     let path: String

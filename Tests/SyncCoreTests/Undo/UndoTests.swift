@@ -26,7 +26,8 @@ import Testing
             try database.rows("SELECT * FROM album") + database.rows("SELECT * FROM artist")
         try database.sql(
             """
-            BEGIN; UPDATE album SET title = 'x', year = 1 WHERE id = 20; DELETE FROM artist WHERE id = 1;
+            BEGIN; UPDATE album SET title = 'x', year = 1 WHERE id = 20;
+            DELETE FROM artist WHERE id = 1;
             INSERT INTO artist VALUES (3, 'c'); COMMIT
             """)
         let report = try store.revert(last().number, author: "me")

@@ -5,10 +5,10 @@ import Varlink
 
 /// Brings one subscription from where it is to the live end, by pages of history.
 ///
-/// The page is read and sent without any lock; only the step to `live` is made under the hub's lock,
-/// when the subscription has got everything that was distributed: what is committed after that
-/// reaches it by ``FanOut/distribute(_:)``. A client that does not read stops it (`draining`), and
-/// starts it again once it has read.
+/// The page is read and sent without any lock; only the step to `live` is made under the hub's
+/// lock, when the subscription has got everything that was distributed: what is committed after
+/// that reaches it by ``FanOut/distribute(_:)``. A client that does not read stops it (`draining`),
+/// and starts it again once it has read.
 struct CatchUp: Sendable {
     private static let pageTransactions = 200
 

@@ -4,9 +4,9 @@ import Varlink
 
 /// Whether a caller could open a file itself: the daemon shows and changes no more than that.
 ///
-/// Decided as the kernel would, from the caller's uid and groups at `connect()`: search permission on each
-/// directory of the path, then permission on the file; POSIX ACLs count. The daemon cannot simply try it: it runs without
-/// the privilege to become somebody else.
+/// Decided as the kernel would, from the caller's uid and groups at `connect()`: search permission
+/// on each directory of the path, then permission on the file; POSIX ACLs count. The daemon cannot
+/// simply try it: it runs without the privilege to become somebody else.
 struct Access {
     /// What the caller wants to do.
     enum Need {
@@ -26,8 +26,8 @@ struct Access {
         reaches(path, peer) && (peer.uid == 0 || allows(need.bits, path, peer))
     }
 
-    /// Whether `peer` may search all directories on the way to `path`: then the kernel would tell it whether
-    /// there is a file.
+    /// Whether `peer` may search all directories on the way to `path`: then the kernel would tell
+    /// it whether there is a file.
     static func reaches(_ path: String, _ peer: PeerIdentity) -> Bool {
         if peer.uid == 0 { return true }
         var directory = ""

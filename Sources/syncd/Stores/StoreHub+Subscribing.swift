@@ -2,7 +2,8 @@ import SyncClient
 import SyncCore
 import Varlink
 
-/// Subscriptions as their clients start and change them. Calls that ask the store block: on the pool.
+/// Subscriptions as their clients start and change them. Calls that ask the store block: on the
+/// pool.
 extension StoreHub {
     /// Objects that one subscription may hold. Each costs some 100 bytes.
     static let heldMax = 100_000

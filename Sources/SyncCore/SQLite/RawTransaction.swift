@@ -1,0 +1,39 @@
+import CSQLite
+
+/// Transactions by hand, on a connection that GRDB owns.
+enum RawTransaction {
+    /// Runs `body` in a read transaction: everything it reads is one state of the database.
+    static func read<Result>(
+        _ connection: OpaquePointer, _ body: () throws -> Result
+    ) throws -> Result {
+        try run(connection, begin: "BEGIN", body)
+    }
+
+    /// Runs `body` in a write transaction.
+    /// - Throws: `busy` at once, or after the connection's busy timeout.
+    static func write<Result>(
+        _ connection: OpaquePointer, _ body: () throws -> Result
+    ) throws -> Result {
+        try run(connection, begin: "BEGIN IMMEDIATE", body)
+    }
+
+    private static func run<Result>(
+        _ connection: OpaquePointer, begin: String, _ body: () throws -> Result
+    ) throws -> Result {
+        try execute(connection, begin)
+        do {
+            let result = try body()
+            try execute(connection, "COMMIT")
+            return result
+        } catch {
+            // A failed COMMIT or a full disk may have rolled back already.
+            if sqlite3_get_autocommit(connection) == 0 { try? execute(connection, "ROLLBACK") }
+            throw error
+        }
+    }
+
+    static func execute(_ connection: OpaquePointer, _ sql: String) throws {
+        let status = sqlite3_exec(connection, sql, nil, nil, nil)
+        guard status == SQLITE_OK else { throw SyncError.sqlite(connection, status, sql: sql) }
+    }
+}
