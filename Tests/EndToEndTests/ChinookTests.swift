@@ -107,6 +107,8 @@ struct ChinookTests {
         let numbers = received.map(\.number)
         #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }, "\(client), \(seed)")
         #expect(numbers.last == history.last?.number, "\(client), \(seed)")
+        let unknown = Set(numbers).subtracting(history.map(\.number)).sorted()
+        #expect(unknown.isEmpty, "\(client), \(seed): history \(history.map(\.number))")
         let got = received.flatMap(\.changes)
         let had = history.flatMap(\.changes)
         #expect(got.count == had.count, "\(client), \(seed)")

@@ -70,20 +70,24 @@ final class LiveLog {
         }
     }
 
-    /// Takes over what an earlier process found: the ends of commits, ascending. Those that the
-    /// history tables hold, or that are beyond the log, are of no use.
+    /// Takes over what an earlier process found: the ends of commits, ascending. What looks like
+    /// one commit by now is several again. Those that the history tables hold are of no use;
+    /// numbers beyond the log are of another history.
     ///
-    /// - Parameter keep: gets what is found from now on, before anybody is told of it.
+    /// - Parameter keep: gets what was found since, and what will be found, before anybody is told.
     func adopt(_ found: [Boundary], keeping keep: @escaping ([Boundary]) -> Void) throws {
         self.keep = keep
-        try RawTransaction.read(connection) {
+        let newest = bounded
+        if let last = found.last, last.last <= newest {
             let digested = try settings.integer(.digested)
-            let newest = try newestSeqInLog()
-            // Numbers beyond the log: it went back, and they are of another history.
-            guard let last = found.last, last.last <= newest, boundaries.isEmpty else { return }
-            boundaries = found.filter { $0.last > digested }
-            bounded = max(digested, last.last)
+            var ends: [Int64: Boundary] = [:]
+            for boundary in boundaries + found where boundary.last > digested {
+                let isExact = boundary.isExact || ends[boundary.last]?.isExact == true
+                ends[boundary.last] = Boundary(last: boundary.last, isExact: isExact)
+            }
+            boundaries = ends.values.sorted { $0.last < $1.last }
         }
+        keep(boundaries)
     }
 
     /// Reads the ends of new commits; returns how far the history tables go.

@@ -10,8 +10,9 @@ enum ListOrder {
         return .real(place + step)
     }
 
-    /// Places in increasing order for members that have `present` ones (or none): as many as possible
-    /// keep theirs, so that what two people move in one list disturbs the other as little as can be.
+    /// Places in increasing order for members that have `present` ones (or none): as many as
+    /// possible keep theirs, so that what two people move in one list disturbs the other as little
+    /// as can be.
     ///
     /// - Complexity: O(n log n)
     static func places(_ present: [Value]) -> [Value] {

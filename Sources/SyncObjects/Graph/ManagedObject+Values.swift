@@ -10,8 +10,8 @@ extension ManagedObject {
         return current?[slot] ?? .null
     }
 
-    /// The value of a property: an attribute's Swift value, an object, or an array of objects. Nil when
-    /// there is none, or none is known.
+    /// The value of a property: an attribute's Swift value, an object, or an array of objects. Nil
+    /// when there is none, or none is known.
     public func value(forKey key: String) -> (any Sendable)? {
         gate.locked {
             if let probe {
@@ -50,8 +50,8 @@ extension ManagedObject {
     /// Gives a property another value.
     ///
     /// - Returns: What that did. On a gone object the value is kept with its unsaved edits.
-    /// - Throws: ``ObjectError/Code/unknownProperty``, ``ObjectError/Code/typeMismatch``, with nothing
-    ///   changed.
+    /// - Throws: ``ObjectError/Code/unknownProperty``, ``ObjectError/Code/typeMismatch``, with
+    ///   nothing changed.
     @discardableResult
     public func setValue(_ value: (any Sendable)?, forKey key: String) throws -> WriteOutcome {
         try gate.locked {
@@ -171,7 +171,8 @@ extension ManagedObject {
 
     // MARK: What is known
 
-    /// The values that the store had when it was last read, by name. Nil when nothing was ever read.
+    /// The values that the store had when it was last read, by name. Nil when nothing was ever
+    /// read.
     public var committedValues: [String: any Sendable]? {
         gate.locked { committed.map(named) }
     }

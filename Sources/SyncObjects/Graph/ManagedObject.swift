@@ -21,9 +21,9 @@ public struct ObjectSeed {
 /// }
 /// ```
 ///
-/// Invariants: `current` is nil exactly while the object is a fault, and so is `committed` (but for new
-/// objects, which have `current` alone). What differs between the two is unsaved. Once the phase is
-/// `gone`, `committed` and `current` keep the last known values and the unsaved edits.
+/// Invariants: `current` is nil exactly while the object is a fault, and so is `committed` (but for
+/// new objects, which have `current` alone). What differs between the two is unsaved. Once the
+/// phase is `gone`, `committed` and `current` keep the last known values and the unsaved edits.
 ///
 /// `@unchecked Sendable`: each access takes the gate of its context.
 open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathNaming,
@@ -42,7 +42,8 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
     var goneDetail: Gone?
     var lastOutcome: WriteOutcome = .unchanged
     var faultBatch: FaultBatch?
-    /// Objects that were read along with this one, so that following its relationships reads nothing.
+    /// Objects that were read along with this one, so that following its relationships reads
+    /// nothing.
     var prefetched: [ManagedObject] = []
     /// Set in the one object of a class that tells the names of key paths.
     var probe: NameProbe?
@@ -143,7 +144,8 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
     open func validateForUpdate() throws {}
     /// Called for an object before it is deleted. Throw to refuse.
     open func validateForDelete() throws {}
-    /// Called for each attribute before a save; may put another value in its place. Throw to refuse.
+    /// Called for each attribute before a save; may put another value in its place. Throw to
+    /// refuse.
     open func validate(_ value: inout (any Sendable)?, forKey key: String) throws {}
 }
 

@@ -59,8 +59,8 @@ extension ManagedObjectContext {
 
     // MARK: Finding
 
-    /// The object that the context has for a row; made when there is none. Values that the object has
-    /// are kept: only merges and refreshes change what somebody may be looking at.
+    /// The object that the context has for a row; made when there is none. Values that the object
+    /// has are kept: only merges and refreshes change what somebody may be looking at.
     func object(for row: StoredRow) -> ManagedObject {
         if let known = registry[row.id]?.object {
             if known.current == nil { fill(known, row.values) }
@@ -136,11 +136,11 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The object of that identity without looking whether it exists: a fault that finds out when it is
-    /// read.
+    /// The object of that identity without looking whether it exists: a fault that finds out when
+    /// it is read.
     ///
-    /// - Throws: ``ObjectError/Code/unknownEntity``, or ``ObjectError/Code/noSuchObject`` for an id of
-    ///   another store.
+    /// - Throws: ``ObjectError/Code/unknownEntity``, or ``ObjectError/Code/noSuchObject`` for an id
+    ///   of another store.
     public func object(with id: ObjectID) throws -> ManagedObject {
         try gate.locked {
             let id = coordinator.identities.resolve(id)
@@ -158,8 +158,8 @@ extension ManagedObjectContext {
 
     /// The object of that identity, with its values: never a fault.
     ///
-    /// - Throws: ``ObjectError/Code/noSuchObject``; ``ObjectError/Code/staleIncarnation`` when the key
-    ///   is another object's now.
+    /// - Throws: ``ObjectError/Code/noSuchObject``; ``ObjectError/Code/staleIncarnation`` when the
+    ///   key is another object's now.
     public func existingObject(with id: ObjectID) throws -> ManagedObject {
         try performAndWait {
             let id = coordinator.identities.resolve(id)
@@ -203,7 +203,8 @@ extension ManagedObjectContext {
 
     // MARK: Faults
 
-    /// Reads a fault, and with it its neighbours of the same fetch. One whose row is missing is gone.
+    /// Reads a fault, and with it its neighbours of the same fetch. One whose row is missing is
+    /// gone.
     func fulfill(_ object: ManagedObject) {
         guard object.phase != .gone, object.phase != .inserted else { return }
         var wanted = [object.identity]
@@ -374,8 +375,8 @@ extension ManagedObjectContext {
 
     // MARK: Forgetting
 
-    /// Drops what is not saved: new objects are gone, deleted ones are back, edits are undone. Nothing is
-    /// read.
+    /// Drops what is not saved: new objects are gone, deleted ones are back, edits are undone.
+    /// Nothing is read.
     public func rollback() {
         gate.locked {
             for object in pendingObjects {
@@ -411,7 +412,8 @@ extension ManagedObjectContext {
         dropMembers()
     }
 
-    /// Drops the unsaved edits of one object; for one that is gone, so that the others can be saved.
+    /// Drops the unsaved edits of one object; for one that is gone, so that the others can be
+    /// saved.
     public func discardEdits(of object: ManagedObject) {
         gate.locked {
             guard object.contextReference === self else { return }

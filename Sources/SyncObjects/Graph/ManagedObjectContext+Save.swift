@@ -7,10 +7,11 @@ extension ManagedObjectContext {
     /// Times that a save meets new conflicts before it gives up: somebody else writes all the time.
     private static var attemptsMax: Int { 10 }
 
-    /// Writes what changed: to the store, or into the parent context. Does nothing when nothing did.
+    /// Writes what changed: to the store, or into the parent context. Does nothing when nothing
+    /// did.
     ///
-    /// - Throws: ``ObjectError``, with nothing written and every edit kept. With more than one reason,
-    ///   these are its `details`.
+    /// - Throws: ``ObjectError``, with nothing written and every edit kept. With more than one
+    ///   reason, these are its `details`.
     public func save() throws {
         try performAndWait {
             processPendingChanges()
@@ -278,8 +279,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Two objects with the same unique values. One of them is the other: the local one becomes an update of
-    /// the stored one, or gives way to it.
+    /// Two objects with the same unique values. One of them is the other: the local one becomes an
+    /// update of the stored one, or gives way to it.
     private func resolveConstraint(_ object: ManagedObject, _ other: StoredRow) {
         let stored = self.object(for: other)
         if stored.current == nil { fulfill(stored) }

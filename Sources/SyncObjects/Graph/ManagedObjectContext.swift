@@ -17,12 +17,12 @@ public enum ContextEvent: Sendable {
 ///
 /// A context is a recursive lock with a queue before it: docs/object-layer.md, “Confinement”.
 ///
-/// Invariants: there is one object for each identity; changed objects are held, unchanged ones only while
-/// somebody else holds them; a cached list of members is dropped, or kept in step, by everything that could
-/// change it; the inbox alone is touched without the gate.
+/// Invariants: there is one object for each identity; changed objects are held, unchanged ones only
+/// while somebody else holds them; a cached list of members is dropped, or kept in step, by
+/// everything that could change it; the inbox alone is touched without the gate.
 ///
-/// `@unchecked Sendable`: everything but the inbox and the listeners, which have locks of their own, is
-/// guarded by the gate.
+/// `@unchecked Sendable`: everything but the inbox and the listeners, which have locks of their
+/// own, is guarded by the gate.
 public final class ManagedObjectContext: @unchecked Sendable {
     /// Which queue a context's own work runs on.
     public enum Concurrency: Sendable {

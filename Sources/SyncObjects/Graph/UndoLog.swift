@@ -2,8 +2,8 @@ import SyncCore
 
 /// What was done, step by step, so that it can be undone. Confined to its context's gate.
 ///
-/// A step is what happened between two calls of `processPendingChanges`. What others saved is never in
-/// it.
+/// A step is what happened between two calls of `processPendingChanges`. What others saved is never
+/// in it.
 final class UndoLog {
     enum Entry {
         case slot(ManagedObject, Int, old: Value)
@@ -89,8 +89,8 @@ extension ManagedObjectContext {
 
     /// Takes the last step back. Does nothing when there is none.
     ///
-    /// - Throws: ``ObjectError/Code/cannotUndo`` when an object of the step was deleted elsewhere; the
-    ///   rest of the step is undone.
+    /// - Throws: ``ObjectError/Code/cannotUndo`` when an object of the step was deleted elsewhere;
+    ///   the rest of the step is undone.
     public func undo() throws {
         try performAndWait {
             processPendingChanges()
@@ -155,7 +155,8 @@ extension ManagedObjectContext {
         object.send(.returned)
     }
 
-    /// Makes a gone object a new one with the same key and its present values: the next incarnation.
+    /// Makes a gone object a new one with the same key and its present values: the next
+    /// incarnation.
     func renew(_ object: ManagedObject) {
         release(object)
         registry[object.identity] = nil
