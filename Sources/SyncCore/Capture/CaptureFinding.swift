@@ -6,7 +6,8 @@ public struct CaptureFinding: Sendable, Hashable {
         case triggersMissing([String])
         /// The table has changed: what its triggers record is not all, or not right.
         case triggersOutdated
-        /// The table, its columns or both were renamed; the triggers followed and still record.
+        /// The table, its columns or a table that it refers to were renamed; the triggers followed
+        /// and still record.
         case renamed(to: String)
         /// The table was dropped.
         case tableDropped

@@ -18,6 +18,9 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
     /// The positions in ``columns`` that are kept of a deleted row, in order. The key is in the
     /// value list already, so that its columns are not among them.
     public var kept: [Int]
+    /// How ``kept`` was chosen: a column that is added later is kept when all are. Nil in stores
+    /// of before it was written down.
+    public var choice: Choice?
     /// Updates keep what they overwrite.
     public var undo: Bool
     /// The references along which deletes of other entities' objects reach this one: `ON DELETE
@@ -27,6 +30,11 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
     public var previous: Int64?
     /// Columns that were renamed since ``previous``: new name to old name.
     public var renamed: [String: String]?
+
+    /// ``CaptureOptions/Kept`` without the names, which are ``CaptureLayout/kept``.
+    public enum Choice: String, Sendable, Hashable, Codable {
+        case all, chosen, none
+    }
 
     /// A foreign key that says `ON DELETE CASCADE`.
     public struct Cascade: Sendable, Hashable, Codable {
@@ -69,14 +77,15 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
         }
         self.cascades = cascades.isEmpty ? nil : cascades
         switch options.kept {
-        case .all: kept = candidates
-        case .none: kept = []
+        case .all: (choice, kept) = (.all, candidates)
+        case .none: (choice, kept) = (.none, [])
         case .columns(let names):
             for name in names where !columns.contains(where: { SQLName.equal($0, name) }) {
                 throw SyncError(
                     .invalidArgument, "\(table.name) has no stored column \(name) to keep",
                     operation: "track")
             }
+            choice = .chosen
             kept = candidates.filter { position in
                 names.contains { SQLName.equal($0, columns[position]) }
             }
@@ -86,11 +95,19 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
     /// The options that led to this layout, for a table that has changed since: all stays all, and
     /// chosen columns that were renamed follow.
     func options() -> CaptureOptions {
+        switch choice ?? likelyChoice {
+        case .all: return CaptureOptions(kept: .all, undo: undo)
+        case .none: return CaptureOptions(kept: .none, undo: undo)
+        case .chosen:
+            return CaptureOptions(kept: .columns(kept.map { columns[$0] }), undo: undo)
+        }
+    }
+
+    private var likelyChoice: Choice {
         let isKey = Set(key.map(SQLName.folded))
         let all = columns.filter { !isKey.contains(SQLName.folded($0)) }.count
-        if kept.count == all { return CaptureOptions(kept: .all, undo: undo) }
-        if kept.isEmpty { return CaptureOptions(kept: .none, undo: undo) }
-        return CaptureOptions(kept: .columns(kept.map { columns[$0] }), undo: undo)
+        if kept.count == all { return .all }
+        return kept.isEmpty ? .none : .chosen
     }
 
     // MARK: JSON

@@ -12,6 +12,9 @@ extension CaptureTriggers {
     /// How many guard rows outlive a clash when statements on the table can nest.
     static let nestedGuardRowsMax = 64
 
+    /// A guard row older than this, some 86 seconds, is of no statement that still runs.
+    static let guardAgeMaxDays = 0.001
+
     /// One way in which a new row can push an old one out.
     private struct Clash {
         /// A condition on `syncd_t`, the table, and NEW.
@@ -65,16 +68,6 @@ extension CaptureTriggers {
             "EXISTS(SELECT 1 FROM \(SQLName.quoted(table.name)) AS syncd_t "
             + "WHERE \(seekKey))"
         let gone = rowIsNew ? "(\(isSame) OR NOT \(stillThere))" : "NOT \(stillThere)"
-        let values = Self.valueColumns.prefix(
-            layout.valueCount(.replace)
-        ).joined(separator: ", ")
-        let isContinued = layout.valueCount(.replace) > CaptureLayout.valuesPerRow
-        let op = LogKind.replace.op(entity)
-        let head =
-            isContinued
-            ? "CASE i WHEN 0 THEN \(op) ELSE \(LogKind.continued.op(entity)) END, "
-                + "CASE i WHEN 0 THEN \(isSame) END, CASE i WHEN 0 THEN \(Self.now) END"
-            : "\(op), \(isSame), \(Self.now)"
         let newest =
             isNested
             ? " AND NOT EXISTS(SELECT 1 FROM syncd_guard AS syncd_h WHERE syncd_h.e = \(entity) "
@@ -82,14 +75,46 @@ extension CaptureTriggers {
                 + "AND \(sameGuardKey))"
             : ""
         return [
-            "INSERT INTO syncd_log(op, m, ts, \(values)) SELECT \(head), \(values) "
-                + "FROM syncd_guard WHERE e = \(entity) AND \(gone)\(newest)",
+            logVictims(isSame: isSame) + " AND \(gone)\(newest)",
             "DELETE FROM syncd_guard WHERE e = \(entity) "
                 + "AND (ts IS NOT \(Self.now) OR \(gone))",
         ]
     }
 
+    /// What ``drain(rowIsNew:)`` does after an insert, where only the key can clash: the one victim
+    /// has the new row's key. Its guard row need not go, which saves a statement for each insert:
+    /// the object lives, and whatever takes it away forgets or renews the row first.
+    func speakOfSameKey() -> [String] {
+        [
+            logVictims(isSame: "1") + " AND \(guardHasKey(of: "NEW")) AND ts IS \(Self.now)"
+        ]
+    }
+
+    /// The statement that logs guard rows; a condition on them may follow.
+    private func logVictims(isSame: String) -> String {
+        let count = layout.valueCount(.replace)
+        let values = Self.valueColumns.prefix(count).joined(separator: ", ")
+        return "INSERT INTO syncd_log(op, m, ts, \(values)) "
+            + "SELECT \(victimHead(isSame: isSame)), \(values) "
+            + "FROM syncd_guard WHERE e = \(entity)"
+    }
+
+    /// The values of `op`, `m` and `ts` in the log row of a victim.
+    private func victimHead(isSame: String) -> String {
+        let op = LogKind.replace.op(entity)
+        guard layout.valueCount(.replace) > CaptureLayout.valuesPerRow else {
+            return "\(op), \(isSame), ts"
+        }
+        return "CASE i WHEN 0 THEN \(op) ELSE \(LogKind.continued.op(entity)) END, "
+            + "CASE i WHEN 0 THEN \(isSame) END, CASE i WHEN 0 THEN ts END"
+    }
+
     // MARK: Clashes
+
+    /// A new row can push out none but the row with its key.
+    var clashesInKeyAlone: Bool {
+        table.isIntegerKey && table.uniqueIndexes.isEmpty && !isNested
+    }
 
     private var clashes: [Clash] {
         var clashes: [Clash] = []
@@ -166,7 +191,11 @@ extension CaptureTriggers {
                 "DELETE FROM syncd_guard WHERE e = \(entity) AND rowid <= "
                     + "(SELECT max(rowid) FROM syncd_guard) - \(Self.nestedGuardRowsMax)")
         } else {
-            statements.append("DELETE FROM syncd_guard WHERE e = \(entity)")
+            // What statements of long ago left behind means nothing, whichever table it is of:
+            // so the guard, which every insert scans, stays small.
+            statements.append(
+                "DELETE FROM syncd_guard WHERE e = \(entity) "
+                    + "OR abs(ts - \(Self.now)) > \(Self.guardAgeMaxDays)")
         }
         let chunks = Self.chunks(deletedValues("syncd_t"))
         let keys = keyValues("syncd_t")

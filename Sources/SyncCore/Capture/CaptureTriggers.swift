@@ -35,7 +35,7 @@ struct CaptureTriggers {
     private var insert: Trigger {
         trigger(
             "i", "AFTER INSERT", when: nil,
-            drain() + log(.insert, keyValues("NEW")))
+            (clashesInKeyAlone ? speakOfSameKey() : drain()) + log(.insert, keyValues("NEW")))
     }
 
     private var update: Trigger? {

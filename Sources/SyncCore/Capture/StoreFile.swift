@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import GRDB
 
@@ -95,7 +96,7 @@ public enum StoreFile {
                 .readOnly, "the folder is read-only for this process: SQLite needs files in it",
                 path: path, hint: "Run as its owner, or: chmod u+w \(folder)")
         }
-        guard isWAL(path) else { return }
+        guard try isWAL(path) else { return }
         let reason = lockout(
             database: file, directory: directory, user: geteuid(), group: getegid(),
             ownerIsIn: { isMember(user: file.owner, of: $0) })
@@ -113,13 +114,23 @@ public enum StoreFile {
         return Permissions(owner: info.st_uid, group: info.st_gid, mode: info.st_mode)
     }
 
-    /// The header says that readers need a `-wal` (byte 19, "read version", is 2). The file is read
-    /// before any connection of ours is open on it: closing a descriptor drops SQLite's locks.
-    private static func isWAL(_ path: String) -> Bool {
-        guard let file = fopen(path, "r") else { return false }
-        defer { fclose(file) }
+    /// The header says that readers need a `-wal` (byte 19, "read version", is 2).
+    ///
+    /// Read through a connection that never reads more, so that it makes no `-wal` or `-shm`: a
+    /// descriptor of our own would drop the locks of this process's other connections when closed
+    /// (https://www.sqlite.org/howtocorrupt.html §2.2).
+    private static func isWAL(_ path: String) throws -> Bool {
+        var connection: OpaquePointer?
+        let status = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE, nil)
+        defer { sqlite3_close_v2(connection) }
+        guard status == SQLITE_OK, let connection else {
+            throw SyncError.sqlite(connection, status)
+        }
         var header = [UInt8](repeating: 0, count: 20)
-        return fread(&header, 1, 20, file) == 20 && header[19] == 2
+        let isRead = header.withUnsafeMutableBytes {
+            SQLiteFile.database(connection)?.read(into: $0, at: 0) ?? false
+        }
+        return isRead && header[19] == 2
     }
 
     private static func isMember(user: UInt32, of group: UInt32) -> Bool {

@@ -67,9 +67,7 @@ extension Tracker {
         else { return try entity.retire(db) }
         var successor = entity
         let layout = try currentLayout(of: entity, table, present)
-        if layout.key != entity.layout.key || layout.columns != entity.layout.columns
-            || table.name != entity.name
-        {
+        if layout != entity.layout || table.name != entity.name {
             try entity.retire(db)
             successor = try Entity.insert(db, name: table.name, layout: layout)
         }
@@ -80,7 +78,7 @@ extension Tracker {
 
     // MARK: Looking
 
-    private func findings(_ db: Database) throws -> [CaptureFinding] {
+    func findings(_ db: Database) throws -> [CaptureFinding] {
         var findings: [CaptureFinding] = []
         let objects = Set(try StoreSchema.objects(db).map(\.name))
         for name in ["syncd_guard", "syncd_txn", "syncd_txn_mark"] where !objects.contains(name) {
@@ -127,26 +125,29 @@ extension Tracker {
         if expected.count != present.count || expected.contains(where: { sql[$0.name] != $0.sql }) {
             return .triggersOutdated
         }
-        if layout.renamed != nil || table.name != entity.name { return .renamed(to: table.name) }
+        if layout != entity.layout || table.name != entity.name {
+            return .renamed(to: table.name)
+        }
         if present.contains(where: { $0.position < lastUserTrigger }) { return .triggersOutOfOrder }
         return nil
     }
 
     /// The layout for the table as it is now, with what was renamed since.
     ///
-    /// SQLite rewrites the names in our triggers on RENAME: where the same number of columns is
-    /// there and the triggers know the new names, columns at the same place are the same columns.
+    /// The update trigger names every column, so that none can be dropped while it is there; and it
+    /// goes with the table. As long as it stands, columns were added at the end or renamed where
+    /// they are, and SQLite has rewritten the names in it: the same place is the same column.
     private func currentLayout(
         of entity: Entity, _ table: TableSchema, _ present: [PresentTrigger]
     ) throws -> CaptureLayout {
         let old = entity.layout
         let columns = table.storedColumns.map(\.name)
         var renamed: [String: String] = [:]
-        if !present.isEmpty, columns.count >= old.columns.count {
-            let known = present.map(\.sql).joined(separator: "\n")
-            for (before, now) in zip(old.columns, columns) where before != now {
-                let follows = known.contains(".\(SQLName.quoted(now))")
-                if follows, !columns.contains(before) { renamed[now] = before }
+        if present.contains(where: { $0.name.hasSuffix("_u") })
+            || old.columns.count == old.key.count
+        {
+            for (before, now) in zip(old.columns, columns) where before != now && !present.isEmpty {
+                renamed[now] = before
             }
         }
         var options = old.options()
@@ -158,7 +159,9 @@ extension Tracker {
                 })
         }
         var layout = try CaptureLayout(table, options)
-        if layout.key != old.key || layout.columns != old.columns || table.name != entity.name {
+        (layout.previous, layout.renamed) = (old.previous, old.renamed)
+        if old.choice == nil { layout.choice = nil }
+        if layout != old || table.name != entity.name {
             layout.previous = entity.id
             layout.renamed = renamed.isEmpty ? nil : renamed
         }

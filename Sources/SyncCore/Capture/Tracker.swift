@@ -99,7 +99,10 @@ public struct Tracker: Sendable {
             isNested: try UserTriggers.write(db, to: table.name))
     }
 
+    /// Makes ``verify()`` look no further until the schema changes again. Not while something is
+    /// wrong that only a repair puts right.
     func rememberSchema(_ db: Database) throws {
+        if try findings(db).contains(where: { $0.problem != .newTable }) { return }
         try StoreMeta.set(db, "schema", try SchemaReader(db).schemaVersion())
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import SyncCore
@@ -180,6 +181,126 @@ import Testing
                 + "INSERT INTO a VALUES(1, 1), (2, 2)")
         #expect(try entries(after: "INSERT INTO b SELECT * FROM a").count == 2)
         #expect(try entries(after: "DELETE FROM b").count == 2)
+    }
+
+    @Test func returningIsNotDisturbed() throws {
+        try track("CREATE TABLE t(id INTEGER PRIMARY KEY, a UNIQUE); INSERT INTO t VALUES(1, 'a')")
+        #expect(try db.rows("REPLACE INTO t VALUES(1, 'b') RETURNING id, a") == [[1, "b"]])
+        #expect(try db.rows("INSERT INTO t(a) VALUES('c'), ('d') RETURNING id") == [[2], [3]])
+        #expect(try db.rows("UPDATE t SET a = a || 1 RETURNING a") == [["b1"], ["c1"], ["d1"]])
+        #expect(try db.rows("DELETE FROM t RETURNING id") == [[1], [2], [3]])
+        let kinds = try RawLog.entries(db).map(\.kind)
+        #expect(kinds.prefix(4) == [.replace, .insert, .insert, .insert])
+        #expect(kinds.dropFirst(4).filter { $0 == .update }.count == 3)
+        #expect(kinds.dropFirst(4).filter { $0 == .delete }.count == 3 && kinds.count == 10)
+    }
+
+    @Test func insteadOfTriggersWriteThroughViews() throws {
+        try track(
+            """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES(1, 'a');
+            CREATE VIEW v AS SELECT id, a FROM t;
+            CREATE TRIGGER v_insert INSTEAD OF INSERT ON v BEGIN
+              INSERT INTO t VALUES(NEW.id, NEW.a); END;
+            CREATE TRIGGER v_update INSTEAD OF UPDATE ON v BEGIN
+              UPDATE t SET a = NEW.a WHERE id = OLD.id; END;
+            CREATE TRIGGER v_delete INSTEAD OF DELETE ON v BEGIN
+              DELETE FROM t WHERE id = OLD.id; END;
+            """)
+        let entries = try entries(
+            after: "REPLACE INTO v VALUES(1, 'b'); UPDATE v SET a = 'c'; DELETE FROM v")
+        #expect(entries.map(\.kind) == [.replace, .insert, .update, .delete])
+        #expect(entries[0].kept == [1: "a"] && entries[3].kept == [1: "c"])
+    }
+
+    @Test(arguments: ["IGNORE", "ABORT, 'no'", "FAIL, 'no'", "ROLLBACK, 'no'"])
+    func rowsThatATriggerRefusesLeaveNoTrace(_ raise: String) throws {
+        try track(
+            """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES(1, 'a'), (2, 'b');
+            CREATE TRIGGER veto BEFORE INSERT ON t WHEN NEW.a = 'bad' BEGIN
+              SELECT RAISE(\(raise)); END;
+            CREATE TRIGGER late AFTER INSERT ON t WHEN NEW.a = 'late' BEGIN
+              SELECT RAISE(\(raise)); END;
+            """)
+        try? db.run("REPLACE INTO t VALUES(1, 'bad')")
+        #expect(try RawLog.entries(db).isEmpty)
+        #expect(try entries(after: "DELETE FROM t; INSERT INTO t VALUES(1, 'c')").count == 3)
+        let before = try db.rows("SELECT * FROM t")
+        let last = try db.value("SELECT max(seq) FROM syncd_log").description
+        try? db.run("REPLACE INTO t VALUES(1, 'late')")
+        let isKept = try db.rows("SELECT * FROM t") != before
+        let logged = try RawLog.entries(db, after: Int64(last) ?? 0).map(\.kind)
+        #expect(logged == (isKept ? [.replace, .insert] : []))
+    }
+
+    @Test func guardRowThatSpokeNeverSpeaksAgain() throws {
+        try track("CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES(1, 'a')")
+        let entries = try entries(
+            after: """
+                BEGIN; REPLACE INTO t VALUES(1, 'b'); INSERT INTO t VALUES(2, 'x');
+                UPDATE t SET id = 3 WHERE id = 1; INSERT INTO t VALUES(1, 'c');
+                UPDATE OR REPLACE t SET id = 2 WHERE id = 3; DELETE FROM t WHERE id = 1;
+                INSERT INTO t VALUES(1, 'd'), (3, 'd'); COMMIT
+                """)
+        #expect(
+            entries.map(\.kind) == [
+                .replace, .insert, .insert, .delete, .renumber, .insert, .insert, .replace, .delete,
+                .renumber, .insert, .delete, .insert, .insert,
+            ])
+        #expect(entries[7].key == [2] && entries[7].isSameKey && entries[7].kept == [1: "x"])
+    }
+
+    @Test func guardStaysSmall() throws {
+        try track(
+            (1...40).map { "CREATE TABLE t\($0)(id INTEGER PRIMARY KEY, a)" }
+                .joined(separator: ";"))
+        let upserts = (1...40).map { "INSERT OR IGNORE INTO t\($0) VALUES(1, 1)" }
+        for _ in 0..<2 { try db.run(upserts.joined(separator: ";")) }
+        try db.run("UPDATE syncd_guard SET ts = ts - 1")
+        try db.run("INSERT OR IGNORE INTO t1 VALUES(1, 1)")
+        #expect(try db.value("SELECT count(*) FROM syncd_guard") == 1)
+    }
+
+    @Test func vacuumRecordsNothing() throws {
+        try track("CREATE TABLE t(k TEXT PRIMARY KEY, a); INSERT INTO t VALUES('a', 1), ('b', 2)")
+        #expect(try entries(after: "DELETE FROM t WHERE k = 'a'; VACUUM").map(\.kind) == [.delete])
+        let last = try db.value("SELECT max(seq) FROM syncd_log")
+        #expect(try entries(after: "REPLACE INTO t VALUES('b', 3)").map(\.key) == [["b"], ["b"]])
+        #expect(last == 1)
+    }
+
+    @Test func defensiveWritersAreRecorded() throws {
+        try track("CREATE TABLE t(id INTEGER PRIMARY KEY, a)")
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        shell.arguments = [
+            "sqlite3", "-cmd", ".dbconfig defensive on", "-cmd", ".dbconfig trusted_schema off",
+            path, "INSERT INTO t VALUES(1, 1); REPLACE INTO t VALUES(1, 2); DELETE FROM t",
+        ]
+        (shell.standardOutput, shell.standardError) = (Pipe(), Pipe())
+        try shell.run()
+        shell.waitUntilExit()
+        #expect(shell.terminationStatus == 0)
+        let kinds = try RawLog.entries(db).map(\.kind)
+        #expect(kinds == [.insert, .replace, .insert, .delete])
+    }
+
+    @Test func seqGoesOnAfterEverythingIsPurged() throws {
+        try db.run("CREATE TABLE t(id INTEGER PRIMARY KEY, a)")
+        try Store.track(path)
+        let store = try Store.open(path)
+        var last: Int64 = 0
+        for round in 1...3 {
+            try db.run("INSERT INTO t(a) VALUES(1), (2); DELETE FROM t")
+            _ = try store.digest()
+            try store.purge(force: true)
+            let entries = try entries(after: "INSERT INTO t(a) VALUES(\(round))")
+            #expect(entries.count == 1 && entries[0].seq > last)
+            last = entries.last?.seq ?? 0
+            try db.run("BEGIN; DELETE FROM t; ROLLBACK")
+        }
+        #expect(last >= 15)
     }
 
     @Test func attachedDatabaseLogsToItself() throws {
