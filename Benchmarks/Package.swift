@@ -13,6 +13,10 @@ let package = Package(
         .executableTarget(
             name: "NoticeBenchmark",
             dependencies: ["CNotice", .product(name: "SyncCore", package: "syncd")]),
+        .target(name: "CWriter", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .executableTarget(
+            name: "CaptureBenchmark",
+            dependencies: ["CWriter", .product(name: "SyncCore", package: "syncd")]),
     ],
     swiftLanguageModes: [.v6]
 )
