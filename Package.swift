@@ -46,6 +46,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
+        .target(name: "SyncRemotes", dependencies: ["SyncCore"]),
         .target(name: "SyncTesting", dependencies: ["SyncCore", "CSQLite"]),
         .target(name: "SyncClient", dependencies: ["SyncCore", "Varlink"]),
         .target(
@@ -93,6 +94,8 @@ let package = Package(
         .testTarget(name: "SyncObjectsTests", dependencies: ["SyncObjects"]),
         .testTarget(
             name: "BatchTests", dependencies: ["SyncCore", "SyncTesting"], exclude: ["Fixtures"]),
+        .testTarget(
+            name: "RemoteTests", dependencies: ["SyncCore", "SyncRemotes", "SyncTesting"]),
         .testTarget(name: "MergeTests", dependencies: ["SyncCore", "SyncTesting"]),
     ],
     swiftLanguageModes: [.v6]

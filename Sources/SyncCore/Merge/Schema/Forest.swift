@@ -17,12 +17,4 @@ struct Forest<Name: Hashable & Comparable> {
         if left < right { parents[right] = left }
         if right < left { parents[left] = right }
     }
-
-    /// Names the set of `old` by `new`, a member of it.
-    mutating func rename(root old: Name, to new: Name) {
-        parents[new] = nil
-        parents[old] = new
-    }
-
-    var isEmpty: Bool { parents.isEmpty }
 }

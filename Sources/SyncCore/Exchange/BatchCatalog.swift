@@ -1,0 +1,77 @@
+/// The batches of a remote, and the way through them.
+package struct BatchCatalog: Sendable {
+    /// A batch that can be fetched.
+    package struct Item: Sendable, Hashable {
+        /// Its name at the remote.
+        package let name: String
+        /// What is known of it.
+        package let envelope: BatchEnvelope
+
+        /// Names a batch.
+        package init(name: String, envelope: BatchEnvelope) {
+            self.name = name
+            self.envelope = envelope
+        }
+    }
+
+    /// Something at the remote that is not a batch of this store, or not yet a whole one.
+    package struct Problem: Sendable, Hashable {
+        /// Its name at the remote.
+        package let name: String
+        /// What is wrong with it.
+        package let reason: String
+
+        /// States what is wrong.
+        package init(name: String, reason: String) {
+            self.name = name
+            self.reason = reason
+        }
+    }
+
+    /// In the order of their names.
+    package let items: [Item]
+    /// What was left out; for people, not for programs.
+    package let problems: [Problem]
+
+    /// Holds these batches.
+    package init(_ items: [Item], problems: [Problem] = []) {
+        self.items = items.sorted { $0.name < $1.name }
+        self.problems = problems
+    }
+
+    /// The batches to merge, in order, from `since` on: each starts at what those before it lead
+    /// to, and leads further.
+    ///
+    /// A receiver that has nothing begins with the snapshot that leads furthest; everybody else
+    /// takes the smallest batch that helps, so that nobody fetches a snapshot for three new
+    /// transactions. Which way is taken decides nothing but bytes: merging is idempotent.
+    /// - Complexity: O(n²) in the batches.
+    package func path(since: VersionVector) -> [Item] {
+        var vector = since
+        var rest = items
+        var path: [Item] = []
+        while true {
+            rest.removeAll { vector.covers($0.envelope.upTo) }
+            let open = rest.filter { vector.covers($0.envelope.from) }
+            let best =
+                vector.isEmpty
+                ? open.max { $0.reach < $1.reach }
+                : open.min { $0.envelope.payloadBytes < $1.envelope.payloadBytes }
+            guard let best else { return path }
+            path.append(best)
+            vector.join(best.envelope.upTo)
+        }
+    }
+
+    /// How far the batches lead somebody who has merged `since`.
+    package func reach(since: VersionVector) -> VersionVector {
+        path(since: since).reduce(into: since) { $0.join($1.envelope.upTo) }
+    }
+}
+
+extension BatchCatalog.Item {
+    /// How far the batch leads, as a number to compare.
+    fileprivate var reach: Double {
+        envelope.upTo.entries.reduce(0) { $0 + Double($1.number) }
+    }
+}

@@ -1,0 +1,28 @@
+/// Where batches go and come from: a folder, another store, a hub.
+///
+/// What every remote promises (`RemoteConformance` in SyncTesting tests it):
+/// - A batch whose ``append(_:)`` returned is durable, and in every later catalog until it is lost
+///   for a reason outside. Appending it again changes nothing.
+/// - A catalog holds whole batches of the remote's own store alone. What is cut short, foreign or
+///   damaged on its face is left out, and named in ``BatchCatalog/problems``.
+/// - Nothing is made anew: a remote that vanished is `unreachable`, whoever asks.
+package protocol Remote: Sendable {
+    /// What a receiver who has merged `since` may fetch. A remote that keeps files tells of all of
+    /// them, one that is another store of what it would send.
+    /// - Throws: `unreachable` when the remote is not there.
+    func catalog(since: VersionVector) async throws -> BatchCatalog
+
+    /// How far somebody who has merged nothing can come with what is there. A push starts here, so
+    /// that a remote that lost something is healed by whoever still has it.
+    /// - Throws: `unreachable` when the remote is not there.
+    func head() async throws -> VersionVector
+
+    /// The bytes of a batch of the catalog.
+    /// - Throws: `unreachable` when the remote or the batch is not there any more.
+    func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8]
+
+    /// Adds a batch.
+    /// - Throws: `badData` for bytes that are no whole batch; `refused` for a batch of another
+    ///   store; `unreachable` when the remote is not there.
+    func append(_ batch: [UInt8]) async throws
+}

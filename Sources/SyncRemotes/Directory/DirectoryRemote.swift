@@ -1,0 +1,172 @@
+import SyncCore
+
+/// A folder as a remote: a network mount, or what a file syncer carries from machine to machine.
+///
+/// Invariants
+/// - A replica writes and removes files in its own subfolder alone: no two machines ever write one
+///   file, so that no syncer has a conflict to solve.
+/// - A batch's file never changes: its name follows from its content.
+/// - Nothing is trusted: files that are cut short (still on their way), damaged, foreign, copied or
+///   renamed are passed over and named; they count again when they are whole.
+/// - The folder is made a remote once, by ``create(_:store:)``. A folder without its marker is not
+///   there (not mounted, deleted): nobody writes into it.
+package struct DirectoryRemote: Remote {
+    private static let headBytes = BatchLimits.envelopeBytesMax + 64
+    private static let fileBytesMax = BatchLimits.contentBytesMax + headBytes
+
+    /// The folder.
+    package let path: String
+    private let store: StoreID
+    private let replica: ReplicaID
+
+    /// Opens a folder on behalf of a replica.
+    /// - Throws: `unreachable` when it is not there or is no remote; `refused` when it is one of
+    ///   another store.
+    package init(_ path: String, store: StoreID, replica: ReplicaID) throws {
+        self.path = path
+        self.store = store
+        self.replica = replica
+        try checkMarker()
+    }
+
+    /// Makes an existing folder a remote of a store; one that is so already stays as it is.
+    /// - Throws: `unreachable` when the folder is not there; `refused` when it is a remote of
+    ///   another store.
+    package static func create(_ path: String, store: StoreID) throws {
+        guard let names = FileAccess.names(in: path) else {
+            throw SyncError(
+                .unreachable, "the folder is not there", path: path,
+                hint: "Make or mount it first")
+        }
+        if !names.contains(DirectoryLayout.marker) {
+            try FileAccess.write(
+                Array(DirectoryLayout.markerText(store).utf8),
+                to: path + "/" + DirectoryLayout.marker,
+                temporaryPrefix: DirectoryLayout.temporaryPrefix)
+        }
+        _ = try DirectoryRemote(path, store: store, replica: ReplicaID.none)
+    }
+
+    private func checkMarker() throws {
+        let marker = path + "/" + DirectoryLayout.marker
+        guard let (bytes, _) = FileAccess.head(of: marker, limit: 256) else {
+            throw SyncError(
+                .unreachable, "the folder is not there, or is not a remote", path: path,
+                hint: "Mount it, or make it a remote again with: synctool remote add")
+        }
+        guard let other = DirectoryLayout.store(inMarker: String(decoding: bytes, as: UTF8.self))
+        else { throw SyncError(.unreachable, "the folder's marker is not whole", path: path) }
+        guard other == store else {
+            throw SyncError(
+                .refused, "the folder is a remote of another store (\(other))", path: path,
+                hint: "Join the stores with: synctool clone, or remote add --join")
+        }
+    }
+
+    // MARK: Remote
+
+    package func catalog(since: VersionVector) async throws -> BatchCatalog { try catalog() }
+
+    package func head() async throws -> VersionVector {
+        try catalog().reach(since: VersionVector())
+    }
+
+    package func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] {
+        try checkMarker()
+        return try FileAccess.read(path + "/" + item.name, limit: Self.fileBytesMax)
+    }
+
+    package func append(_ batch: [UInt8]) async throws {
+        try checkMarker()
+        let decoded = try BatchDecoder.decode(batch)
+        guard decoded.store == store else {
+            throw SyncError(.refused, "the batch belongs to another store", path: path)
+        }
+        let folder = path + "/" + DirectoryLayout.folder(of: replica)
+        try FileAccess.makeFolder(folder)
+        let (envelope, _) = try BatchEnvelope.read(batch)
+        let file = folder + "/" + DirectoryLayout.name(of: envelope)
+        if let (_, size) = FileAccess.head(of: file, limit: 0), size == batch.count { return }
+        try FileAccess.write(
+            batch, to: file, temporaryPrefix: DirectoryLayout.temporaryPrefix)
+    }
+
+    /// Reads the replica's own batches through; removes those that are damaged, and those that
+    /// another one makes needless: they start no earlier and lead no further. The next push sends
+    /// again what the head then lacks.
+    /// - Returns: how many files were removed.
+    /// - Complexity: reads all own files.
+    package func tidy() throws -> Int {
+        let prefix = DirectoryLayout.folder(of: replica) + "/"
+        var removed = 0
+        var whole: [BatchCatalog.Item] = []
+        for item in try catalog().items where item.name.hasPrefix(prefix) {
+            let file = path + "/" + item.name
+            let bytes = try FileAccess.read(file, limit: Self.fileBytesMax)
+            if (try? BatchDecoder.decode(bytes)) != nil {
+                whole.append(item)
+            } else {
+                try FileAccess.remove(file)
+                removed += 1
+            }
+        }
+        for item in whole {
+            guard whole.contains(where: { $0.makesNeedless(item) }) else { continue }
+            try FileAccess.remove(path + "/" + item.name)
+            whole.removeAll { $0 == item }
+            removed += 1
+        }
+        return removed
+    }
+
+    // MARK: Files
+
+    private func catalog() throws -> BatchCatalog {
+        try checkMarker()
+        var items: [BatchCatalog.Item] = []
+        var problems: [BatchCatalog.Problem] = []
+        for folder in FileAccess.names(in: path) ?? [] where ReplicaID(folder) != nil {
+            for file in FileAccess.names(in: path + "/" + folder) ?? []
+            where file.hasSuffix(DirectoryLayout.suffix) {
+                let name = folder + "/" + file
+                do {
+                    items.append(.init(name: name, envelope: try envelope(of: name)))
+                } catch let error as SyncError {
+                    problems.append(.init(name: name, reason: error.reason))
+                }
+            }
+        }
+        return BatchCatalog(items, problems: problems)
+    }
+
+    private func envelope(of name: String) throws -> BatchEnvelope {
+        guard let (bytes, size) = FileAccess.head(of: path + "/" + name, limit: Self.headBytes)
+        else { throw SyncError(.unreachable, "the file is not there any more") }
+        let (envelope, start) = try BatchEnvelope.read(bytes)
+        guard size == start + envelope.payloadBytes else {
+            throw SyncError(.badData, "the file is cut short, or has a tail")
+        }
+        guard envelope.store == store else {
+            throw SyncError(.badData, "the batch belongs to another store")
+        }
+        return envelope
+    }
+}
+
+extension ReplicaID {
+    /// Stands for nobody: who only looks.
+    fileprivate static var none: ReplicaID {
+        guard let none = ReplicaID(String(repeating: "0", count: 32)) else {
+            preconditionFailure("32 digits are an identifier")
+        }
+        return none
+    }
+}
+
+extension BatchCatalog.Item {
+    /// Whether whoever can merge `other` can merge this one too, and comes as far.
+    fileprivate func makesNeedless(_ other: BatchCatalog.Item) -> Bool {
+        name != other.name && other.envelope.from.covers(envelope.from)
+            && envelope.upTo.covers(other.envelope.upTo)
+    }
+}

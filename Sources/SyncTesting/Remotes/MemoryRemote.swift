@@ -1,0 +1,83 @@
+import SyncCore
+
+/// A remote in memory, that fails as it is told: the model that all remotes are compared with.
+package actor MemoryRemote: Remote {
+    /// Ways in which a call can go wrong.
+    package enum Fault: Sendable, Hashable {
+        /// The call fails and has done nothing.
+        case before
+        /// The call has done its work, but its answer is lost.
+        case after
+    }
+
+    private let store: StoreID
+    private var batches: [String: [UInt8]] = [:]
+    private var fault: (call: Int, fault: Fault)?
+
+    /// An empty remote of a store.
+    package init(store: StoreID) { self.store = store }
+
+    /// Makes one call from now on fail: 0 is the next.
+    package func failCall(_ call: Int, _ fault: Fault) { self.fault = (call, fault) }
+
+    /// Lets all calls succeed.
+    package func failNoMore() { fault = nil }
+
+    /// Loses a batch, as a disk or a person would.
+    package func lose(_ name: String) { batches[name] = nil }
+
+    /// Replaces what is stored under a name.
+    package func damage(_ name: String, _ bytes: [UInt8]) { batches[name] = bytes }
+
+    package func catalog(since: VersionVector) async throws -> BatchCatalog {
+        try failing { catalog() }
+    }
+
+    package func head() async throws -> VersionVector {
+        try failing { catalog().reach(since: VersionVector()) }
+    }
+
+    package func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] {
+        try failing {
+            guard let bytes = batches[item.name] else {
+                throw SyncError(.unreachable, "the batch is not there any more")
+            }
+            return bytes
+        }
+    }
+
+    package func append(_ batch: [UInt8]) async throws {
+        try failing {
+            let decoded = try BatchDecoder.decode(batch)
+            guard decoded.store == store else {
+                throw SyncError(.refused, "the batch belongs to another store")
+            }
+            if batches.values.contains(batch) { return }
+            batches["batch \(batches.count + 1)"] = batch
+        }
+    }
+
+    private func catalog() -> BatchCatalog {
+        var items: [BatchCatalog.Item] = []
+        var problems: [BatchCatalog.Problem] = []
+        for (name, bytes) in batches {
+            if let (envelope, start) = try? BatchEnvelope.read(bytes),
+                bytes.count == start + envelope.payloadBytes
+            {
+                items.append(.init(name: name, envelope: envelope))
+            } else {
+                problems.append(.init(name: name, reason: "damaged"))
+            }
+        }
+        return BatchCatalog(items, problems: problems)
+    }
+
+    private func failing<Answer>(_ work: () throws -> Answer) throws -> Answer {
+        let due = fault?.call == 0 ? fault?.fault : nil
+        fault = fault.flatMap { $0.call == 0 ? nil : ($0.call - 1, $0.fault) }
+        if due == .before { throw SyncError(.unreachable, "the remote does not answer") }
+        let answer = try work()
+        if due == .after { throw SyncError(.unreachable, "the remote does not answer") }
+        return answer
+    }
+}

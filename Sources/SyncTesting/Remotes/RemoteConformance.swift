@@ -1,0 +1,114 @@
+import SyncCore
+
+/// What every remote promises, as one suite: run it against each kind.
+///
+/// Each check makes its own empty remote of ``SimulatedReplica/store`` with `makeRemote`, on behalf
+/// of the replica that it names.
+package struct RemoteConformance<Tested: Remote>: Sendable {
+    private let makeRemote: @Sendable () async throws -> Tested
+
+    /// Tests remotes of one kind.
+    package init(_ makeRemote: @escaping @Sendable () async throws -> Tested) {
+        self.makeRemote = makeRemote
+    }
+
+    /// Every check.
+    /// - Throws: `SimulationFailure` for a promise that is broken.
+    package func run() async throws {
+        try await anEmptyRemoteLeadsNowhere()
+        try await appendedBatchesComeBackByteForByte()
+        try await appendingAgainChangesNothing()
+        try await theHeadStopsAtAHole()
+        try await whatIsNoBatchOfTheStoreIsRefused()
+    }
+
+    private func anEmptyRemoteLeadsNowhere() async throws {
+        let remote = try await makeRemote()
+        try expect(try await remote.head().isEmpty, "an empty remote has an empty head")
+        let catalog = try await remote.catalog(since: VersionVector())
+        try expect(catalog.items.isEmpty && catalog.problems.isEmpty, "and an empty catalog")
+    }
+
+    private func appendedBatchesComeBackByteForByte() async throws {
+        let remote = try await makeRemote()
+        let (batches, vector) = try await chain(3)
+        for batch in batches { try await remote.append(batch) }
+        let catalog = try await remote.catalog(since: VersionVector())
+        let path = catalog.path(since: VersionVector())
+        var fetched: [[UInt8]] = []
+        for item in path { fetched.append(try await remote.fetch(item)) }
+        try expect(fetched == batches, "batches come back in an order that can be merged")
+        try expect(try await remote.head() == vector, "the head is where they lead")
+    }
+
+    private func appendingAgainChangesNothing() async throws {
+        let remote = try await makeRemote()
+        let (batches, _) = try await chain(2)
+        for batch in batches + batches { try await remote.append(batch) }
+        let catalog = try await remote.catalog(since: VersionVector())
+        try expect(catalog.items.count == 2, "a batch is there once")
+    }
+
+    private func theHeadStopsAtAHole() async throws {
+        let remote = try await makeRemote()
+        let (batches, _) = try await chain(3)
+        try await remote.append(batches[2])
+        try await remote.append(batches[0])
+        let head = try await remote.head()
+        let first = try BatchEnvelope.read(batches[0]).envelope.upTo
+        try expect(head == first, "the head stops at a hole")
+        try await remote.append(batches[1])
+        let last = try BatchEnvelope.read(batches[2]).envelope.upTo
+        try expect(try await remote.head() == last, "and goes on when it is filled")
+    }
+
+    private func whatIsNoBatchOfTheStoreIsRefused() async throws {
+        let remote = try await makeRemote()
+        let batch = try await chain(1).batches[0]
+        for bytes in [[], Array("hello".utf8), Array(batch.dropLast()), batch + [0]] {
+            try await expectError(.badData) { try await remote.append(bytes) }
+        }
+        var foreign = try BatchDecoder.decode(batch)
+        foreign.store = StoreID(String(repeating: "6", count: 32)) ?? foreign.store
+        let bytes = try BatchEncoder.encode(foreign)
+        try await expectError(.refused) { try await remote.append(bytes) }
+        let catalog = try await remote.catalog(since: VersionVector())
+        try expect(catalog.items.isEmpty, "nothing of it is there")
+    }
+
+    /// Batches of one transaction each, each going on from the one before.
+    private func chain(_ count: Int) async throws -> (batches: [[UInt8]], upTo: VersionVector) {
+        let peer = try SimulatedPeer("A", .notes, slice: 1)
+        for number in 0..<count {
+            try await peer.transact("INSERT INTO note VALUES('k\(number)', 'text')")
+        }
+        return (try await peer.batches(since: VersionVector()), await peer.vector)
+    }
+
+    private func expect(_ isTrue: Bool, _ promise: String) throws {
+        if !isTrue { throw SimulationFailure("broken: \(promise)") }
+    }
+
+    private func expectError(
+        _ code: SyncError.Code, _ work: () async throws -> Void
+    ) async throws {
+        do {
+            try await work()
+        } catch let error as SyncError where error.code == code {
+            return
+        }
+        throw SimulationFailure("broken: \(code) is thrown")
+    }
+}
+
+extension SimulatedSchema {
+    /// One table of texts by key: `note(name, body)`.
+    package static let notes = SimulatedSchema(
+        MergeSchema([
+            MergeEntity(
+                name: "note", columns: [.init("name", isRequired: true), .init("body")], key: [0],
+                identity: .key)
+        ]),
+        tables: ["CREATE TABLE note(name TEXT PRIMARY KEY NOT NULL, body TEXT)"],
+        roles: [[.text(choices: 3), .token]])
+}

@@ -1,0 +1,117 @@
+import SyncCore
+import SyncTesting
+import Testing
+
+/// Push and pull against a remote that fails.
+@Suite("Exchange")
+struct ExchangeTests {
+    @Test("the remote in memory keeps what every remote promises")
+    func memoryRemoteConforms() async throws {
+        try await RemoteConformance { MemoryRemote(store: SimulatedReplica.store) }.run()
+    }
+
+    @Test("two replicas meet through a remote")
+    func pushAndPull() async throws {
+        let remote = MemoryRemote(store: SimulatedReplica.store)
+        let a = try SimulatedPeer("A", .notes)
+        let b = try SimulatedPeer("B", .notes)
+        try await a.transact("INSERT INTO note VALUES('x', 'from a')")
+        try await b.transact("INSERT INTO note VALUES('y', 'from b')")
+        let pushed = try await Exchange(a, remote).push()
+        #expect(pushed.pushedCount == 1 && pushed.bytes > 0)
+        let synced = try await Exchange(b, remote).sync()
+        #expect(synced.pulledCount == 1 && synced.pushedCount == 1)
+        #expect(try await Exchange(a, remote).pull().pulledCount == 1)
+        #expect(try await a.canonical() == b.canonical())
+        let again = try await Exchange(a, remote).sync()
+        #expect(again == .init(), "nothing is left to move")
+    }
+
+    @Test(
+        "an exchange that breaks anywhere loses nothing, and the next one goes on",
+        arguments: 0..<8, [MemoryRemote.Fault.before, .after])
+    func interruption(at call: Int, fault: MemoryRemote.Fault) async throws {
+        let remote = MemoryRemote(store: SimulatedReplica.store)
+        let a = try SimulatedPeer("A", .notes, slice: 1)
+        let b = try SimulatedPeer("B", .notes)
+        for number in 0..<3 {
+            try await a.transact("INSERT INTO note VALUES('k\(number)', 'text')")
+        }
+        try await withFault(remote, at: call, fault) { try await Exchange(a, remote).push() }
+        _ = try await Exchange(a, remote).push()
+        try await withFault(remote, at: call, fault) { try await Exchange(b, remote).pull() }
+        _ = try await Exchange(b, remote).pull()
+        #expect(try await a.canonical() == b.canonical())
+        #expect(try await b.query("SELECT count(*) FROM note") == [[3]])
+    }
+
+    /// Runs with one failing call; only `unreachable` may come of it.
+    private func withFault(
+        _ remote: MemoryRemote, at call: Int, _ fault: MemoryRemote.Fault,
+        _ work: () async throws -> some Any
+    ) async throws {
+        await remote.failCall(call, fault)
+        do {
+            _ = try await work()
+        } catch let error as SyncError {
+            #expect(error.code == .unreachable)
+        }
+        await remote.failNoMore()
+    }
+
+    @Test("a batch that was lost at the remote is sent again by whoever has it")
+    func lostBatch() async throws {
+        let remote = MemoryRemote(store: SimulatedReplica.store)
+        let a = try SimulatedPeer("A", .notes, slice: 1)
+        let b = try SimulatedPeer("B", .notes)
+        for number in 0..<3 {
+            try await a.transact("INSERT INTO note VALUES('k\(number)', 'text')")
+        }
+        _ = try await Exchange(a, remote).push()
+        _ = try await Exchange(b, remote).pull()
+        let items = try await remote.catalog(since: VersionVector()).items
+        await remote.lose(items[0].name)
+        #expect(try await remote.head().isEmpty)
+        _ = try await Exchange(b, remote).push()
+        let c = try SimulatedPeer("C", .notes)
+        _ = try await Exchange(c, remote).pull()
+        #expect(try await c.canonical() == a.canonical(), "a new clone is complete")
+    }
+
+    @Test("a batch that is damaged inside is named and passed over")
+    func damagedBatch() async throws {
+        let remote = MemoryRemote(store: SimulatedReplica.store)
+        let a = try SimulatedPeer("A", .notes)
+        try await a.transact("INSERT INTO note VALUES('x', 'text')")
+        _ = try await Exchange(a, remote).push()
+        let item = try await remote.catalog(since: VersionVector()).items[0]
+        var bytes = try await remote.fetch(item)
+        bytes[bytes.count - 1] ^= 1
+        await remote.damage(item.name, bytes)
+        let b = try SimulatedPeer("B", .notes)
+        let report = try await Exchange(b, remote).pull()
+        #expect(report.pulledCount == 0 && report.problems.map(\.name) == [item.name])
+        #expect(await b.vector.isEmpty)
+    }
+
+    @Test("a newcomer takes the snapshot, everybody else the smallest batch that helps")
+    func path() async throws {
+        let a = try SimulatedPeer("A", .notes, slice: 1)
+        for number in 0..<4 {
+            try await a.transact("INSERT INTO note VALUES('k\(number)', 'text')")
+        }
+        let remote = MemoryRemote(store: SimulatedReplica.store)
+        for batch in try await a.batches(since: VersionVector()) { try await remote.append(batch) }
+        let whole = try SimulatedPeer("B", .notes)
+        _ = try await Exchange(whole, remote).pull()
+        for batch in try await whole.batches(since: VersionVector()) {
+            try await remote.append(batch)
+        }
+        let catalog = try await remote.catalog(since: VersionVector())
+        #expect(catalog.path(since: VersionVector()).count == 1)
+        let vector = await a.vector
+        let behind = VersionVector([Dot(a.id, vector[a.id] - 1)])
+        let path = catalog.path(since: behind)
+        #expect(path.count == 1 && path[0].envelope.from == behind)
+    }
+}
