@@ -13,6 +13,8 @@ import sys
 
 FILE_LINES_MAX = 700
 LINE_COLUMNS_MAX = 100
+# Tests and benchmarks hold messages and SQL as strings that are worse to read when broken.
+DATA_COLUMNS_MAX = 125
 FUNCTION_LINES_MAX = 70
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -46,9 +48,11 @@ def tracked_files():
 def check_lines(path, lines):
     if len(lines) > FILE_LINES_MAX:
         find(path, len(lines), f"{len(lines)} lines; the limit is {FILE_LINES_MAX}")
+    text = "\n".join(lines)
     for number, line in enumerate(lines, 1):
-        if len(line) > LINE_COLUMNS_MAX:
-            find(path, number, f"{len(line)} columns; the limit is {LINE_COLUMNS_MAX}")
+        limit = DATA_COLUMNS_MAX if path.parts[0] != "Sources" and '"' in text else LINE_COLUMNS_MAX
+        if len(line) > limit:
+            find(path, number, f"{len(line)} columns; the limit is {limit}")
         if LEFTOVERS.search(line):
             find(path, number, f"a leftover: {line.strip()}")
         if path.parts[0] == "Sources" and UNCHECKED.search(line) and "//" not in "".join(lines[max(0, number - 4):number]):

@@ -14,8 +14,8 @@ struct Syncd: AsyncParsableCommand {
         discussion: """
             Flags win over the environment (SYNCD_SOCKET, SYNCD_STATE, SYNCD_CONFIG, SYNCD_LOG), \
             which wins over the configuration files: /etc/syncd/syncd.yaml and stores.d/*.yaml for \
-            the system, ~/.config/syncd for a user. SIGHUP reads them again. Exit status: 69 socket taken, \
-            77 not allowed, 78 configuration.
+            the system, ~/.config/syncd for a user. SIGHUP reads them again. Exit status: 69 \
+            socket taken, 77 not allowed, 78 configuration.
             """,
         version: SyncdVersion.current)
 

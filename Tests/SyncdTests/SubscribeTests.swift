@@ -118,8 +118,8 @@ import Testing
         try await slow.begun()
         let quick = Notices(daemon.client.subscribe(store))
         try await quick.begun()
-        // More than client, sockets and the daemon's queue hold together: some 30 MB. In parts, each
-        // small enough to be told live.
+        // More than client, sockets and the daemon's queue hold together: some 30 MB. In parts,
+        // each small enough to be told live.
         let rounds = 405
         for part in 0..<27 {
             let updates = (0..<15).map { "UPDATE Album SET Title = 'round \(part) \($0)';" }

@@ -1,7 +1,8 @@
 import CNotice
 import Foundation
 
-/// (c): from COMMIT's return in another process, through a real syncd, to the bytes in the client's hand.
+/// (c): from COMMIT's return in another process, through a real syncd, to the bytes in the client's
+/// hand.
 enum WholeDaemon {
     static func measure(rounds: Int = 2, commits: Int = 1_000) throws {
         for _ in 0..<rounds {

@@ -30,7 +30,8 @@ struct LogBase {
             root.reset()
             schemaVersion.reset()
         }
-        guard pageSize >= Self.pageSizeMin, index.isUntouchedByCheckpoints, try root.step(), try schemaVersion.step(),
+        guard pageSize >= Self.pageSizeMin, index.isUntouchedByCheckpoints, try root.step(),
+            try schemaVersion.step(),
             let file = SQLiteFile.database(connection)
         else { return nil }
         let found = Self.lastRow(

@@ -1,7 +1,7 @@
 import SyncCore
 
-// Many objects at once, past the context. In one transaction, by the delete rules, on every kind of store;
-// every context is told, this one as well. Rules of validation are not looked at.
+// Many objects at once, past the context. In one transaction, by the delete rules, on every kind of
+// store; every context is told, this one as well. Rules of validation are not looked at.
 
 extension ManagedObjectContext {
     /// Times that a batch meets others' changes before it gives up.
@@ -26,7 +26,8 @@ extension ManagedObjectContext {
         return try run { _ in request }.inserted.map(\.id)
     }
 
-    /// Gives the stored objects of a request other values of some attributes or to-one relationships.
+    /// Gives the stored objects of a request other values of some attributes or to-one
+    /// relationships.
     ///
     /// - Throws: ``ObjectError`` with nothing written.
     @discardableResult

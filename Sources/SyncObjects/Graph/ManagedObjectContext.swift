@@ -221,8 +221,8 @@ extension ManagedObjectContext: ChangeListener {
     }
 }
 
-/// Something that follows a context from inside: called with the gate held, after each change. No touched
-/// object at all means that anything may have changed.
+/// Something that follows a context from inside: called with the gate held, after each change. No
+/// touched object at all means that anything may have changed.
 protocol ContextObserver: AnyObject, Sendable {
     func contextDidChange(
         _ context: ManagedObjectContext, _ touched: ManagedObjectContext.TouchedObjects)

@@ -1,7 +1,8 @@
 /// A value that stands for an object: a copy that can go anywhere.
 public protocol BaseValueProtocol: Equatable, Identifiable, Sendable where ID == WrappedID {}
 
-/// An object that can be turned into a value, as long as it is there, and that tells when it changes.
+/// An object that can be turned into a value, as long as it is there, and that tells when it
+/// changes.
 ///
 /// ```swift
 /// extension Task: ConvertibleValueObservableObject {
@@ -34,8 +35,8 @@ extension ConvertibleValueObservableObject {
 }
 
 extension ManagedObject {
-    /// What `body` makes of the object, read as one: never half of it before and half after somebody
-    /// else's change. Nil when the object is gone, or about to be.
+    /// What `body` makes of the object, read as one: never half of it before and half after
+    /// somebody else's change. Nil when the object is gone, or about to be.
     public func snapshot<Output>(_ body: (Self) -> Output?) -> Output? {
         reading { object in (object as? Self).flatMap(body) }
     }

@@ -1,6 +1,6 @@
 extension ManagedObjectContext {
-    /// How many objects a request asks for: now, and after each change, whoever made it. May leave out
-    /// numbers in between; the last is always right.
+    /// How many objects a request asks for: now, and after each change, whoever made it. May leave
+    /// out numbers in between; the last is always right.
     ///
     /// - Throws: ``ObjectError`` when the request makes no sense.
     public func counts<Object: ManagedObject>(

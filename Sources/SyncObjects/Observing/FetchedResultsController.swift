@@ -3,12 +3,12 @@ import SyncCore
 
 /// The live results of a request: an update for each change that matters, made of immutable arrays.
 ///
-/// Invariants: `entries` is in the order of the sort keys, then of the keys; `sortValues` has the values by
-/// which each entry stands where it does, whatever its object says by now. Everything mutable is guarded by
-/// the gate of the context.
+/// Invariants: `entries` is in the order of the sort keys, then of the keys; `sortValues` has the
+/// values by which each entry stands where it does, whatever its object says by now. Everything
+/// mutable is guarded by the gate of the context.
 ///
-/// Cost: a change of a few objects costs a search each, and moving pointers; the list is read again only
-/// when the request has a window or looks at other entities.
+/// Cost: a change of a few objects costs a search each, and moving pointers; the list is read again
+/// only when the request has a window or looks at other entities.
 ///
 /// `@unchecked Sendable`: see the invariants.
 public final class FetchedResultsController<Object: ManagedObject>: @unchecked Sendable {
@@ -27,9 +27,10 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
 
     /// Makes a controller; ``performFetch()`` starts it.
     ///
-    /// - Parameter sectionKey: The property that divides the results; the first sort key, so that the
-    ///   sections are in the order of the sort.
-    /// - Throws: ``ObjectError/Code/invalidRequest`` without an order, or with sections in another one.
+    /// - Parameter sectionKey: The property that divides the results; the first sort key, so that
+    ///   the sections are in the order of the sort.
+    /// - Throws: ``ObjectError/Code/invalidRequest`` without an order, or with sections in another
+    ///   one.
     public init(
         _ request: FetchRequest<Object>, context: ManagedObjectContext, sectionKey: String? = nil
     ) throws {
@@ -62,8 +63,8 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     /// The results; nil before the first fetch and after a reset of the context.
     public var snapshot: ResultSnapshot<Object>? { context.gate.locked { current } }
 
-    /// Updates from now on; the first is the present results. Ends with the controller or the context's
-    /// reset.
+    /// Updates from now on; the first is the present results. Ends with the controller or the
+    /// context's reset.
     public var updates: AsyncStream<ResultUpdate<Object>> {
         context.gate.locked {
             let stream = broadcast.stream()

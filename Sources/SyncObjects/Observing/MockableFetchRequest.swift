@@ -20,17 +20,18 @@ public enum FetchDataSource<Value: BaseValueProtocol>: Sendable, Equatable {
 /// The data sources of an application's lists: one property of type ``FetchDataSource`` for each.
 public protocol ObjectsDataSource: Sendable, Equatable {}
 
-/// A list that shows the results of a request, or mock objects where there is no store, by a switch that
-/// its environment sets.
+/// A list that shows the results of a request, or mock objects where there is no store, by a switch
+/// that its environment sets.
 ///
 /// ```swift
-/// let groups = MockableFetchRequest(\Sources.groups, request: FetchRequest<ManagedObject>("C_Group", …))
+/// let groups = MockableFetchRequest(
+///     \Sources.groups, request: FetchRequest<ManagedObject>("C_Group", …))
 /// try groups.connect(to: Sources.live, context: container.viewContext)
 /// for await delivery in groups.deliveries { show(delivery.objects) }
 /// ```
 ///
-/// A delivery comes when the sequence of identities changes, and only then: that an object changed, the
-/// object itself tells.
+/// A delivery comes when the sequence of identities changes, and only then: that an object changed,
+/// the object itself tells.
 public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValueProtocol>: Sendable
 {
     /// What is delivered.
@@ -98,8 +99,8 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
 
     /// Connects the list to the application's sources, or to other ones.
     ///
-    /// - Throws: ``ObjectError/Code/invalidRequest`` for a live source without a context, and what the
-    ///   request's fetch says.
+    /// - Throws: ``ObjectError/Code/invalidRequest`` for a live source without a context, and what
+    ///   the request's fetch says.
     public func connect(to root: Root, context: ManagedObjectContext? = nil) throws {
         state.withLock { state in
             state.root = root

@@ -1,7 +1,7 @@
 import Observation
 
-/// The last valid value of an object, for a view: it follows the object while that is there, and stays as
-/// it is when the object is gone. Never empty, never made up.
+/// The last valid value of an object, for a view: it follows the object while that is there, and
+/// stays as it is when the object is gone. Never empty, never made up.
 @Observable @MainActor
 public final class RetainedValue<Value: BaseValueProtocol> {
     /// The last value that the object had.

@@ -3,8 +3,9 @@
 extension ManagedObjectContext {
     /// Changes the object that a value stands for, and saves.
     ///
-    /// Confirmed twice: the object must exist when it is looked up, and the row must still be what was
-    /// read when it is written. Nothing is inserted, and nothing of it is saved when either fails.
+    /// Confirmed twice: the object must exist when it is looked up, and the row must still be what
+    /// was read when it is written. Nothing is inserted, and nothing of it is saved when either
+    /// fails.
     ///
     /// - Throws: ``ObjectError/Code/noSuchObject``, ``ObjectError/Code/staleIncarnation``,
     ///   ``ObjectError/Code/classMismatch``, and what the save says.

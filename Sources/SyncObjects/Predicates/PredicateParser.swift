@@ -5,7 +5,8 @@
 /// conjunction := unary (AND unary)*
 /// unary      := NOT unary | ( predicate ) | TRUEPREDICATE | FALSEPREDICATE | comparison
 /// comparison := [ANY|SOME|ALL|NONE] term operator[options] term
-/// term       := path | literal | %@ | %K | $name | { term, … } | SUBQUERY(path, $x, predicate).@count
+/// term       := path | literal | %@ | %K | $name | { term, … }
+///             | SUBQUERY(path, $x, predicate).@count
 /// ```
 struct PredicateParser {
     private var lexer: PredicateLexer

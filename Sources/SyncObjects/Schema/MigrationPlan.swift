@@ -229,7 +229,8 @@ struct MigrationPlan {
                 ? [former.targetColumn, former.sourceColumn]
                 : [former.sourceColumn, former.targetColumn]
             statements += [
-                "ALTER TABLE \(SQLText.quoted(former.table)) RENAME TO \(SQLText.quoted(temporary))",
+                "ALTER TABLE \(SQLText.quoted(former.table)) "
+                    + "RENAME TO \(SQLText.quoted(temporary))",
                 "DROP INDEX IF EXISTS \(SQLText.quoted("\(former.table)_\(former.targetColumn)"))",
                 schema.createJoin(join), schema.createJoinIndex(join),
                 "INSERT INTO \(SQLText.quoted(join.table))"

@@ -347,7 +347,8 @@ struct SaveTransaction {
                 ? "NOTHING" : "UPDATE SET " + updates.joined(separator: ", ")
             let statement = try RawStatement(
                 db,
-                "INSERT INTO \(table)(\(SQLText.list(names))) VALUES (\(SQLText.marks(names.count)))"
+                "INSERT INTO \(table)(\(SQLText.list(names))) "
+                    + "VALUES (\(SQLText.marks(names.count)))"
                     + " ON CONFLICT(\(own), \(other)) DO \(action)")
             statement.bind(values)
             try statement.run()
