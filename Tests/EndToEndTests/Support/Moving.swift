@@ -70,16 +70,14 @@ actor Moving {
         python = try scene.start(Binaries.python, Binaries.follower, music, pythonLog.path)
     }
 
-    /// `synctool watch`, from the last token that it printed; its output is appended.
+    /// `synctool watch`, from the last token that it printed; its output is appended. It insists on
+    /// the daemon: following the file itself, it would see ends of commits that nobody keeps.
     private func startWatch() throws {
-        let text = trimmed(watchLog)
-        if let token = Recorded.all(text).last?.token {
-            watch = try scene.start(
-                Binaries.synctool, "watch", music, "--json", "--after", token, appending: watchLog)
-        } else {
-            watch = try scene.start(
-                Binaries.synctool, "watch", music, "--json", appending: watchLog)
+        var arguments = ["watch", music, "--json", "--socket", scene.socket]
+        if let token = Recorded.all(trimmed(watchLog)).last?.token {
+            arguments += ["--after", token]
         }
+        watch = try scene.start(Binaries.synctool, arguments, appending: watchLog)
     }
 
     /// The whole lines of a file; half of one that was cut short is removed.

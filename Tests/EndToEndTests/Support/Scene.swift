@@ -29,7 +29,11 @@ final class Scene: Sendable {
     }
 
     /// Starts a process that the test has to stop.
-    func start(_ program: String, _ arguments: String..., appending: URL? = nil) throws -> Child {
+    func start(_ program: String, _ arguments: String...) throws -> Child {
+        try start(program, arguments)
+    }
+
+    func start(_ program: String, _ arguments: [String], appending: URL? = nil) throws -> Child {
         try Child(
             program, arguments, in: folder, environment: environment, appending: appending)
     }
