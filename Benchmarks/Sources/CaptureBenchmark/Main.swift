@@ -74,12 +74,14 @@ enum Main {
             number(median(seconds) / rows * 1_000_000)
         }
         let (plain, captured) = (pairs[0].plain.bytes, pairs[0].captured.bytes)
+        // A file whose rows are all deleted is no measure.
+        let file = workload.action == WRITER_DELETE ? "-" : number(captured / plain)
         print(
             line(
                 workload.name, microseconds(pairs.map(\.plain.seconds)),
                 microseconds(pairs.map(\.captured.seconds)),
                 number(median(pairs.map { $0.captured.seconds / $0.plain.seconds })),
-                number(workload.target), number(captured / plain),
+                number(workload.target), file,
                 number((captured - plain) / rows)))
     }
 

@@ -130,6 +130,29 @@ import Testing
         #expect(updated.count == 2 && updated.contains { $0.kind == .replace && $0.key == [2] })
     }
 
+    @Test func indexWithACollationOfItsOwn() throws {
+        try track(
+            """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT);
+            CREATE UNIQUE INDEX ta ON t(a COLLATE NOCASE); INSERT INTO t VALUES(1, 'x')
+            """)
+        let entries = try entries(after: "REPLACE INTO t VALUES(2, 'X')")
+        #expect(entries.map(\.kind) == [.replace, .insert] && entries[0].kept == [1: "x"])
+    }
+
+    @Test func replaceInsideAReplaceKeepsBothVictims() throws {
+        try track(
+            """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES(1, 'x'), (5, 'y');
+            CREATE TRIGGER again BEFORE INSERT ON t WHEN NEW.id < 5 BEGIN
+              INSERT INTO t VALUES(5, 'inner'); END;
+            """)
+        let entries = try entries(after: "REPLACE INTO t VALUES(1, 'outer')")
+        #expect(entries.map(\.kind) == [.replace, .insert, .replace, .insert])
+        #expect(entries.map(\.key) == [[5], [5], [1], [1]])
+        #expect(entries[0].kept == [1: "y"] && entries[2].kept == [1: "x"])
+    }
+
     @Test func replaceByHiddenRowID() throws {
         try track("CREATE TABLE t(k TEXT PRIMARY KEY); INSERT INTO t(rowid, k) VALUES(5, 'a')")
         let entries = try entries(after: "REPLACE INTO t(rowid, k) VALUES(5, 'b')")
