@@ -34,7 +34,7 @@ struct RecordedSchedule: Decodable {
         let references: [Reference]
         let checks: [Check]
         let deleteWins: Bool
-        let keepBoth: Bool
+        let uniquePolicy: String
     }
 
     struct Event: Decodable {
@@ -200,7 +200,7 @@ extension RecordedSchedule {
                         .init(check.columns, accepts: Self.check(check.sql).accepts)
                     },
                     deletePolicy: entity.deleteWins ? .deleteWins : .editWins,
-                    uniquePolicy: entity.keepBoth ? .keepBoth : .merge)
+                    uniquePolicy: Self.policy(entity.uniquePolicy))
             })
     }
 
@@ -210,6 +210,14 @@ extension RecordedSchedule {
         case "SET NULL": return .setNull
         case "SET DEFAULT": return .setDefault
         default: return .restrict
+        }
+    }
+
+    private static func policy(_ name: String) -> MergeEntity.UniquePolicy {
+        switch name {
+        case "keepBoth": return .keepBoth
+        case "laterLoses": return .laterLoses
+        default: return .merge
         }
     }
 

@@ -102,6 +102,29 @@ struct UniqueScenarioTests {
         #expect(rows[1][1].description.hasPrefix("'u~"))
     }
 
+    @Test("a clash of updates of old rows keeps both: the later claim is shown as NULL")
+    func unique_updateAgainstUpdate() throws {
+        let replicas = try Stage.uniqueParents()
+        let (a, b) = (replicas[0], replicas[1])
+        try a.transact("INSERT INTO P VALUES(1,'u','a'),(2,'v','b')")
+        try SimulatedReplica.sync(a, b)
+        try a.transact("UPDATE P SET u='w' WHERE d='a'")
+        try b.transact("UPDATE P SET u='w' WHERE d='b'", wall: 99)
+        try SimulatedReplica.sync(a, b)
+        #expect(try a.query("SELECT d, u FROM P") == [["a", "w"], ["b", nil]])
+        #expect(a.hasLogged([.value("w")]))
+    }
+
+    @Test("laterLoses keeps both rows also when both were inserted")
+    func laterLoses_insertAgainstInsert() throws {
+        let replicas = try Stage.uniqueParents(.laterLoses)
+        let (a, b) = (replicas[0], replicas[1])
+        try a.transact("INSERT INTO P VALUES(1,'u','a')")
+        try b.transact("INSERT INTO P VALUES(1,'u','b')", wall: 99)
+        try SimulatedReplica.sync(a, b)
+        #expect(try b.query("SELECT d, u FROM P") == [["a", "u"], ["b", nil]])
+    }
+
     @Test("three claims become one row")
     func unique_threeInserts() throws {
         let replicas = try Stage.uniqueParents(count: 3)
@@ -160,7 +183,8 @@ struct UniqueScenarioTests {
     @Test("a row that a union breaks is hidden and logged")
     func unique_unionAgainstCheckOverReferences() throws {
         let parent = MergeEntity(
-            name: "P", columns: [Stage.Column("id", isRequired: true), Stage.Column("u")],
+            name: "P",
+            columns: [Stage.Column("id", isRequired: true), Stage.Column("u", isRequired: true)],
             key: [0], identity: .privateNumber, uniques: [[1]])
         let friends = MergeEntity(
             name: "F",
@@ -176,7 +200,7 @@ struct UniqueScenarioTests {
         let replicas = try Stage.replicas(
             2, [parent, friends],
             [
-                "CREATE TABLE P(id INTEGER PRIMARY KEY, u TEXT UNIQUE)",
+                "CREATE TABLE P(id INTEGER PRIMARY KEY, u TEXT NOT NULL UNIQUE)",
                 "CREATE TABLE F(x \(reference), y \(reference), d TEXT, PRIMARY KEY(x, y), "
                     + "CHECK(x<>y))",
             ])

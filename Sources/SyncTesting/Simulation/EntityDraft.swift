@@ -40,7 +40,9 @@ struct EntityDraft {
         rules.append((rule, columns))
     }
 
-    func entity(deleteWins: Bool, keepsBoth: Bool) -> MergeEntity {
+    func entity(
+        deleteWins: Bool, uniquePolicy: MergeEntity.UniquePolicy
+    ) -> MergeEntity {
         MergeEntity(
             name: name,
             columns: columns.indices.map { index in
@@ -53,7 +55,7 @@ struct EntityDraft {
             references: references,
             checks: rules.map { rule in .init(rule.columns, accepts: rule.rule.accepts) },
             deletePolicy: deleteWins ? .deleteWins : .editWins,
-            uniquePolicy: keepsBoth ? .keepBoth : .merge)
+            uniquePolicy: uniquePolicy)
     }
 
     func sql(_ drafts: [EntityDraft], isDeferred: [Bool]) -> String {

@@ -41,9 +41,9 @@ struct RandomSchema {
             addReferences(&draft, index)
             drafts.append(draft)
         }
-        let policies = drafts.map { _ in (random.chance(0.7), random.chance(0.25)) }
-        let entities = zip(drafts, policies).map { draft, policy in
-            draft.entity(deleteWins: policy.0, keepsBoth: policy.1)
+        let policies: [MergeEntity.UniquePolicy] = [.merge, .merge, .merge, .keepBoth, .laterLoses]
+        let entities = drafts.map {
+            $0.entity(deleteWins: random.chance(0.7), uniquePolicy: random.pick(policies))
         }
         let deferred = drafts.map { draft in draft.references.map { _ in random.chance(0.2) } }
         let tables = drafts.indices.map { drafts[$0].sql(drafts, isDeferred: deferred[$0]) }

@@ -28,7 +28,8 @@ class FK:
 
 class Entity:
     """`private`: the single INTEGER PRIMARY KEY is a private number of each replica.
-    `rename`: text columns of a UNIQUE that keepBoth may change."""
+    `rename`: text columns of a UNIQUE that may be shown with another ending. `unique_policy`: merge,
+    keepBoth or laterLoses."""
 
     def __init__(
         self,
@@ -53,6 +54,17 @@ class Entity:
         self.claims = list(self.uniques) + ([] if private else [self.pk])
         self.cells = self._couple()
         self.cell_of = {c: i for i, cell in enumerate(self.cells) for c in cell}
+        self.way_out = {u: self._way_out(u) for u in self.claims}
+
+    def _way_out(self, u):
+        """How the later of two claims can be shown without uniting the rows: a column shown as NULL
+        (it may be NULL, and nothing else looks at it), or text with another ending. None: there is
+        no way, the rows become one. keepBoth prefers the other name."""
+        tied = {c for f in self.fks for c in f.cols} | {c for cs, _, _ in self.checks for c in cs}
+        free = [c for c in u if c not in tied and c not in self.pk]
+        null = next(((c, "null") for c in free if c not in self.notnull), None)
+        name = next(((c, "name") for c in free if c in self.rename), None)
+        return (name or null) if self.unique_policy == "keepBoth" else (null or name)
 
     def _couple(self):
         """Columns that one constraint ties together are versioned as one cell: CHECK over several
@@ -359,6 +371,9 @@ def view(base):
         V.rows[r.rep] = r
         for m in r.members:
             V.where[m] = r.rep
+    for u in {u for pair in base.aliases for u in pair if u not in base.objs}:
+        if find_in(up, u) in V.where:  # not here, but one object with one that is
+            V.where[u] = V.where[find_in(up, u)]
     V.revived = {m for i in revived for m in known[i].members}
     record(base, groups, V)
     return V
@@ -455,22 +470,20 @@ def unify(base, known, up, shown, over):
                 if None not in key:
                     claims[r.ent.name, u, key].append(rep)
         clashes = [(k, reps) for k, reps in sorted(claims.items(), key=repr) if len(reps) > 1]
-        one = [(k, reps) for k, reps in clashes if renameable(rows[reps[0]].ent, k[1]) is None]
+        one = [(k, reps) for k, reps in clashes if united(base, parts, rows, k[1], reps)]
         if one or clashes and namings > len(shown):
             changed = {}  # names given before two rows became one are void
             for _, reps in one or clashes:
                 for r in reps[1:]:
                     union_into(up2, reps[0], r)
             continue
-        for (_, u, _), reps in clashes:  # keepBoth: the oldest claim keeps the value
-            c = renameable(rows[reps[0]].ent, u)
-            claim = {}
-            for r in reps:
-                n = rows[r].ent.cell_of[c]
-                d, gid, _ = newest(base, [(g.cells[n][0], g.gid, 0) for g in parts[r]])
-                claim[r] = (base.order_key(d), gid)
-            for r in sorted(reps, key=lambda r: claim[r])[1:]:
-                changed[claim[r][1], c] = "%s~%s" % (rows[r].vals[c], claim[r][1][:8])
+        for (_, u, _), reps in clashes:  # the oldest claim keeps the value
+            c, how = rows[reps[0]].ent.way_out[u]
+            claim = {r: holder(base, parts[r], rows[r].ent.cell_of[c]) for r in reps}
+            age = {r: (base.order_key(d), gid) for r, (d, gid, _) in claim.items()}
+            for r in sorted(reps, key=lambda r: age[r])[1:]:
+                gid = claim[r][1]
+                changed[gid, c] = None if how == "null" else "%s~%s" % (rows[r].vals[c], gid[:8])
         if clashes:
             namings += 1
             continue
@@ -481,12 +494,25 @@ def unify(base, known, up, shown, over):
         return list(rows.values()), bad
 
 
-def renameable(ent, u):
-    """keepBoth applies to a UNIQUE with a column that may be renamed; else rows become one."""
-    if ent.unique_policy != "keepBoth" or u == ent.pk:
-        return None
-    tied = {c for f in ent.fks for c in f.cols} | {c for cs, _, _ in ent.checks for c in cs}
-    return next((c for c in u if c in ent.rename and c not in tied and c not in ent.pk), None)
+def holder(base, groups, n):
+    """The group whose version of cell n a row of several shows: the newest."""
+    return newest(base, [(g.cells[n][0], g.gid, g.cells[n][1]) for g in groups])
+
+
+def united(base, parts, rows, u, reps):
+    """Do rows that claim one value become one row? Under `merge` when one of the claims was made by
+    an insert: two people entered the same thing. A clash made by updates of old rows is no such
+    thing; there the later claim steps back, as always under keepBoth and laterLoses."""
+    ent = rows[reps[0]].ent
+    if ent.way_out[u] is None:
+        return True
+    if ent.unique_policy != "merge":
+        return False
+    for r in reps:
+        dot, _, (m, _, _) = holder(base, parts[r], ent.cell_of[u[0]])
+        if any(d == dot and k == "C" for d, k, _ in base.objs[m].life):
+            return True
+    return False
 
 
 def shown_value(rows, v):

@@ -318,6 +318,27 @@ def keep_both_renames_the_later(M):
 
 
 @case
+def clash_of_updates_keeps_both_rows(M):
+    a, b = uniq(M)
+    do(a, "INSERT INTO P VALUES(1,'u','a'),(2,'v','b')")
+    sync(a, b)
+    do(a, "UPDATE P SET u='w' WHERE d='a'")
+    do(b, "UPDATE P SET u='w' WHERE d='b'", wall=99)
+    sync(a, b)
+    assert rows(a, "SELECT d,u FROM P") == [("a", "w"), ("b", None)]
+    assert any(v[1] == ("w",) for v in a.log.values())
+
+
+@case
+def later_loses_keeps_both_rows(M):
+    a, b = uniq(M, "laterLoses")
+    do(a, "INSERT INTO P VALUES(1,'u','a')")
+    do(b, "INSERT INTO P VALUES(1,'u','b')", wall=99)
+    sync(a, b)
+    assert rows(b, "SELECT d,u FROM P") == [("a", "u"), ("b", None)]
+
+
+@case
 def three_claims_become_one(M):
     a, b, c = uniq(M, n=3)
     for r in (a, b, c):
@@ -452,7 +473,7 @@ def same_natural_key_is_one_object(M):
 
 @case
 def a_row_that_merging_breaks_is_hidden_and_logged(M):
-    P = M.Entity("P", ["id", "u"], ["id"], True, (), [("u",)])
+    P = M.Entity("P", ["id", "u"], ["id"], True, {"u"}, [("u",)], rename=())
     F = M.Entity(
         "F",
         ["x", "y", "d"],
@@ -467,7 +488,7 @@ def a_row_that_merging_breaks_is_hidden_and_logged(M):
         M,
         [P, F],
         [
-            "CREATE TABLE P(id INTEGER PRIMARY KEY,u TEXT UNIQUE)",
+            "CREATE TABLE P(id INTEGER PRIMARY KEY,u TEXT NOT NULL UNIQUE)",
             "CREATE TABLE F(x INTEGER NOT NULL REFERENCES P(id) ON DELETE CASCADE ON UPDATE CASCADE,y INTEGER NOT NULL REFERENCES P(id) ON DELETE CASCADE ON UPDATE CASCADE,d TEXT,PRIMARY KEY(x,y),CHECK(x<>y))",
         ],
     )

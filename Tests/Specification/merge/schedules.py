@@ -151,7 +151,7 @@ def entity(schema, e):
         ],
         "checks": [{"columns": [place[c] for c in cols], "sql": sql} for cols, sql, _ in e.checks],
         "deleteWins": e.delete_wins,
-        "keepBoth": e.unique_policy == "keepBoth",
+        "uniquePolicy": e.unique_policy,
     }
 
 

@@ -139,7 +139,7 @@ def make_schema(M, rng):
             checks,
             defaults,
             rng.random() < 0.7,
-            rng.choice(["merge", "merge", "merge", "keepBoth"]),
+            rng.choice(["merge", "merge", "merge", "keepBoth", "laterLoses"]),
         )
         parts = []
         for c in cols:

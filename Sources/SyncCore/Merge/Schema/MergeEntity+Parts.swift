@@ -9,7 +9,7 @@ extension MergeEntity {
         package let defaultValue: Value
         /// How UNIQUE compares its values.
         package let collation: Collation
-        /// Whether `keepBoth` may append to its values: text that nothing else is computed from.
+        /// Whether its values may be shown with another ending: text that nothing else is made of.
         package let isRenameable: Bool
 
         /// Describes a column.
@@ -22,6 +22,22 @@ extension MergeEntity {
             self.defaultValue = defaultValue
             self.collation = collation
             self.isRenameable = isRenameable
+        }
+    }
+
+    /// How a row that claims a UNIQUE value later than another one is shown beside it. Only columns
+    /// that no reference, no CHECK and no key looks at can step back.
+    package enum Concession: Sendable, Hashable {
+        /// The column is shown as NULL.
+        case null(Int)
+        /// The column is shown with another ending.
+        case name(Int)
+
+        /// The column that steps back.
+        var column: Int {
+            switch self {
+            case .null(let column), .name(let column): return column
+            }
         }
     }
 

@@ -21,10 +21,14 @@ package struct MergeEntity: Sendable {
 
     /// What two objects that claim one UNIQUE value become.
     package enum UniquePolicy: Sendable, Hashable {
-        /// One row, for as long as the clash lasts.
+        /// One row for as long as the clash lasts, when one of the claims was made by an insert: two
+        /// people entered the same thing. A clash made by updates of old rows is no such thing:
+        /// there the later claim steps back.
         case merge
-        /// Two rows; the later claim is shown under another name, where a column may be renamed.
+        /// Two rows; the later claim is shown under another name, or else as NULL.
         case keepBoth
+        /// Two rows; the later claim is shown as NULL, or else under another name.
+        case laterLoses
     }
 
     /// The table's name.
@@ -50,8 +54,8 @@ package struct MergeEntity: Sendable {
     package let cells: [[Int]]
     /// The cell of each column; nil for a private number.
     package let cellOfColumn: [Int?]
-    /// For each claim the column that `keepBoth` may rename; nil: rows become one.
-    package let renamedColumn: [Int?]
+    /// For each claim how the later of two steps back; nil: there is no way, the rows become one.
+    package let concessions: [Concession?]
 
     /// Describes a table.
     /// - Parameter uniques: the columns of each UNIQUE constraint but the key's own.
@@ -81,9 +85,11 @@ package struct MergeEntity: Sendable {
         }
         self.cellOfColumn = cellOfColumn
         let tied = Set(references.flatMap(\.columns) + checks.flatMap(\.columns) + key)
-        renamedColumn = claims.map { claim in
-            guard uniquePolicy == .keepBoth, claim != key else { return nil }
-            return claim.first { columns[$0].isRenameable && !tied.contains($0) }
+        concessions = claims.map { claim in
+            let free = claim.filter { !tied.contains($0) }
+            let null = free.first { !columns[$0].isRequired }.map(Concession.null)
+            let name = free.first { columns[$0].isRenameable }.map(Concession.name)
+            return uniquePolicy == .keepBoth ? name ?? null : null ?? name
         }
     }
 

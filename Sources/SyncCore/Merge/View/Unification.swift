@@ -1,8 +1,8 @@
-/// Rule 5: makes rows of the shown groups; those that claim one UNIQUE value become one row, or get
-/// names of their own.
+/// Rule 5: makes rows of the shown groups; those that claim one UNIQUE value become one row, or the
+/// later claim steps back.
 ///
 /// Rounds are synchronous: all clashes of a round at once. A round that unites lowers the number of
-/// rows; rounds that name are at most as many as there are groups, then clashes unite. Uniting
+/// rows; rounds in which claims step back are at most as many as there are groups, then clashes unite. Uniting
 /// never makes a reference dangle, because the identity goes on in the row. What follows from a
 /// union (children that now claim the same, a value that came free) is found by the next round.
 struct Unification {
@@ -36,14 +36,14 @@ struct Unification {
             makeRows()
             let clashes = findClashes()
             if clashes.isEmpty { return }
-            let uniting = clashes.filter { $0.renamed == nil }
+            let uniting = clashes.filter(isOne)
             if !uniting.isEmpty || namings > shown.count {
                 names = [:]  // names given before two rows became one are void
                 for clash in uniting.isEmpty ? clashes : uniting {
                     for row in clash.rows.dropFirst() { unite(clash.rows[0], row) }
                 }
             } else {
-                for clash in clashes { rename(clash) }
+                for clash in clashes { concede(clash) }
                 namings += 1
             }
         }
@@ -142,8 +142,8 @@ struct Unification {
 
     private struct Clash {
         var rows: [Int]
-        let claim: Int
-        let renamed: Int?
+        let columns: [Int]
+        let concession: MergeEntity.Concession?
     }
 
     /// The values that more than one row claims, in the order of the first of these rows.
@@ -162,8 +162,9 @@ struct Unification {
                     clashes[place].rows.append(part)
                 } else {
                     places[claim] = clashes.count
-                    let renamed = entity.renamedColumn[index]
-                    clashes.append(Clash(rows: [first, part], claim: index, renamed: renamed))
+                    let concession = entity.concessions[index]
+                    clashes.append(
+                        Clash(rows: [first, part], columns: columns, concession: concession))
                 }
             }
         }
@@ -184,11 +185,26 @@ struct Unification {
         return values
     }
 
-    /// keepBoth: the oldest claim keeps the value, the others are shown as `value~uid`.
-    private mutating func rename(_ clash: Clash) {
-        guard let column = clash.renamed, let first = rows[clash.rows[0]] else { return }
+    /// Whether the rows of a clash become one.
+    private func isOne(_ clash: Clash) -> Bool {
+        guard clash.concession != nil, let first = rows[clash.rows[0]] else { return true }
         let entity = base.schema.entities[first.entity]
-        guard let cell = entity.cellOfColumn[column] else { return }
+        guard entity.uniquePolicy == .merge, let cell = entity.cellOfColumn[clash.columns[0]]
+        else { return entity.uniquePolicy == .merge }
+        return clash.rows.contains { part in
+            let group = holder(of: cell, parts[part] ?? [])
+            let source = grouping.groups[group].cells[cell].source
+            return base.objects[source.object]?.life.contains {
+                $0.kind == .created && $0.dot == source.dot
+            } ?? false
+        }
+    }
+
+    /// The oldest claim keeps the value; the others are shown as NULL, or as `value~uid`.
+    private mutating func concede(_ clash: Clash) {
+        guard let concession = clash.concession, let first = rows[clash.rows[0]] else { return }
+        let column = concession.column
+        guard let cell = base.schema.entities[first.entity].cellOfColumn[column] else { return }
         let claimants = clash.rows.map { part -> (row: Int, group: Int) in
             (part, holder(of: cell, parts[part] ?? []))
         }
@@ -197,10 +213,14 @@ struct Unification {
             return (base.time(dot), dot, group)
         }
         for claimant in claimants.sorted(by: { age($0.group) < age($1.group) }).dropFirst() {
+            let place = GroupColumn(group: claimant.group, column: column)
             guard case .value(let value)? = rows[claimant.row]?.fields[column] else { continue }
-            let suffix = "~" + grouping.groups[claimant.group].name.description.prefix(8)
-            names[GroupColumn(group: claimant.group, column: column)] =
-                .value(value.appending(suffix))
+            switch concession {
+            case .null: names[place] = .value(.null)
+            case .name:
+                let name = grouping.groups[claimant.group].name.description
+                names[place] = .value(value.appending("~" + name.prefix(8)))
+            }
         }
     }
 

@@ -33,7 +33,7 @@ package struct View: Sendable {
                     base, grouping, isShown: survivors.isShown, overrides.fields)
                 hidden = unification.refused
                 if hidden.isEmpty {
-                    adopt(unification, survivors, grouping)
+                    adopt(unification, survivors, grouping, base)
                     record(base)
                     return
                 }
@@ -43,13 +43,18 @@ package struct View: Sendable {
     }
 
     private mutating func adopt(
-        _ unification: Unification, _ survivors: Survivors, _ grouping: Grouping
+        _ unification: Unification, _ survivors: Survivors, _ grouping: Grouping, _ base: Base
     ) {
         for part in unification.order {
             guard let row = unification.rows[part] else { continue }
             rows[row.name] = row
             order.append(row.name)
             for member in row.members { hosts[member] = row.name }
+        }
+        // Not here, but one object with one that is.
+        for uid in base.aliased where base.objects[uid] == nil {
+            guard let position = grouping.position(of: uid) else { continue }
+            hosts[uid] = hosts[grouping.groups[position].name]
         }
         for (group, isRevived) in zip(grouping.groups, survivors.isRevived) where isRevived {
             revived.formUnion(group.members)
