@@ -147,6 +147,11 @@ public final class PersistentContainer: Sendable {
         return try await context.perform { try body(context) }
     }
 
+    /// Follows what other processes commit: contexts merge it as they merge each other's saves.
+    ///
+    /// - Throws: that the store is not loaded, or that the system has no watch left.
+    public func followExternalChanges() throws { try coordinator.followExternalChanges() }
+
     // MARK: Metadata
 
     /// What the application keeps about the store, in the store.

@@ -28,6 +28,7 @@ struct StoreLoader {
 
     private func open() throws -> StoreCoordinator {
         let model = try description.configuration.map(self.model.restricted) ?? self.model
+        try refuseDerived(model)
         switch description.kind {
         case .memory:
             return try finish(try DatabaseQueue(configuration: configuration), model, path: nil)
@@ -43,6 +44,19 @@ struct StoreLoader {
             return try openFile(cache, model)
         case .file(let url):
             return try openFile(url, model)
+        }
+    }
+
+    /// Nothing computes derived attributes yet: better no store than one whose values are never
+    /// there.
+    private func refuseDerived(_ model: ManagedObjectModel) throws {
+        for entity in model.entities {
+            for attribute in entity.attributes where attribute.derivation != nil {
+                throw ObjectError(
+                    .invalidModel, "derived attributes are described, but not computed yet",
+                    hint: "Ask for the value in a predicate, or keep it in an attribute",
+                    entity: entity.name, property: attribute.name)
+            }
         }
     }
 

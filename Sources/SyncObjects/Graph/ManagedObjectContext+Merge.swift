@@ -5,7 +5,8 @@ import SyncCore
 
 extension ManagedObjectContext {
     func merge(_ change: StoreChange) {
-        if change.isUnknown { return lookAgain() }
+        if change.isLost { return lose() }
+        defer { if change.isUnknown { lookAgain() } }
         for item in change.deleted {
             if let object = registry[item.id]?.object { markGone(object, item.gone) }
             touched.deleted.insert(item.id)
@@ -40,6 +41,14 @@ extension ManagedObjectContext {
         else { return }
         former.goneDetail?.cause = .replaced(by: id)
         former.send(.gone(former.goneDetail ?? Gone(.replaced(by: id))))
+    }
+
+    /// The store is out of reach: so are its objects. Edits are kept.
+    private func lose() {
+        for object in registry.values.compactMap(\.object) {
+            markGone(object, Gone(.storeReplaced))
+        }
+        dropMembers()
     }
 
     /// Reads every object again that somebody holds: somebody wrote, and nothing says what.

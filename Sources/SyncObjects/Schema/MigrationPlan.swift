@@ -158,7 +158,7 @@ struct MigrationPlan {
     private func rebuild(
         _ former: TableLayout, _ table: TableLayout, _ mappings: [Mapping], _ schema: SchemaSQL
     ) -> [String] {
-        let temporary = "syncd_objects_new_" + table.name
+        let temporary = "sync_objects_new_" + table.name
         var names = ["id"]
         var values = ["id"]
         if let kind = table.kindColumn {
@@ -174,14 +174,14 @@ struct MigrationPlan {
             schema.createTable(table, as: temporary),
             "INSERT INTO \(SQLText.quoted(temporary))(\(SQLText.list(names))) "
                 + "SELECT \(values.joined(separator: ", ")) FROM \(from)",
-            "CREATE TEMP TABLE syncd_objects_seq AS SELECT seq FROM sqlite_sequence"
+            "CREATE TEMP TABLE sync_objects_seq AS SELECT seq FROM sqlite_sequence"
                 + " WHERE name = \(Value.text(former.name))",
             "DROP TABLE \(from)",
             "ALTER TABLE \(SQLText.quoted(temporary)) RENAME TO \(SQLText.quoted(table.name))",
             "DELETE FROM sqlite_sequence WHERE name = \(Value.text(table.name))",
             "INSERT INTO sqlite_sequence(name, seq) SELECT \(Value.text(table.name)), "
-                + "coalesce((SELECT seq FROM syncd_objects_seq), 0)",
-            "DROP TABLE temp.syncd_objects_seq",
+                + "coalesce((SELECT seq FROM sync_objects_seq), 0)",
+            "DROP TABLE temp.sync_objects_seq",
         ]
     }
 
@@ -222,7 +222,7 @@ struct MigrationPlan {
                 continue
             }
             kept.insert(former.table)
-            let temporary = "syncd_objects_old_" + former.table
+            let temporary = "sync_objects_old_" + former.table
             let columns = [join.sourceColumn, join.targetColumn]
             let values =
                 flipped

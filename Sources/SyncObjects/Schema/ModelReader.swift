@@ -45,7 +45,7 @@ struct ModelReader {
             db,
             sql: """
                 SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%'
-                ESCAPE '\\' AND name NOT LIKE 'syncd\\_%' ESCAPE '\\'
+                ESCAPE '\\' AND name <> 'sync_objects' AND name NOT LIKE 'syncd\\_%' ESCAPE '\\'
                 AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name
                 """)
         let hidden = try Set(

@@ -6,7 +6,7 @@ import SyncCore
 /// under, and what the application adds. An existing database is left as it is until somebody sets
 /// metadata.
 struct StoreMetadata {
-    static let table = "syncd_objects"
+    static let table = "sync_objects"
     private static let uuidKey = "uuid"
     private static let modelKey = "model"
     private static let userPrefix = "user."

@@ -65,11 +65,14 @@ struct StoreChange: Sendable {
     var contextName: String?
     /// Nothing is known in detail: look at everything again.
     var isUnknown = false
+    /// The store's file is gone, or another one.
+    var isLost = false
     /// Ids that were temporary, with what they became.
     var renamed: [ObjectID: ObjectID] = [:]
 
     var isEmpty: Bool {
         inserted.isEmpty && updated.isEmpty && deleted.isEmpty && joins.isEmpty && !isUnknown
+            && !isLost
     }
 }
 

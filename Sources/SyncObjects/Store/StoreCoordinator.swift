@@ -19,6 +19,7 @@ public final class StoreCoordinator: Sendable {
     let identities: Identities
     let rows: StoreRows
     private let file: StoreFileIdentity?
+    private let follower: StoreFollower?
     private let state: Mutex<State>
 
     private struct State {
@@ -56,6 +57,7 @@ public final class StoreCoordinator: Sendable {
         identities = Identities(store: store)
         rows = StoreRows(model: model, identities: identities)
         file = path.flatMap(StoreFileIdentity.init(path:))
+        follower = path.map(StoreFollower.init(path:))
         var state = State()
         state.hasMarkers = try queue.read { try $0.viewExists("syncd_txn") }
         self.state = Mutex(state)
@@ -146,15 +148,20 @@ public final class StoreCoordinator: Sendable {
     /// - Throws: ``SaveConflicts``, or an ``ObjectError`` with nothing written.
     func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange {
         let change = try write { db in
-            if state.withLock(\.hasMarkers), let author = request.author {
+            let isMarked = request.author != nil && state.withLock(\.hasMarkers)
+            if isMarked {
                 try db.execute(
                     sql: "INSERT INTO syncd_txn(author, context, pid) VALUES (?, ?, ?)",
                     arguments: [
-                        author, request.contextName, ProcessInfo.processInfo.processIdentifier,
+                        request.author, request.contextName,
+                        ProcessInfo.processInfo.processIdentifier,
                     ])
             }
             var transaction = SaveTransaction(request, db, rows)
-            return try transaction.run()
+            let change = try transaction.run()
+            // The end is said as well: nobody may be there to see where the commit ends.
+            if isMarked { try db.execute(sql: "INSERT INTO syncd_txn(author) VALUES (NULL)") }
+            return change
         }
         for (temporary, permanent) in change.renamed where temporary.isTemporary {
             identities.alias(temporary, permanent)
@@ -215,6 +222,57 @@ public final class StoreCoordinator: Sendable {
 
     // MARK: Other processes
 
+    /// Follows what other processes commit, from now on: contexts merge it as they merge each
+    /// other's saves. Does nothing for a store in memory.
+    ///
+    /// - Throws: when the system has no watch left. `checkForExternalChanges()` can be called
+    ///   instead.
+    public func followExternalChanges() throws {
+        guard let follower else { return }
+        try checkForExternalChanges()
+        let index = try queue.read { db in
+            try db.sqliteConnection.flatMap { try WalIndex($0) }
+        }
+        try follower.start(index) { [weak self] event in
+            switch event {
+            case .committed, .journalModeChanged: _ = try? self?.checkForExternalChanges()
+            case .replaced, .removed: self?.lose()
+            }
+        }
+    }
+
+    /// The file at the path is another one, or none: every object is gone, with its edits.
+    private func lose() {
+        guard (try? checkFile()) == nil else { return }
+        var change = StoreChange()
+        change.isLost = true
+        publish(change, except: nil)
+    }
+
+    /// What history says was deleted; the rows say the rest.
+    private func externalDeletions() -> StoreChange {
+        var change = StoreChange()
+        guard let follower else { return change }
+        let deletions = follower.deletions()
+        if let hasMarkers = try? read({ try $0.viewExists("syncd_txn") }) {
+            state.withLock { $0.hasMarkers = hasMarkers }
+        }
+        let roots = Dictionary(
+            model.layouts.values.filter { $0.name == $0.root }.map { ($0.table.name, $0) },
+            uniquingKeysWith: { first, _ in first })
+        for item in deletions {
+            guard let entity = roots[item.table] else { continue }
+            var gone = item.gone
+            if let parent = item.cascadeOf, let owner = roots[parent.table] {
+                gone.cause = .cascade(
+                    of: identities.id(identities.origin(owner.root), parent.key))
+            }
+            let id = identities.id(identities.origin(entity.root), item.key)
+            change.deleted.append((entity, id, gone))
+        }
+        return change
+    }
+
     /// Asks SQLite whether another connection has committed since the last look, and if so tells
     /// every context to look again.
     ///
@@ -228,7 +286,7 @@ public final class StoreCoordinator: Sendable {
             return state.dataVersion != nil && state.dataVersion != version
         }
         if isNew {
-            var change = StoreChange()
+            var change = externalDeletions()
             change.isUnknown = true
             publish(change, except: nil)
         }
