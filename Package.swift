@@ -48,7 +48,11 @@ let package = Package(
             ]),
         .target(name: "SyncRemotes", dependencies: ["SyncCore"]),
         .target(name: "SyncTesting", dependencies: ["SyncCore", "CSQLite"]),
-        .target(name: "SyncClient", dependencies: ["SyncCore", "Varlink"]),
+        .target(
+            name: "SyncClient",
+            dependencies: [
+                "SyncCore", "Varlink", .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .target(
             name: "SyncObjects",
             dependencies: ["SyncCore", "CSQLite", .product(name: "GRDB", package: "GRDB.swift")]),
@@ -87,7 +91,10 @@ let package = Package(
         .testTarget(name: "SynctoolTests", dependencies: ["synctool"]),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["syncd", "synctool", "SyncClient", "SyncCore", "Varlink"],
+            dependencies: [
+                "syncd", "synctool", "SyncClient", "SyncCore", "Varlink",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             exclude: ["Fixtures"]),
         .testTarget(
             name: "SyncdTests", dependencies: ["syncd", "SyncClient", "SyncCore", "Varlink"]),

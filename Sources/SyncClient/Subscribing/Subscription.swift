@@ -14,6 +14,7 @@ import Varlink
 /// Only one iterator can be made. Leaving the loop, or cancelling its task, ends the subscription.
 public final class Subscription: AsyncSequence, Sendable {
     /// What comes.
+    /// What the sequence gives.
     public typealias Element = Notice
 
     /// Invariants, guarded by the mutex: `position` never moves back within one store; `held` is

@@ -18,7 +18,7 @@ struct TransactionAssembler {
         var first = seq + 1
         var pending = try reader.next()
         for boundary in boundaries {
-            var open = Piece(first: first)
+            var open = Piece(first: first, boundary)
             while let record = pending, record.seq <= boundary.last {
                 if !boundary.isExact, let marker = record.marker(splitting: open) {
                     // What a marker encloses is one commit, even where commits ran together.
@@ -27,7 +27,7 @@ struct TransactionAssembler {
                     if let done = open.finish(number: end, isCoalesced: !marker.isEnd) {
                         guard try body(done) else { return }
                     }
-                    open = Piece(first: end + 1)
+                    open = Piece(first: end + 1, boundary)
                     if !marker.isEnd { open.append(record) }
                 } else {
                     open.append(record)
@@ -43,12 +43,15 @@ struct TransactionAssembler {
     /// The rows since the last boundary.
     fileprivate struct Piece {
         let first: Int64
-        var builder = TransactionBuilder()
+        var builder: TransactionBuilder
         var isEmpty = true
         /// A beginning marker stands in it and its end has not come.
         var isOpenMarked = false
 
-        init(first: Int64) { self.first = first }
+        init(first: Int64, _ boundary: Boundary) {
+            self.first = first
+            builder = TransactionBuilder(keepsVanished: !boundary.isExact)
+        }
 
         mutating func append(_ record: LogRecord) {
             isEmpty = false

@@ -11,8 +11,10 @@
 /// | delete | delete + insert | delete (b) | delete (c) | pending replace (c) | delete (c) |
 /// | pending replace | update of everything | – | delete | pending replace | delete |
 ///
-/// (a) An AFTER trigger of the user that updates the row it was fired by runs before ours. (b)
-/// Cannot happen; the delete stays. (c) With recursive_triggers the victim of a REPLACE is logged
+/// Where commits ran together, insert and delete stay both (`keepsVanished`).
+///
+/// (a) An AFTER trigger of the user that updates the row it was fired by runs before ours.
+/// (b) Cannot happen; the delete stays. (c) With recursive_triggers the victim of a REPLACE is logged
 /// twice.
 struct TransactionBuilder {
     /// What happened to one key so far.
@@ -42,12 +44,15 @@ struct TransactionBuilder {
     private(set) var who: LogRecord.Marker?
     /// Julian day of the last statement; nil when no record had one.
     private(set) var time: Double?
+    /// An object that was inserted and deleted is told as both. For commits that ran together: what was
+    /// visible in between is not known, and its values must not be lost.
+    private let keepsVanished: Bool
     private var drafts: [Draft] = []
     private var current: [Name: Int] = [:]
     /// New key → old key, between the record that says so and the insert of the new key.
     private var renumberings: [Name: ObjectKey] = [:]
 
-    init() {}
+    init(keepsVanished: Bool = false) { self.keepsVanished = keepsVanished }
 
     /// Takes the next record of the transaction.
     mutating func append(_ record: LogRecord) {
@@ -135,7 +140,8 @@ struct TransactionBuilder {
     private mutating func end(_ entity: TrackedEntity, _ record: LogRecord, cause: NetChange.Cause)
     {
         let key = record.key(entity)
-        guard let index = index(entity, key) else {
+        let known = index(entity, key)
+        guard let index = known, !(keepsVanished && drafts[index].state == .inserted) else {
             let index = draft(entity, record, key, .deleted)
             drafts[index].kept = entity.keptValues(record)
             drafts[index].cause = cause

@@ -142,7 +142,7 @@ public final class BoundaryReader {
                 found.scan.addRest(file, after: position)
                 found.oldCount = found.scan.commits.count
             } else {
-                found.base = try base.newest(index, pageSize: header.pageSize)
+                found.base = try base.newest(index)
                 found.gap = 0
             }
             guard found.scan.add(file, after: start, to: header.frameCount),

@@ -8,10 +8,10 @@ import CSQLite
 struct LogBase {
     private let root: Statement
     private let schemaVersion: Statement
+    /// Asked for here: the header of a wal-index without frames does not say it.
+    private let pageSize: Statement
     private let connection: OpaquePointer
 
-    /// SQLite has no smaller pages; a wal-index that nobody has written yet says 0.
-    private static let pageSizeMin = 512
     /// No b-tree of SQLite is deeper (BTCURSOR_MAX_DEPTH).
     private static let depthMax = 20
 
@@ -21,27 +21,25 @@ struct LogBase {
             connection,
             "SELECT rootpage FROM main.sqlite_schema WHERE type = 'table' AND name = '\(table)'")
         schemaVersion = try Statement(connection, "PRAGMA main.schema_version")
+        pageSize = try Statement(connection, "PRAGMA main.page_size")
     }
 
     /// The log's greatest seq in the database file; nil when a checkpoint has begun, or the tables
     /// may stand elsewhere since.
-    func newest(_ index: WalIndex, pageSize: Int) throws -> Int64? {
-        defer {
-            root.reset()
-            schemaVersion.reset()
-        }
-        guard pageSize >= Self.pageSizeMin, index.isUntouchedByCheckpoints, try root.step(),
-            try schemaVersion.step(),
-            let file = SQLiteFile.database(connection)
+    func newest(_ index: WalIndex) throws -> Int64? {
+        defer { for statement in [root, schemaVersion, pageSize] { statement.reset() } }
+        guard index.isUntouchedByCheckpoints, try root.step(), try schemaVersion.step(),
+            try pageSize.step(), let file = SQLiteFile.database(connection)
         else { return nil }
         let found = Self.lastRow(
-            file, root: root.integer(0), schemaVersion: schemaVersion.integer(0), pageSize)
+            file, root: root.integer(0), schemaVersion: schemaVersion.integer(0),
+            pageSize: Int(pageSize.integer(0)))
         // A checkpoint that began meanwhile may have written any of the pages.
         return index.isUntouchedByCheckpoints ? found : nil
     }
 
     private static func lastRow(
-        _ file: SQLiteFile, root: Int64, schemaVersion: Int64, _ pageSize: Int
+        _ file: SQLiteFile, root: Int64, schemaVersion: Int64, pageSize: Int
     ) -> Int64? {
         withUnsafeTemporaryAllocation(byteCount: pageSize, alignment: 8) { buffer in
             let page = UnsafeRawBufferPointer(buffer)

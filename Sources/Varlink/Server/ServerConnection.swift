@@ -288,6 +288,17 @@ extension ServerConnection {
         flush()
     }
 
+    /// A descriptor of the connection's socket for a stream; nil where the channel has none (in tests), or
+    /// none is left.
+    func streamSocket() -> StreamSocket? {
+        channel.eventLoop.preconditionInEventLoop()
+        guard !isClosed else { return nil }
+        let socket = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+            of: NIOBSDSocket.Handle.self
+        ) { StreamSocket(duplicating: $0) }
+        return socket ?? nil
+    }
+
     /// The last reply of `stream` was written.
     func streamFinished(_ stream: ReplyStream) {
         channel.eventLoop.preconditionInEventLoop()

@@ -19,7 +19,7 @@ struct Synctool: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             Track.self, Untrack.self, Status.self, History.self, Watch.self, Consumers.self,
-            Purge.self, Doctor.self, Alter.self, Demo.self,
+            Purge.self, Revert.self, Restore.self, Doctor.self, Alter.self, Demo.self,
         ])
 }
 

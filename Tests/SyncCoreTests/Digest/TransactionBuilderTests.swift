@@ -165,6 +165,16 @@ import Testing
         #expect(found.map { $0.flags.contains(.coalesced) } == [true, false, true, true])
     }
 
+    @Test func commitsThatRanTogetherKeepWhatCameAndWent() throws {
+        try log.log(1, .insert, 1)
+        try log.log(1, .delete, 1, "gone", 2)
+        try log.log(1, .insert, 1)
+        let found = try log.transactions([Boundary(last: log.seq, isExact: false)])
+        let changes = try #require(found.first?.changes)
+        #expect(changes.map(\.kind) == [.insert, .delete, .insert])
+        #expect(changes[1].kept == ["gone", 2])
+    }
+
     @Test func exactBoundariesAreNeverSplitByMarkers() throws {
         try log.log(1, .insert, 1)
         try marker("a")

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import SyncCore
@@ -230,6 +231,31 @@ import Testing
         let history = try store.history()
         #expect(history.map(\.changes.count) == [14_901, 1])
         #expect(try database.rows("SELECT count(*) FROM syncd_log") == [[1]])
+    }
+
+    @Test func whatAnEarlierProcessToldStaysWhatItWas() throws {
+        let store = try database.store()
+        let kept = Mutex<[Boundary]>([])
+        try store.adopt([]) { found in kept.withLock { $0 += found } }
+        try database.sql("INSERT INTO Artist VALUES (5, 'x')")
+        try database.sql(
+            "BEGIN; INSERT INTO Artist VALUES (6, 'y'); DELETE FROM Artist WHERE Id = 6; COMMIT")
+        try database.sql("INSERT INTO Artist VALUES (6, 'z')")
+        let look = try store.look()
+        #expect(look.transactions.map(\.summary) == ["insert Artist/5", "insert Artist/6"])
+        #expect(kept.withLock { $0.count } == 3)
+        try store.close()
+        // The WAL that shows where commits end is gone.
+        database.close()
+        try database.open()
+        let after = try Store.open(database.path)
+        #expect(
+            try after.history().map(\.summary)
+                == ["insert Artist/5, insert Artist/6, delete Artist/6, insert Artist/6"])
+        try after.adopt(kept.withLock { $0 }) { _ in }
+        #expect(try after.history() == look.transactions)
+        _ = try after.digest()
+        #expect(try after.history() == look.transactions)
     }
 
     @Test func untrackLeavesNothing() throws {

@@ -1,0 +1,61 @@
+import GRDB
+import SyncCore
+
+extension DatabaseWriter {
+    /// Feeds the commits of other processes into GRDB's own observation, until the task is cancelled: every
+    /// `ValueObservation` and `TransactionObserver` of this queue or pool sees them as if they had been made here.
+    ///
+    /// GRDB observes what is written through its own connections. This call listens to syncd and tells GRDB
+    /// which tables changed:
+    ///
+    /// ```swift
+    /// let pool = try DatabasePool(path: path)
+    /// async let bridge: Void = pool.observeForeignCommits(of: path, through: StoreClient())
+    /// for try await count in ValueObservation.tracking(Album.fetchCount).values(in: pool) { … }
+    /// ```
+    ///
+    /// Nothing is missed: after a restart of the daemon the subscription goes on from its last position, and
+    /// where that is impossible (the file was replaced, history was purged) everything counts as
+    /// changed. Commits of this connection are announced once more; `removeDuplicates()` drops what does
+    /// not change a value.
+    ///
+    /// Each announcement takes the write lock for a moment and writes nothing.
+    ///
+    /// - Throws: ``SyncError`` of the subscription: `unknownStore`, `notAllowed`; errors of GRDB.
+    public func observeForeignCommits(
+        of store: String, through client: StoreClient
+    ) async throws {
+        var options = SubscriptionOptions()
+        while !Task.isCancelled {
+            do {
+                for try await notice in client.subscribe(store, options) {
+                    try await announce(notice)
+                }
+                return
+            } catch let error as SyncError where error.needsResync {
+                try await announceEverything()
+                options.after = nil
+            }
+        }
+    }
+
+    private func announce(_ notice: Notice) async throws {
+        switch notice {
+        case .transaction(let transaction):
+            let entities = Set(transaction.changes.map(\.entity))
+            try await write { database in
+                for entity in entities.sorted() where try database.tableExists(entity) {
+                    try database.notifyChanges(in: Table(entity))
+                }
+            }
+        case .began, .storeReplaced, .storeReturned, .schemaChanged:
+            // What was committed before the subscription stood, or by another file, is not listed.
+            try await announceEverything()
+        case .gone, .changed, .replaced, .lagged, .storeRemoved, .historyPurged: break
+        }
+    }
+
+    private func announceEverything() async throws {
+        try await write { try $0.notifyChanges(in: .fullDatabase) }
+    }
+}
