@@ -2,11 +2,12 @@ import GRDB
 import SyncCore
 
 extension DatabaseWriter {
-    /// Feeds the commits of other processes into GRDB's own observation, until the task is cancelled: every
-    /// `ValueObservation` and `TransactionObserver` of this queue or pool sees them as if they had been made here.
+    /// Feeds the commits of other processes into GRDB's own observation, until the task is
+    /// cancelled: every `ValueObservation` and `TransactionObserver` of this queue or pool sees
+    /// them as if they had been made here.
     ///
-    /// GRDB observes what is written through its own connections. This call listens to syncd and tells GRDB
-    /// which tables changed:
+    /// GRDB observes what is written through its own connections. This call listens to syncd and
+    /// tells GRDB which tables changed:
     ///
     /// ```swift
     /// let pool = try DatabasePool(path: path)
@@ -14,10 +15,10 @@ extension DatabaseWriter {
     /// for try await count in ValueObservation.tracking(Album.fetchCount).values(in: pool) { … }
     /// ```
     ///
-    /// Nothing is missed: after a restart of the daemon the subscription goes on from its last position, and
-    /// where that is impossible (the file was replaced, history was purged) everything counts as
-    /// changed. Commits of this connection are announced once more; `removeDuplicates()` drops what does
-    /// not change a value.
+    /// Nothing is missed: after a restart of the daemon the subscription goes on from its last
+    /// position, and where that is impossible (the file was replaced, history was purged)
+    /// everything counts as changed. Commits of this connection are announced once more;
+    /// `removeDuplicates()` drops what does not change a value.
     ///
     /// Each announcement takes the write lock for a moment and writes nothing.
     ///

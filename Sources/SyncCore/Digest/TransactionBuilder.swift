@@ -14,8 +14,8 @@
 /// Where commits ran together, insert and delete stay both (`keepsVanished`).
 ///
 /// (a) An AFTER trigger of the user that updates the row it was fired by runs before ours.
-/// (b) Cannot happen; the delete stays. (c) With recursive_triggers the victim of a REPLACE is logged
-/// twice.
+/// (b) Cannot happen; the delete stays. (c) With recursive_triggers the victim of a REPLACE is
+/// logged twice.
 struct TransactionBuilder {
     /// What happened to one key so far.
     struct Draft {
@@ -44,8 +44,8 @@ struct TransactionBuilder {
     private(set) var who: LogRecord.Marker?
     /// Julian day of the last statement; nil when no record had one.
     private(set) var time: Double?
-    /// An object that was inserted and deleted is told as both. For commits that ran together: what was
-    /// visible in between is not known, and its values must not be lost.
+    /// An object that was inserted and deleted is told as both. For commits that ran together: what
+    /// was visible in between is not known, and its values must not be lost.
     private let keepsVanished: Bool
     private var drafts: [Draft] = []
     private var current: [Name: Int] = [:]

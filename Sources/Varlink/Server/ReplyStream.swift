@@ -8,14 +8,14 @@ import Synchronization
 /// (`.overBound`), until half has been read and `onDrained` says so. The sender then goes on from
 /// wherever its own history says.
 ///
-/// A reply that finds nothing before it goes to the socket at once, on the caller's thread: waking the
-/// event loop for it costs more than the write (some 30 us of 100 to a waiting client).
+/// A reply that finds nothing before it goes to the socket at once, on the caller's thread: waking
+/// the event loop for it costs more than the write (some 30 us of 100 to a waiting client).
 ///
 /// Invariants, guarded by the mutex: replies in `outbox` have not been given to the channel;
 /// `isScheduled` while a flush is on its way to the event loop, `isFlushing` while it runs; after
-/// `isFinished` nothing is added; each of the callbacks is called on the event loop. The sender writes
-/// to the socket itself only while `outbox` and channel are empty and no flush is near: bytes of
-/// two threads never mix.
+/// `isFinished` nothing is added; each of the callbacks is called on the event loop. The sender
+/// writes to the socket itself only while `outbox` and channel are empty and no flush is near:
+/// bytes of two threads never mix.
 public final class ReplyStream: Sendable {
     /// What became of a reply.
     public enum SendResult: Sendable, Hashable {
@@ -33,8 +33,8 @@ public final class ReplyStream: Sendable {
         var isScheduled = false
         var isFlushing = false
         var isFinished = false
-        /// The stream's own way to the socket; nil before the first flush (replies to earlier calls may
-        /// wait in the channel) and after the end.
+        /// The stream's own way to the socket; nil before the first flush (replies to earlier calls
+        /// may wait in the channel) and after the end.
         var socket: StreamSocket?
         var isClosed = false
         var awaitsDrain = false
@@ -113,12 +113,12 @@ public final class ReplyStream: Sendable {
         state.withLock { $0.onDrained = body }
     }
 
-    /// Beyond so many streams a broadcast leaves the writing to the event loops: the caller has other
-    /// stores to look at.
+    /// Beyond so many streams a broadcast leaves the writing to the event loops: the caller has
+    /// other stores to look at.
     private static let directStreamsMax = 128
 
-    /// Sends one encoded reply to many streams: no copy, no task; at most one hop to each event loop,
-    /// and none for few streams that have nothing waiting.
+    /// Sends one encoded reply to many streams: no copy, no task; at most one hop to each event
+    /// loop, and none for few streams that have nothing waiting.
     ///
     /// - Returns: the streams that are over their bound and did not take it. Closed ones are
     ///   passed over.

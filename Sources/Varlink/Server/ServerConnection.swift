@@ -288,8 +288,8 @@ extension ServerConnection {
         flush()
     }
 
-    /// A descriptor of the connection's socket for a stream; nil where the channel has none (in tests), or
-    /// none is left.
+    /// A descriptor of the connection's socket for a stream; nil where the channel has none (in
+    /// tests), or none is left.
     func streamSocket() -> StreamSocket? {
         channel.eventLoop.preconditionInEventLoop()
         guard !isClosed else { return nil }

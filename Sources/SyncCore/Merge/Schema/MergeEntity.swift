@@ -21,8 +21,8 @@ package struct MergeEntity: Sendable {
 
     /// What two objects that claim one UNIQUE value become.
     package enum UniquePolicy: Sendable, Hashable {
-        /// One row for as long as the clash lasts, when one of the claims was made by an insert: two
-        /// people entered the same thing. A clash made by updates of old rows is no such thing:
+        /// One row for as long as the clash lasts, when one of the claims was made by an insert:
+        /// two people entered the same thing. A clash made by updates of old rows is no such thing:
         /// there the later claim steps back.
         case merge
         /// Two rows; the later claim is shown under another name, or else as NULL.

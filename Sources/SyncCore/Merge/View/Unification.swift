@@ -2,9 +2,10 @@
 /// later claim steps back.
 ///
 /// Rounds are synchronous: all clashes of a round at once. A round that unites lowers the number of
-/// rows; rounds in which claims step back are at most as many as there are groups, then clashes unite. Uniting
-/// never makes a reference dangle, because the identity goes on in the row. What follows from a
-/// union (children that now claim the same, a value that came free) is found by the next round.
+/// rows; rounds in which claims step back are at most as many as there are groups, then clashes
+/// unite. Uniting never makes a reference dangle, because the identity goes on in the row. What
+/// follows from a union (children that now claim the same, a value that came free) is found by the
+/// next round.
 struct Unification {
     /// One per part, by position of the part's first group.
     private(set) var rows: [Int: ShownRow] = [:]
