@@ -13,6 +13,34 @@ public enum Value: Sendable, Hashable {
     case blob([UInt8])
 }
 
+extension Value {
+    /// Equal storage classes and equal bytes. Swift's own equality of strings takes composed and
+    /// decomposed letters for equal: to SQLite they are two keys.
+    public static func == (left: Value, right: Value) -> Bool {
+        switch (left, right) {
+        case (.null, .null): return true
+        case (.integer(let left), .integer(let right)): return left == right
+        case (.real(let left), .real(let right)): return left == right
+        case (.text(let left), .text(let right)): return left.utf8.elementsEqual(right.utf8)
+        case (.blob(let left), .blob(let right)): return left == right
+        default: return false
+        }
+    }
+
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .integer(let value): hasher.combine(value)
+        case .real(let value): hasher.combine(value)
+        case .text(var text):
+            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+            hasher.combine(text.utf8.count)
+        case .blob(let bytes): hasher.combine(bytes)
+        }
+    }
+}
+
 extension Value: ExpressibleByNilLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral
 {

@@ -258,6 +258,16 @@ import Testing
         #expect(try after.history() == look.transactions)
     }
 
+    @Test func keysThatOnlyLookAlikeAreTwoObjects() throws {
+        try database.sql("CREATE TABLE Word(W TEXT PRIMARY KEY, N INTEGER)")
+        let store = try database.store()
+        try database.sql(
+            "BEGIN; INSERT INTO Word VALUES (char(233), 1), ('e' || char(769), 2); COMMIT")
+        #expect(try store.look().transactions.first?.changes.count == 2)
+        _ = try store.digest()
+        #expect(try store.history().first?.changes.count == 2)
+    }
+
     @Test func untrackLeavesNothing() throws {
         let before = try database.rows("SELECT type, name, sql FROM sqlite_schema ORDER BY name")
         let store = try database.store()

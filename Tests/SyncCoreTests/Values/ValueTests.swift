@@ -12,4 +12,12 @@ import Testing
     @Test func integerAndRealOfEqualSizeDiffer() {
         #expect(Value.integer(1) != .real(1))
     }
+
+    @Test func textIsEqualByItsBytesAlone() {
+        let composed = Value.text("\u{e9}")
+        let decomposed = Value.text("e\u{301}")
+        #expect(composed != decomposed)
+        #expect(Set([composed, decomposed, composed]).count == 2)
+        #expect(ObjectKey(composed) != ObjectKey(decomposed))
+    }
 }
