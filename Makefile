@@ -48,6 +48,7 @@ demo: build
 # Figures beside the floor of the same run; wants a quiet machine.
 bench: setup
 	$(SWIFT) build -c release --package-path Benchmarks
+	$(SWIFT) build -c release --package-path Benchmarks --product syncd
 	@for program in Benchmarks/Sources/*Benchmark; do \
 		$(SWIFT) run -c release --skip-build --package-path Benchmarks $$(basename $$program); \
 	done

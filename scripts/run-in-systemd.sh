@@ -127,12 +127,12 @@ exec 9>"$work/io/out"       # keeps the fifo open until PID 1 is gone
   exec unshare --fork --kill-child --pid --mount --mount-proc --propagation private \
      --cgroup --uts --ipc ${net:+--net} /bin/bash "$self" ) &
 bootpid=$!
-# its sleep ends with it: it may have inherited a pipe that somebody reads to the end
-( exec 9>&- >/dev/null 2>&1; sleep "$limit" & s=$!; trap 'kill $s; exit' TERM; wait $s
-  kill -KILL $bootpid ) & dog=$!
+( exec 9>&- >/dev/null 2>&1; sleep "$limit"; kill -KILL $bootpid ) & dog=$!
 rc=0; wait $bootpid || rc=$?
 bootpid=
-kill $dog 2>/dev/null || true
+# Its sleep ends with it: it may hold what somebody reads to the end. KILL, because a caller may have
+# started us with TERM blocked.
+kill -KILL $dog $(pgrep -P $dog) 2>/dev/null || true
 exec 9>&-; wait $catpid || true
 [ -z "$journal" ] || cp "$work/io/journal.txt" "$journal" 2>/dev/null || true
 [ $rc != 137 ] || echo "run-in-systemd: killed after ${limit}s" >&2

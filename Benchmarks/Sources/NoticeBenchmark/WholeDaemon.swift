@@ -11,7 +11,7 @@ enum WholeDaemon {
             try run(clients: 1, commits: commits, seconds: 0)
             try run(clients: 100, commits: commits, seconds: 0)
         }
-        try run(clients: 1, commits: 0, seconds: 1.5)
+        try run(clients: 1, commits: 0, seconds: 3)
         try idle()
     }
 
