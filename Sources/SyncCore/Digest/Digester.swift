@@ -9,13 +9,13 @@
 ///   that SQLite never gives a seq twice.
 ///
 /// Writers are held up for the length of one slice. A slice writes at most ``sliceChangesMax``
-/// changes (about 5 ms): more would make a writer with a short busy timeout fail, fewer would spend
+/// changes (about 2 ms): more would make a writer with a short busy timeout fail, fewer would spend
 /// the time on commits.
 final class Digester {
     /// Changes written in one slice.
-    static let sliceChangesMax = 2_000
+    static let sliceChangesMax = 500
     /// Log rows deleted in one slice.
-    static let sliceRowsMax = 10_000
+    static let sliceRowsMax = 2_000
 
     private let connection: OpaquePointer
     private let settings: Settings
@@ -56,11 +56,11 @@ final class Digester {
     /// - Returns: the seq up to which history is complete now.
     /// - Throws: `busy` when a writer holds the lock; what was done until then stays.
     func digest(
-        _ boundaries: [Boundary], while isDue: () -> Bool
+        _ boundaries: [Boundary], while isDue: () throws -> Bool
     ) throws -> Int64 {
         var digested = try settings.integer(.digested)
         do {
-            while let end = boundaries.last?.last, digested < end, isDue() {
+            while let end = boundaries.last?.last, digested < end, try isDue() {
                 digested = try digestBatch(boundaries.filter { $0.last > digested }, digested)
             }
         } catch {
@@ -68,7 +68,7 @@ final class Digester {
             writer = try HistoryWriter(connection)
             throw error
         }
-        while try hasRowsToTrim(upTo: digested), isDue() { try trimSlice(upTo: digested) }
+        while try hasRowsToTrim(upTo: digested), try isDue() { try trimSlice(upTo: digested) }
         return digested
     }
 

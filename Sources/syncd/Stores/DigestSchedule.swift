@@ -12,8 +12,8 @@ struct DigestSchedule {
     static let delayMax: TimeAmount = .seconds(2)
     /// A writer held the lock.
     static let busyDelay: TimeAmount = .milliseconds(500)
-    /// One stretch of work; writers get their turn in between.
-    static let budget: Duration = .milliseconds(20)
+    /// One stretch of work; writers and notices get their turn in between.
+    static let budget: Duration = .milliseconds(5)
     static let pause: TimeAmount = .milliseconds(5)
 
     /// A digest is under way or its timer is set.
