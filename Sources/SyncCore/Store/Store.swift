@@ -107,6 +107,14 @@ public final class Store: Sendable {
         }
     }
 
+    /// Finds where new commits end, and tells of them with the next look. For an owner who is busy
+    /// with the last one: a writer flat out goes round its WAL within some milliseconds.
+    public func follow() throws {
+        try explaining("look") {
+            _ = try live.withState { _, live in try live.pendingBoundaries() }
+        }
+    }
+
     /// Moves committed log rows into the history tables, in short write transactions, and writes
     /// what consumers acknowledged.
     ///

@@ -120,13 +120,15 @@ public final class ReplyStream: Sendable {
     /// Sends one encoded reply to many streams: no copy, no task; at most one hop to each event
     /// loop, and none for few streams that have nothing waiting.
     ///
+    /// - Parameter atOnce: false when many replies follow each other: the event loops write them
+    ///   then, several at a time, and the caller is free sooner.
     /// - Returns: the streams that are over their bound and did not take it. Closed ones are
     ///   passed over.
     /// - Complexity: O(streams).
     public static func broadcast(
-        _ reply: EncodedReply, to streams: some Collection<ReplyStream>
+        _ reply: EncodedReply, to streams: some Collection<ReplyStream>, atOnce: Bool = true
     ) -> [ReplyStream] {
-        let isDirect = streams.count <= directStreamsMax
+        let isDirect = atOnce && streams.count <= directStreamsMax
         var refused: [ReplyStream] = []
         var scheduled: [(loop: any EventLoop, streams: [ReplyStream])] = []
         for stream in streams {

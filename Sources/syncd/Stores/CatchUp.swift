@@ -7,8 +7,8 @@ import Varlink
 ///
 /// The page is read and sent without any lock; only the step to `live` is made under the hub's
 /// lock, when the subscription has got everything that was distributed: what is committed after
-/// that reaches it by ``FanOut/distribute(_:)``. A client that does not read stops it (`draining`),
-/// and starts it again once it has read.
+/// that reaches it by ``FanOut/distribute(_:atOnce:)``. A client that does not read stops it
+/// (`draining`), and starts it again once it has read.
 struct CatchUp: Sendable {
     private static let pageTransactions = 200
 

@@ -152,11 +152,29 @@ extension StoreHub {
         if look.tooLarge {
             sendEverybodyToHistory(opened)
         } else if !look.transactions.isEmpty {
-            state.withLock { state in
-                for transaction in look.transactions { state.fanOut.distribute(transaction) }
-                state.head = look.transactions.last?.token
-            }
+            distribute(look.transactions[...], of: opened)
             digestLater()
+        }
+    }
+
+    /// So many transactions in one look are a burst.
+    private static let burstTransactionsMin = 5
+    /// After so many, the WAL is looked at again: about a millisecond's work.
+    private static let distributedMax = 50
+
+    private func distribute(_ transactions: ArraySlice<Transaction>, of opened: Opened) {
+        let atOnce = transactions.count < Self.burstTransactionsMin
+        var rest = transactions
+        while !rest.isEmpty {
+            state.withLock { state in
+                for transaction in rest.prefix(Self.distributedMax) {
+                    state.fanOut.distribute(transaction, atOnce: atOnce)
+                    state.head = transaction.token
+                }
+            }
+            rest = rest.dropFirst(Self.distributedMax)
+            // A failure comes again with the next look, which deals with it.
+            if !rest.isEmpty { try? opened.store.follow() }
         }
     }
 

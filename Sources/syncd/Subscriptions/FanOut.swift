@@ -9,7 +9,7 @@ import Varlink
 /// - `position` of an entry is the last transaction that its stream took, or that was not for it;
 ///   it never moves back while the store stays the same.
 /// - A `live` entry has been given everything up to the last transaction distributed. Every other
-///   entry is given nothing by ``distribute(_:)``; a catch-up brings it there (``CatchUp``).
+///   entry is given nothing by ``distribute(_:atOnce:)``; a catch-up brings it there (``CatchUp``).
 /// - `holders` lists, for each held name, exactly the entries whose `held` has it.
 struct FanOut {
     /// How an entry gets its transactions.
@@ -112,8 +112,9 @@ struct FanOut {
     /// Gives a transaction to all live entries: encoded once for each distinct filter, and by
     /// itself for those that hold an object in it. Who is too slow to take it lags from now on.
     ///
+    /// - Parameter atOnce: false in a burst: throughput counts then, not the single reply.
     /// - Complexity: O(entries), and O(changes) for each distinct filter.
-    mutating func distribute(_ transaction: Transaction) {
+    mutating func distribute(_ transaction: Transaction, atOnce: Bool) {
         let touchesHeld =
             !holders.isEmpty
             && transaction.changes.contains { holders[HeldName($0.object)] != nil }
@@ -143,7 +144,7 @@ struct FanOut {
                 entries[index].position = transaction.token
             }
         }
-        shared.send { index, outcome in
+        shared.send(atOnce: atOnce) { index, outcome in
             switch outcome {
             case .sent:
                 entries[index].position = transaction.token
@@ -240,13 +241,14 @@ private struct SharedReplies {
         return reply
     }
 
-    func send(_ report: (Int, Outcome) -> Void) {
+    func send(atOnce: Bool, _ report: (Int, Outcome) -> Void) {
         for group in groups where group.isMade {
             guard let reply = group.reply else {
                 for index in group.indices { report(index, .notForIt) }
                 continue
             }
-            let refused = Set(ReplyStream.broadcast(reply, to: group.streams))
+            let refused = Set(
+                ReplyStream.broadcast(reply, to: group.streams, atOnce: atOnce))
             for (index, stream) in zip(group.indices, group.streams) {
                 report(index, !refused.isEmpty && refused.contains(stream) ? .refused : .sent)
             }
