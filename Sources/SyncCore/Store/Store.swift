@@ -48,7 +48,7 @@ public final class Store: Sendable {
     ///   `notTracked`, `newerFormat`, `busy`.
     public static func open(_ path: String) throws -> Store {
         do {
-            let queue = try StoreConnection.openQueue(path)
+            let queue = try StoreConnection.openQueue(path, isLive: true)
             let identity = try queue.writeWithoutTransaction { database in
                 guard let connection = database.sqliteConnection,
                     try Settings.exist(connection)

@@ -26,7 +26,7 @@ enum StoreConnection {
     ///
     /// - Throws: `noSuchFile`, `notAllowed`, and what SQLite says.
     static func openQueue(
-        _ path: String, readOnly: Bool = false, foreignKeys: Bool = false
+        _ path: String, readOnly: Bool = false, foreignKeys: Bool = false, isLive: Bool = false
     ) throws -> DatabaseQueue {
         _ = configureSQLite
         try checkFile(path)
@@ -38,12 +38,26 @@ enum StoreConnection {
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA cache_size = -\(cacheKibibytes)")
+            if isLive { try relieve(database) }
         }
         // The digest's own writes must not fire cascades, nor fail for them.
         configuration.foreignKeysEnabled = foreignKeys
         // The user's own triggers may lean on the old quoting rules.
         configuration.acceptsDoubleQuotedStringLiterals = true
         return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// Frames in the WAL from which the live connection checkpoints; writers do it from 1,000 on.
+    private static let checkpointFrames = 8_000
+
+    /// In WAL mode the live connection leaves waiting for the disk to the writers: a digest that a
+    /// power cut takes back is made again, and commits must not pass unseen while the disk is slow.
+    /// The rollback modes need every sync for the file to stay whole.
+    private static func relieve(_ database: Database) throws {
+        let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode")
+        guard mode == "wal" else { return }
+        try database.execute(sql: "PRAGMA synchronous = NORMAL")
+        try database.execute(sql: "PRAGMA wal_autocheckpoint = \(checkpointFrames)")
     }
 
     /// Says in plain words what SQLite would report as "unable to open database file".
