@@ -50,20 +50,7 @@ extension Store {
                 hint: "Look for it with: synctool history \(path) --entity \(object.entity)")
         }
         // The whole transaction: what the delete took along.
-        var whole = HistoryQuery()
-        whole.after = Token(unchecked: number - 1, store: id, epoch: epoch)
-        whole.limit = 1
-        var found: Transaction?
-        try consistentRead { _, scan in
-            try scan.run(whole) {
-                found = $0
-                return false
-            }
-        }
-        guard let found, found.number == number else {
-            throw SyncError(.historyExpired, "transaction \(number) was purged meanwhile")
-        }
-        return found
+        return try transaction(number)
     }
 
     private func bringBack(

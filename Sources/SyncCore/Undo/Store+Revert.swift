@@ -30,7 +30,9 @@ extension Store {
         }
     }
 
-    private func transaction(_ number: Int64) throws -> Transaction {
+    /// The transaction of a number, whole.
+    /// - Throws: `invalidArgument` when history has none.
+    func transaction(_ number: Int64) throws -> Transaction {
         var query = HistoryQuery()
         query.after = Token(unchecked: number - 1, store: id, epoch: epoch)
         query.limit = 1
