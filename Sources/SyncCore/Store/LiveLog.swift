@@ -144,7 +144,9 @@ final class LiveLog {
     }
 
     private func takePending(into look: inout Store.Look) throws {
-        let new = boundaries.filter { $0.last > seen }
+        // From the end: in a burst thousands wait for the digest, and few of them are new.
+        let known = boundaries.lastIndex { $0.last <= seen }
+        let new = Array(boundaries[(known.map { $0 + 1 } ?? 0)...])
         guard let last = new.last else { return }
         guard last.last - seen <= Self.lookRowsMax else {
             look.tooLarge = true
