@@ -14,6 +14,9 @@ ifneq ($(CHINOOK_FILE),)
 export SYNCD_CHINOOK ?= $(abspath $(CHINOOK_FILE))
 endif
 
+# A group of tests that hangs must not hang for ever.
+TESTS = timeout --kill-after=10 900 $(SWIFT) test --skip-build --filter
+
 SEEDS ?= 1000
 SECONDS_EACH ?= 30
 
@@ -33,12 +36,12 @@ build: setup
 test: setup
 	$(SWIFT) build --build-tests
 ifneq ($(FILTER),)
-	$(SWIFT) test --skip-build --filter $(FILTER)
+	$(TESTS) '$(FILTER)'
 else
-	$(SWIFT) test --skip-build --filter 'SyncCoreTests|SyncClientTests|SynctoolTests|BatchTests'
-	$(SWIFT) test --skip-build --filter 'MergeTests|RemoteTests|SyncObjectsTests'
-	$(SWIFT) test --skip-build --filter VarlinkTests
-	$(SWIFT) test --skip-build --no-parallel --filter 'SyncdTests|EndToEndTests'
+	$(TESTS) 'SyncCoreTests|SyncClientTests|SynctoolTests|BatchTests'
+	$(TESTS) 'MergeTests|RemoteTests|SyncObjectsTests'
+	$(TESTS) VarlinkTests
+	$(TESTS) 'SyncdTests|EndToEndTests' --no-parallel
 endif
 
 # The tour, on a copy of DB=path or on a small database of its own.

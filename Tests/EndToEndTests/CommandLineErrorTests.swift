@@ -3,7 +3,7 @@ import Testing
 
 /// What a person does wrong at the command line: the status, and a message that names the file as
 /// it was typed, says why, and what to run next.
-@Suite("Bad input at the command line")
+@Suite("Bad input at the command line", .timeLimit(.minutes(3)))
 struct CommandLineErrorTests {
     /// A command fails with a status, names what the user typed, and says the words.
     private func expect(

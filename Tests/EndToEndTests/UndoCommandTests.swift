@@ -1,6 +1,6 @@
 import Testing
 
-@Suite struct UndoCommandTests {
+@Suite(.timeLimit(.minutes(3))) struct UndoCommandTests {
     @Test func revertAndRestoreBringBackWhatAnotherProcessTookAway() async throws {
         try await Scene.with { scene in
             let music = try await scene.makeMusic()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Untracking through the command")
+@Suite("Untracking through the command", .timeLimit(.minutes(3)))
 struct UntrackTests {
     @Test(arguments: [false, true])
     func dumpIsAsBefore(withDaemon: Bool) async throws {

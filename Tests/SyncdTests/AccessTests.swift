@@ -6,7 +6,9 @@ import Varlink
 @testable import syncd
 
 /// What the daemon decides is compared with what the kernel does for a process of that user.
-@Suite(.enabled(if: getuid() == 0, "only root can be somebody else")) struct AccessTests {
+@Suite(
+    .enabled(if: getuid() == 0, "only root can be somebody else"), .timeLimit(.minutes(3)))
+struct AccessTests {
     private let directory: TemporaryDirectory
 
     init() throws {

@@ -5,7 +5,7 @@ import SyncCore
 import Testing
 
 /// What nobody should send or ask: a clear error with the next step, nothing lost, daemon alive.
-@Suite struct BadInputTests {
+@Suite(.timeLimit(.minutes(3))) struct BadInputTests {
     private func expect(
         _ code: SyncError.Code, _ hint: String, _ body: () async throws -> Void
     ) async {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import syncd
 
-@Suite struct ConfigurationTests {
+@Suite(.timeLimit(.minutes(3))) struct ConfigurationTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }

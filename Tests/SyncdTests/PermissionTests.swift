@@ -3,7 +3,9 @@ import Glibc
 import Testing
 
 /// Callers that are somebody else: what they could not open does not exist for them.
-@Suite(.enabled(if: getuid() == 0, "only root can be somebody else")) struct PermissionTests {
+@Suite(
+    .enabled(if: getuid() == 0, "only root can be somebody else"), .timeLimit(.minutes(3)))
+struct PermissionTests {
     /// Sends one call as `uid` and gives the answer.
     private func call(
         _ daemon: TestDaemon, uid: Int, _ method: String, _ parameters: String

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Each transaction once, in order, whatever happens to daemon and client.
-@Suite struct SubscribeTests {
+@Suite(.timeLimit(.minutes(3))) struct SubscribeTests {
     private typealias Notices = Collector
 
     @Test func tellsWhoChangedWhatAtOnce() async throws {
@@ -169,7 +169,7 @@ import Testing
 }
 
 /// What happens to the store itself.
-@Suite struct StoreNoticeTests {
+@Suite(.timeLimit(.minutes(3))) struct StoreNoticeTests {
     @Test func heldObjectsGoChangeAndComeBack() async throws {
         let daemon = try await TestDaemon()
         let store = try await daemon.makeStore(rows: 3)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct SystemdTests {
+@Suite(.timeLimit(.minutes(3))) struct SystemdTests {
     /// `scripts/systemd-test.sh` boots a systemd of its own; it ends with 77 where that is refused.
     @Test(.timeLimit(.minutes(5))) func startsActivatesReloadsAndRestartsUnderSystemd() throws {
         let ended = try run(

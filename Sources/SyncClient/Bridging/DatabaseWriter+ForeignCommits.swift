@@ -20,7 +20,9 @@ extension DatabaseWriter {
     /// everything counts as changed. Commits of this connection are announced once more;
     /// `removeDuplicates()` drops what does not change a value.
     ///
-    /// Each announcement takes the write lock for a moment and writes nothing.
+    /// An announcement takes no lock that a writer could hold: it is an empty deferred transaction.
+    /// What GRDB then reads again is read with the busy mode of this queue or pool; give it a
+    /// timeout, since GRDB's default fails at once where another process is committing.
     ///
     /// - Throws: ``SyncError`` of the subscription: `unknownStore`, `notAllowed`; errors of GRDB.
     public func observeForeignCommits(
@@ -43,9 +45,9 @@ extension DatabaseWriter {
     private func announce(_ notice: Notice) async throws {
         switch notice {
         case .transaction(let transaction):
-            let entities = Set(transaction.changes.map(\.entity))
-            try await write { database in
-                for entity in entities.sorted() where try database.tableExists(entity) {
+            let entities = Set(transaction.changes.map(\.entity)).sorted()
+            try await announce { database in
+                for entity in entities where try database.tableExists(entity) {
                     try database.notifyChanges(in: Table(entity))
                 }
             }
@@ -57,6 +59,22 @@ extension DatabaseWriter {
     }
 
     private func announceEverything() async throws {
-        try await write { try $0.notifyChanges(in: .fullDatabase) }
+        try await announce { try $0.notifyChanges(in: .fullDatabase) }
+    }
+
+    /// Tries again while the file is busy: an announcement that is dropped is a missed commit.
+    private func announce(_ changes: @escaping @Sendable (Database) throws -> Void) async throws {
+        while true {
+            do {
+                return try await writeWithoutTransaction { database in
+                    try database.inTransaction(.deferred) {
+                        try changes(database)
+                        return .commit
+                    }
+                }
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
     }
 }
