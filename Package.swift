@@ -55,11 +55,13 @@ let package = Package(
             ]),
         .target(
             name: "SyncObjects",
-            dependencies: ["SyncCore", "CSQLite", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: [
+                "SyncCore", "SyncClient", "CSQLite", .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .executableTarget(
             name: "syncd",
             dependencies: [
-                "SyncCore", "SyncClient", "Varlink", "CLinux", "CSQLite", "CSystemd",
+                "SyncCore", "SyncClient", "SyncRemotes", "Varlink", "CLinux", "CSQLite", "CSystemd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -71,7 +73,7 @@ let package = Package(
         .executableTarget(
             name: "synctool",
             dependencies: [
-                "SyncCore", "SyncClient", "Varlink",
+                "SyncCore", "SyncClient", "SyncRemotes", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .executableTarget(
@@ -107,3 +109,10 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// SYNCD_TESTS="MergeTests RemoteTests" builds these test targets alone: a shorter wait while one
+// layer is worked on.
+if let chosen = Context.environment["SYNCD_TESTS"] {
+    let names = chosen.split(separator: " ").map(String.init)
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}
