@@ -5,16 +5,30 @@ import Varlink
 /// What hostile or broken clients get, and that others do not notice.
 @Suite("Varlink limits", .timeLimit(.minutes(2)))
 struct LimitTests {
-    @Test(
-        arguments: [
-            Array("garbage\0".utf8), Array("{}\0".utf8), Array("[]\0".utf8), [0], [0xFF, 0],
-            Array("{\"method\":1}\0".utf8),
-            Array("{\"method\":\"a.B.c\",\"parameters\":[]}\0".utf8),
-            Array("{\"method\":\"a.B.c\",\"oneway\":1}\0".utf8),
-            Array("GET / HTTP/1.1\r\n\r\n\0".utf8),
-            Array(String(repeating: "[", count: 500_000).utf8) + [0],
-        ] as [[UInt8]])
-    func endsTheConnectionOfAClientThatSendsGarbage(bytes: [UInt8]) async throws {
+    /// What no client may send; named, because half a megabyte of it is no name for a log.
+    enum Garbage: String, CaseIterable {
+        case text = "garbage\0"
+        case noMethod = "{}\0"
+        case noObject = "[]\0"
+        case nothing = "\0"
+        case methodNotAString = "{\"method\":1}\0"
+        case parametersNotAnObject = "{\"method\":\"a.B.c\",\"parameters\":[]}\0"
+        case onewayNotABoolean = "{\"method\":\"a.B.c\",\"oneway\":1}\0"
+        case http = "GET / HTTP/1.1\r\n\r\n\0"
+        case notUTF8
+        case nestedTooDeep
+
+        var bytes: [UInt8] {
+            switch self {
+            case .notUTF8: [0xFF, 0]
+            case .nestedTooDeep: Array(String(repeating: "[", count: 500_000).utf8) + [0]
+            default: Array(rawValue.utf8)
+            }
+        }
+    }
+
+    @Test(arguments: Garbage.allCases)
+    func endsTheConnectionOfAClientThatSendsGarbage(garbage: Garbage) async throws {
         let events = Shared<[ServerEvent]>([])
         let onEvent: @Sendable (ServerEvent) -> Void = { event in events.change { $0.append(event) }
         }
@@ -22,7 +36,7 @@ struct LimitTests {
             let good = try RawClient(address)
             let bad = try RawClient(address)
             bad.send(Ping.call("before"))
-            bad.send(bytes)
+            bad.send(garbage.bytes)
             // What was right is answered first.
             #expect(try await bad.reply()?.parameters == ["text": "before"])
             #expect(await bad.receive() == nil)
