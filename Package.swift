@@ -46,7 +46,13 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
-        .target(name: "SyncRemotes", dependencies: ["SyncCore"]),
+        .target(
+            name: "SyncRemotes",
+            dependencies: [
+                "SyncCore", "CLinux",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ]),
         .target(name: "SyncTesting", dependencies: ["SyncCore", "CSQLite"]),
         .target(
             name: "SyncClient",

@@ -6,8 +6,34 @@ package enum BatchDecoder {
     /// What a decoded batch promises: every fact belongs to a transaction of the batch, to an
     /// entity and cell that the batch describes, with a value for each column; each transaction
     /// follows what its writer had seen; `upTo` is what they lead to from `from`.
-    /// - Throws: `badData` or `newerFormat`, with the reason.
+    /// - Throws: `badData` or `newerFormat`, with the reason; `notAllowed` for a sealed batch.
     package static func decode(_ bytes: [UInt8]) throws -> Batch {
+        let (envelope, payload) = try parts(bytes)
+        if let key = envelope.key {
+            throw SyncError(
+                .notAllowed, "the batch is encrypted with key \(key), which is not here",
+                hint: "Get the key, then run: synctool key import DB FILE")
+        }
+        let content = try Compression.decompress(payload, count: envelope.contentBytes)
+        return try decode(content: content, envelope)
+    }
+
+    /// Reads a batch as far as somebody can who has no key: a sealed one up to its payload's hash,
+    /// any other one whole.
+    /// - Throws: `badData` or `newerFormat`, with the reason.
+    package static func verify(_ bytes: [UInt8]) throws -> BatchEnvelope {
+        let (envelope, payload) = try parts(bytes)
+        if envelope.key == nil {
+            let content = try Compression.decompress(payload, count: envelope.contentBytes)
+            _ = try decode(content: content, envelope)
+        }
+        return envelope
+    }
+
+    /// Envelope and payload, which belong together.
+    static func parts(
+        _ bytes: [UInt8]
+    ) throws -> (envelope: BatchEnvelope, payload: ArraySlice<UInt8>) {
         let (envelope, start) = try BatchEnvelope.read(bytes)
         let payload = bytes[start...]
         guard payload.count == envelope.payloadBytes else {
@@ -19,8 +45,7 @@ package enum BatchDecoder {
         guard envelope.matches(payload) else {
             throw SyncError(.badData, "the payload of the batch is damaged")
         }
-        let content = try Compression.decompress(payload, count: envelope.contentBytes)
-        return try decode(content: content, envelope)
+        return (envelope, payload)
     }
 
     /// Reads the content of a batch.

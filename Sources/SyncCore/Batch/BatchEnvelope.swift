@@ -7,6 +7,8 @@ package struct BatchEnvelope: Sendable, Hashable {
     package static let version: UInt8 = 1
     /// How each batch begins: `SYNB`.
     static let magic: [UInt8] = [0x53, 0x59, 0x4e, 0x42]
+    /// The flag of a sealed payload.
+    private static let sealedFlag: UInt8 = 1
     /// Bytes of the check that follows the envelope.
     static let checkBytes = 8
 
@@ -28,33 +30,47 @@ package struct BatchEnvelope: Sendable, Hashable {
     package let payloadBytes: Int
     /// SHA-256 of the payload.
     package let payloadHash: [UInt8]
+    /// The key that the payload is sealed with; nil: it is in the clear.
+    package let key: KeyID?
 
     /// Whether it is a snapshot: a receiver needs nothing before it.
     package var isSnapshot: Bool { from.isEmpty }
 
     /// The bytes that go before the payload.
-    func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         var body = ByteWriter()
-        body.append(raw: store.bytes)
-        body.append(raw: sender.bytes)
-        for vector in [from, upTo] {
-            body.append(varint: UInt64(vector.entries.count))
-            for entry in vector.entries {
-                body.append(raw: entry.replica.bytes)
-                body.append(varint: UInt64(entry.number))
-            }
-        }
-        for count in [transactionCount, factCount, contentBytes, payloadBytes] {
-            body.append(varint: UInt64(count))
-        }
+        append(to: &body)
+        body.append(varint: UInt64(payloadBytes))
         body.append(raw: payloadHash)
+        if let key { body.append(raw: key.bytes) }
         var bytes = ByteWriter()
         bytes.append(raw: Self.magic)
         bytes.append(byte: Self.version)
-        bytes.append(byte: 0)
+        bytes.append(byte: key == nil ? 0 : Self.sealedFlag)
         bytes.append(counted: body.bytes)
         bytes.append(raw: Array(SHA256.hash(data: bytes.bytes).prefix(Self.checkBytes)))
         return bytes.bytes
+    }
+
+    /// What a seal vouches for, beside the payload: all of the envelope but what follows from the
+    /// sealed bytes.
+    func authenticated(by key: KeyID) -> [UInt8] {
+        var bytes = ByteWriter()
+        bytes.append(raw: Self.magic)
+        bytes.append(byte: Self.version)
+        bytes.append(byte: Self.sealedFlag)
+        append(to: &bytes)
+        bytes.append(raw: key.bytes)
+        return bytes.bytes
+    }
+
+    private func append(to body: inout ByteWriter) {
+        body.append(raw: store.bytes)
+        body.append(raw: sender.bytes)
+        for vector in [from, upTo] { body.append(vector) }
+        for count in [transactionCount, factCount, contentBytes] {
+            body.append(varint: UInt64(count))
+        }
     }
 
     /// Reads the envelope at the start of a batch; the payload need not be there.
@@ -76,7 +92,7 @@ package struct BatchEnvelope: Sendable, Hashable {
                 hint: "Update syncd on this machine")
         }
         let flags = try reader.byte()
-        guard flags == 0 else {
+        guard flags & ~sealedFlag == 0 else {
             throw SyncError(
                 .newerFormat, "the batch uses a feature that this program does not know (\(flags))",
                 hint: "Update syncd on this machine")
@@ -87,10 +103,10 @@ package struct BatchEnvelope: Sendable, Hashable {
         guard SHA256.hash(data: covered).prefix(checkBytes).elementsEqual(check) else {
             throw SyncError(.badData, "the envelope of the batch is damaged")
         }
-        return (try BatchEnvelope(body: body), reader.position)
+        return (try BatchEnvelope(body: body, isSealed: flags == sealedFlag), reader.position)
     }
 
-    private init(body: [UInt8]) throws {
+    private init(body: [UInt8], isSealed: Bool) throws {
         var reader = ByteReader(body)
         store = try reader.identifier(StoreID.init(bytes:))
         sender = try reader.identifier(ReplicaID.init(bytes:))
@@ -101,6 +117,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         contentBytes = try reader.count(atMost: BatchLimits.contentBytesMax)
         payloadBytes = try reader.count(atMost: BatchLimits.contentBytesMax)
         payloadHash = Array(try reader.raw(SHA256.byteCount))
+        key = isSealed ? KeyID(bytes: Array(try reader.raw(KeyID.byteCount))) : nil
         guard reader.isAtEnd else { throw SyncError(.badData, "the envelope has a tail") }
         guard upTo.covers(from) else {
             throw SyncError(.badData, "the batch leads back from where it starts")
@@ -117,23 +134,21 @@ package struct BatchEnvelope: Sendable, Hashable {
         self.contentBytes = contentBytes
         payloadBytes = payload.count
         payloadHash = Array(SHA256.hash(data: payload))
+        key = nil
     }
-}
 
-extension ByteReader {
-    fileprivate mutating func vector() throws -> VersionVector {
-        var vector = VersionVector()
-        var last: ReplicaID?
-        for _ in 0..<(try count(atMost: BatchLimits.envelopeBytesMax / 17)) {
-            let replica = try identifier(ReplicaID.init(bytes:))
-            let number = try varint()
-            guard last.map({ $0 < replica }) ?? true, let number = Int64(exactly: number),
-                number > 0
-            else { throw SyncError(.badData, "a version vector is not in order") }
-            vector.advance(to: Dot(replica, number))
-            last = replica
-        }
-        return vector
+    /// The envelope of the same content in another payload: sealed, or opened.
+    package init(_ other: BatchEnvelope, payload: [UInt8], key: KeyID?) {
+        store = other.store
+        sender = other.sender
+        from = other.from
+        upTo = other.upTo
+        transactionCount = other.transactionCount
+        factCount = other.factCount
+        contentBytes = other.contentBytes
+        payloadBytes = payload.count
+        payloadHash = Array(SHA256.hash(data: payload))
+        self.key = key
     }
 }
 

@@ -2,7 +2,7 @@
 extension ByteReader {
     /// A number of things.
     /// - Throws: `badData` beyond `limit`: nothing was allocated for it yet.
-    mutating func count(atMost limit: Int) throws -> Int {
+    package mutating func count(atMost limit: Int) throws -> Int {
         let count = try varint()
         guard count <= UInt64(limit) else {
             throw SyncError(.badData, "\(count) is beyond the limit of \(limit)")
@@ -16,7 +16,7 @@ extension ByteReader {
     }
 
     /// Bytes behind their length.
-    mutating func counted(atMost limit: Int) throws -> ArraySlice<UInt8> {
+    package mutating func counted(atMost limit: Int) throws -> ArraySlice<UInt8> {
         try raw(try count(atMost: limit))
     }
 
@@ -30,7 +30,7 @@ extension ByteReader {
     }
 
     /// Sixteen bytes that name something.
-    mutating func identifier<Name>(_ make: ([UInt8]) -> Name?) throws -> Name {
+    package mutating func identifier<Name>(_ make: ([UInt8]) -> Name?) throws -> Name {
         guard let name = make(Array(try raw(16))) else {
             throw SyncError(.badData, "an identifier has 16 bytes")
         }
@@ -38,7 +38,7 @@ extension ByteReader {
     }
 
     /// Text behind its length.
-    mutating func text(atMost limit: Int = BatchLimits.contentBytesMax) throws -> String {
+    package mutating func text(atMost limit: Int = BatchLimits.contentBytesMax) throws -> String {
         try Self.text(try counted(atMost: limit))
     }
 
@@ -56,7 +56,7 @@ extension ByteReader {
     }
 
     /// - Throws: `badData` when something is left.
-    func finish() throws {
+    package func finish() throws {
         guard isAtEnd else { throw SyncError(.badData, "a column has a tail") }
     }
 }

@@ -20,11 +20,14 @@ package struct BatchCatalog: Sendable {
         package let name: String
         /// What is wrong with it.
         package let reason: String
+        /// The key that would open it, where that is what is wrong.
+        package let missingKey: KeyID?
 
         /// States what is wrong.
-        package init(name: String, reason: String) {
+        package init(name: String, reason: String, missingKey: KeyID? = nil) {
             self.name = name
             self.reason = reason
+            self.missingKey = missingKey
         }
     }
 

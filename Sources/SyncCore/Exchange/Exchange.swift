@@ -4,27 +4,20 @@
 /// because both sides say what they have. Everything may be repeated.
 package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     /// What an exchange moved.
-    package struct Report: Sendable, Hashable {
-        /// Transactions sent.
-        package var pushedCount = 0
-        /// Transactions merged.
-        package var pulledCount = 0
-        /// Bytes of batches, both ways.
-        package var bytes = 0
-        /// What was passed over at the remote, and why.
-        package var problems: [BatchCatalog.Problem] = []
-
-        /// Nothing yet.
-        package init() {}
-    }
+    package typealias Report = ExchangeReport
 
     private let replica: Local
     private let remote: Peer
+    private let progress: @Sendable (Report) -> Void
 
     /// Ties a replica to a remote.
-    package init(_ replica: Local, _ remote: Peer) {
+    /// - Parameter progress: gets what was moved so far, after each batch.
+    package init(
+        _ replica: Local, _ remote: Peer, progress: @escaping @Sendable (Report) -> Void = { _ in }
+    ) {
         self.replica = replica
         self.remote = remote
+        self.progress = progress
     }
 
     /// Sends what the remote lacks.
@@ -37,6 +30,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             try await remote.append(batch)
             report.pushedCount += envelope.transactionCount
             report.bytes += batch.count
+            progress(report)
         }
         return report
     }
@@ -45,6 +39,17 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     /// passed over and named; another way around it is taken where there is one.
     /// - Throws: `unreachable`, and whatever the replica throws. What was merged until then stays.
     package func pull() async throws -> Report {
+        let report = try await merge()
+        do {
+            try await remote.acknowledge(try await replica.vector, of: try await replica.id)
+        } catch let error as SyncError where [.notAllowed, .diskFull].contains(error.code) {
+            // A remote that may only be read can still be merged.
+        }
+        return report
+    }
+
+    /// One way through the catalog after the other, until none leads further.
+    private func merge() async throws -> Report {
         var report = Report()
         var passedOver: Set<String> = []
         let store = try await replica.store
@@ -55,30 +60,32 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             let usable = catalog.items.filter {
                 !passedOver.contains($0.name) && $0.envelope.store == store
             }
-            guard let next = BatchCatalog(usable).path(since: before).first else { return report }
-            do {
-                let bytes = try await remote.fetch(next)
-                guard try await replica.merge(bytes) else {
-                    throw SyncError(.badData, "the batch starts after what its envelope says")
+            let path = BatchCatalog(usable).path(since: before)
+            guard !path.isEmpty else { return report }
+            for item in path {
+                do {
+                    let bytes = try await remote.fetch(item)
+                    guard try await replica.merge(bytes) else {
+                        throw SyncError(.badData, "the batch starts after what its envelope says")
+                    }
+                    report.bytes += bytes.count
+                } catch let error as SyncError where error.code == .badData {
+                    passedOver.insert(item.name)
+                    report.problems.append(.init(name: item.name, reason: error.reason))
+                    break
                 }
-                report.bytes += bytes.count
-            } catch let error as SyncError where error.code == .badData {
-                passedOver.insert(next.name)
-                report.problems.append(.init(name: next.name, reason: error.reason))
-                continue
+                // One that led nowhere must not be taken again.
+                passedOver.insert(item.name)
+                report.pulledCount += item.envelope.transactionCount
+                progress(report)
             }
-            let after = try await replica.vector
-            if after == before { passedOver.insert(next.name) }
-            report.pulledCount += next.envelope.transactionCount
         }
     }
 
     /// Pulls, then pushes.
     package func sync() async throws -> Report {
         var report = try await pull()
-        let pushed = try await push()
-        report.pushedCount = pushed.pushedCount
-        report.bytes += pushed.bytes
+        report.add(try await push())
         return report
     }
 }

@@ -25,4 +25,19 @@ package protocol Remote: Sendable {
     /// - Throws: `badData` for bytes that are no whole batch; `refused` for a batch of another
     ///   store; `unreachable` when the remote is not there.
     func append(_ batch: [UInt8]) async throws
+
+    /// Says that the replica has merged `vector`: what others wait for.
+    /// - Throws: `unreachable` when the remote is not there.
+    func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws
+
+    /// What the replicas that use the remote have said to have merged.
+    /// - Throws: `unreachable` when the remote is not there.
+    func acknowledged() async throws -> [ReplicaID: VersionVector]
+
+    /// Ends a connection, where there is one. The next call makes a new one.
+    func disconnect() async
+}
+
+extension Remote {
+    package func disconnect() async {}
 }

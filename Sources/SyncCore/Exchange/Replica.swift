@@ -3,6 +3,9 @@ package protocol Replica: Sendable {
     /// The family that it belongs to.
     var store: StoreID { get async throws }
 
+    /// Its own name in the family.
+    var id: ReplicaID { get async throws }
+
     /// What it has merged.
     var vector: VersionVector { get async throws }
 

@@ -1,12 +1,14 @@
 /// Appends numbers and values to bytes: LEB128 varints, zigzag for signed ones.
-struct ByteWriter {
-    private(set) var bytes: [UInt8] = []
+package struct ByteWriter {
+    package private(set) var bytes: [UInt8] = []
 
-    mutating func append(byte: UInt8) { bytes.append(byte) }
+    package init() {}
 
-    mutating func append(raw data: some Sequence<UInt8>) { bytes.append(contentsOf: data) }
+    package mutating func append(byte: UInt8) { bytes.append(byte) }
 
-    mutating func append(varint value: UInt64) {
+    package mutating func append(raw data: some Sequence<UInt8>) { bytes.append(contentsOf: data) }
+
+    package mutating func append(varint value: UInt64) {
         var rest = value
         while rest >= 0x80 {
             bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -15,16 +17,16 @@ struct ByteWriter {
         bytes.append(UInt8(rest))
     }
 
-    mutating func append(signed value: Int64) {
+    package mutating func append(signed value: Int64) {
         append(varint: UInt64(bitPattern: value << 1 ^ value >> 63))
     }
 
-    mutating func append(counted data: some Collection<UInt8>) {
+    package mutating func append(counted data: some Collection<UInt8>) {
         append(varint: UInt64(data.count))
         bytes.append(contentsOf: data)
     }
 
-    mutating func append(_ value: Value) {
+    package mutating func append(_ value: Value) {
         switch value {
         case .null: append(byte: 0)
         case .integer(let integer):
@@ -48,31 +50,31 @@ struct ByteWriter {
 
 /// Reads what ``ByteWriter`` wrote. Every read checks the bounds: bytes that end too soon or make
 /// no sense are a ``SyncError`` with code `badData`, never a crash.
-struct ByteReader {
+package struct ByteReader {
     private let bytes: [UInt8]
-    private(set) var position = 0
+    package private(set) var position = 0
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    var isAtEnd: Bool { position == bytes.count }
+    package var isAtEnd: Bool { position == bytes.count }
 
     /// How many bytes are left.
-    var remaining: Int { bytes.count - position }
+    package var remaining: Int { bytes.count - position }
 
     /// The next `count` bytes.
-    mutating func raw(_ count: Int) throws -> ArraySlice<UInt8> {
+    package mutating func raw(_ count: Int) throws -> ArraySlice<UInt8> {
         guard count <= remaining else { throw Self.cutShort }
         defer { position += count }
         return bytes[position..<position + count]
     }
 
-    mutating func byte() throws -> UInt8 {
+    package mutating func byte() throws -> UInt8 {
         guard position < bytes.count else { throw Self.cutShort }
         defer { position += 1 }
         return bytes[position]
     }
 
-    mutating func varint() throws -> UInt64 {
+    package mutating func varint() throws -> UInt64 {
         var value: UInt64 = 0
         for shift in stride(from: UInt64(0), to: 64, by: 7) {
             let next = try byte()
@@ -85,19 +87,19 @@ struct ByteReader {
         throw SyncError(.badData, "a number has more than 64 bits")
     }
 
-    mutating func signed() throws -> Int64 {
+    package mutating func signed() throws -> Int64 {
         let raw = try varint()
         return Int64(bitPattern: raw >> 1) ^ -Int64(bitPattern: raw & 1)
     }
 
-    mutating func counted() throws -> ArraySlice<UInt8> {
+    package mutating func counted() throws -> ArraySlice<UInt8> {
         let count = try varint()
         guard count <= UInt64(bytes.count - position) else { throw Self.cutShort }
         defer { position += Int(count) }
         return bytes[position..<position + Int(count)]
     }
 
-    mutating func value() throws -> Value {
+    package mutating func value() throws -> Value {
         switch try byte() {
         case 0: return .null
         case 1: return .integer(try signed())

@@ -9,6 +9,9 @@ enum DirectoryLayout {
     /// Begins the name of a file that is being written.
     static let temporaryPrefix = ".syncd-"
 
+    /// Says what a replica has merged, in its folder.
+    static let merged = "merged"
+
     /// The marker's content: the format of the layout and the store.
     static func markerText(_ store: StoreID) -> String { "syncd remote 1\n\(store)\n" }
 

@@ -48,18 +48,11 @@ package struct DirectoryRemote: Remote {
     }
 
     private func checkMarker() throws {
-        let marker = path + "/" + DirectoryLayout.marker
-        guard let (bytes, _) = FileAccess.head(of: marker, limit: 256) else {
-            throw SyncError(
-                .unreachable, "the folder is not there, or is not a remote", path: path,
-                hint: "Mount it, or make it a remote again with: synctool remote add")
-        }
-        guard let other = DirectoryLayout.store(inMarker: String(decoding: bytes, as: UTF8.self))
-        else { throw SyncError(.unreachable, "the folder's marker is not whole", path: path) }
+        let other = try Self.store(of: path)
         guard other == store else {
             throw SyncError(
                 .refused, "the folder is a remote of another store (\(other))", path: path,
-                hint: "Join the stores with: synctool clone, or remote add --join")
+                hint: "Take another folder; or join that store: synctool remote add --join")
         }
     }
 
@@ -78,17 +71,58 @@ package struct DirectoryRemote: Remote {
 
     package func append(_ batch: [UInt8]) async throws {
         try checkMarker()
-        let decoded = try BatchDecoder.decode(batch)
-        guard decoded.store == store else {
+        let envelope = try BatchDecoder.verify(batch)
+        guard envelope.store == store else {
             throw SyncError(.refused, "the batch belongs to another store", path: path)
         }
         let folder = path + "/" + DirectoryLayout.folder(of: replica)
         try FileAccess.makeFolder(folder)
-        let (envelope, _) = try BatchEnvelope.read(batch)
         let file = folder + "/" + DirectoryLayout.name(of: envelope)
         if let (_, size) = FileAccess.head(of: file, limit: 0), size == batch.count { return }
         try FileAccess.write(
             batch, to: file, temporaryPrefix: DirectoryLayout.temporaryPrefix)
+    }
+
+    package func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
+        try checkMarker()
+        let folder = path + "/" + DirectoryLayout.folder(of: replica)
+        let file = folder + "/" + DirectoryLayout.merged
+        let note = MergedNote.encode(vector, store)
+        if let (bytes, _) = FileAccess.head(of: file, limit: MergedNote.bytesMax), bytes == note {
+            return
+        }
+        try FileAccess.makeFolder(folder)
+        try FileAccess.write(
+            note, to: file, temporaryPrefix: DirectoryLayout.temporaryPrefix)
+    }
+
+    package func acknowledged() async throws -> [ReplicaID: VersionVector] {
+        try checkMarker()
+        var vectors: [ReplicaID: VersionVector] = [:]
+        for folder in FileAccess.names(in: path) ?? [] {
+            guard let replica = ReplicaID(folder) else { continue }
+            let file = path + "/" + folder + "/" + DirectoryLayout.merged
+            guard let (bytes, _) = FileAccess.head(of: file, limit: MergedNote.bytesMax),
+                let vector = try? MergedNote.decode(bytes, store)
+            else { continue }
+            vectors[replica] = vector
+        }
+        return vectors
+    }
+
+    /// The store that the folder is a remote of.
+    /// - Throws: `unreachable` when it is not there or is no remote.
+    package static func store(of path: String) throws -> StoreID {
+        let marker = path + "/" + DirectoryLayout.marker
+        guard let (bytes, _) = FileAccess.head(of: marker, limit: 256) else {
+            throw SyncError(
+                .unreachable, "the folder is not there, or is not a remote", path: path,
+                hint: "Mount it, or make it a remote with: synctool remote add DB origin dir:"
+                    + path)
+        }
+        guard let store = DirectoryLayout.store(inMarker: String(decoding: bytes, as: UTF8.self))
+        else { throw SyncError(.unreachable, "the folder's marker is not whole", path: path) }
+        return store
     }
 
     /// Reads the replica's own batches through; removes those that are damaged, and those that
@@ -103,7 +137,7 @@ package struct DirectoryRemote: Remote {
         for item in try catalog().items where item.name.hasPrefix(prefix) {
             let file = path + "/" + item.name
             let bytes = try FileAccess.read(file, limit: Self.fileBytesMax)
-            if (try? BatchDecoder.decode(bytes)) != nil {
+            if (try? BatchDecoder.verify(bytes)) != nil {
                 whole.append(item)
             } else {
                 try FileAccess.remove(file)

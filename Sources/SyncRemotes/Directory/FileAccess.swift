@@ -33,12 +33,14 @@ enum FileAccess {
 
     /// Writes a file so that it is there whole or not at all, also after a power cut: a temporary
     /// file in the same folder, synced, renamed, and the folder synced.
-    static func write(_ bytes: [UInt8], to path: String, temporaryPrefix: String) throws {
+    static func write(
+        _ bytes: [UInt8], to path: String, temporaryPrefix: String, mode: mode_t = 0o666
+    ) throws {
         let url = URL(filePath: path)
         let folder = url.deletingLastPathComponent().path
         let temporary = folder + "/" + temporaryPrefix + UUID().uuidString
         do {
-            try create(temporary, bytes)
+            try create(temporary, bytes, mode)
             guard rename(temporary, path) == 0 else { throw failure("rename", path) }
             try syncFolder(folder)
         } catch {
@@ -59,8 +61,8 @@ enum FileAccess {
         throw failure("remove", path)
     }
 
-    private static func create(_ path: String, _ bytes: [UInt8]) throws {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    private static func create(_ path: String, _ bytes: [UInt8], _ mode: mode_t) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw failure("write", path) }
         defer { close(descriptor) }
         var start = 0

@@ -12,6 +12,7 @@ package actor MemoryRemote: Remote {
 
     private let store: StoreID
     private var batches: [String: [UInt8]] = [:]
+    private var told: [ReplicaID: VersionVector] = [:]
     private var fault: (call: Int, fault: Fault)?
 
     /// An empty remote of a store.
@@ -48,13 +49,20 @@ package actor MemoryRemote: Remote {
 
     package func append(_ batch: [UInt8]) async throws {
         try failing {
-            let decoded = try BatchDecoder.decode(batch)
-            guard decoded.store == store else {
+            guard try BatchDecoder.verify(batch).store == store else {
                 throw SyncError(.refused, "the batch belongs to another store")
             }
             if batches.values.contains(batch) { return }
             batches["batch \(batches.count + 1)"] = batch
         }
+    }
+
+    package func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
+        try failing { told[replica] = vector }
+    }
+
+    package func acknowledged() async throws -> [ReplicaID: VersionVector] {
+        try failing { told }
     }
 
     private func catalog() -> BatchCatalog {

@@ -5,10 +5,23 @@ import SyncCore
 /// Each check makes its own empty remote of ``SimulatedReplica/store`` with `makeRemote`, on behalf
 /// of the replica that it names.
 package struct RemoteConformance<Tested: Remote>: Sendable {
+    /// What a remote keeps of what it is given.
+    package enum Keeping: Sendable {
+        /// The batches themselves, in any order.
+        case batches
+        /// Their transactions, because it is a store: a batch comes back cut in another way, and
+        /// one that starts after what is there is refused.
+        case transactions
+    }
+
+    private let keeping: Keeping
     private let makeRemote: @Sendable () async throws -> Tested
 
     /// Tests remotes of one kind.
-    package init(_ makeRemote: @escaping @Sendable () async throws -> Tested) {
+    package init(
+        keeping: Keeping = .batches, _ makeRemote: @escaping @Sendable () async throws -> Tested
+    ) {
+        self.keeping = keeping
         self.makeRemote = makeRemote
     }
 
@@ -20,6 +33,7 @@ package struct RemoteConformance<Tested: Remote>: Sendable {
         try await appendingAgainChangesNothing()
         try await theHeadStopsAtAHole()
         try await whatIsNoBatchOfTheStoreIsRefused()
+        try await whatWasAcknowledgedIsTold()
     }
 
     private func anEmptyRemoteLeadsNowhere() async throws {
@@ -37,7 +51,15 @@ package struct RemoteConformance<Tested: Remote>: Sendable {
         let path = catalog.path(since: VersionVector())
         var fetched: [[UInt8]] = []
         for item in path { fetched.append(try await remote.fetch(item)) }
-        try expect(fetched == batches, "batches come back in an order that can be merged")
+        switch keeping {
+        case .batches:
+            try expect(fetched == batches, "batches come back in an order that can be merged")
+        case .transactions:
+            let got = try fetched.flatMap { try BatchDecoder.decode($0).transactions }
+            let given = try batches.flatMap { try BatchDecoder.decode($0).transactions }
+            try expect(got == given, "transactions come back in an order that can be merged")
+        }
+        try await aReceiverGetsAll(remote, vector)
         try expect(try await remote.head() == vector, "the head is where they lead")
     }
 
@@ -46,18 +68,49 @@ package struct RemoteConformance<Tested: Remote>: Sendable {
         let (batches, _) = try await chain(2)
         for batch in batches + batches { try await remote.append(batch) }
         let catalog = try await remote.catalog(since: VersionVector())
-        try expect(catalog.items.count == 2, "a batch is there once")
+        if keeping == .batches { try expect(catalog.items.count == 2, "a batch is there once") }
+        let path = catalog.path(since: VersionVector())
+        let count = path.reduce(0) { $0 + $1.envelope.transactionCount }
+        try expect(count == 2, "a transaction is there once")
+    }
+
+    /// Also one who merges batch after batch, and asks anew each time.
+    private func aReceiverGetsAll(_ remote: Tested, _ vector: VersionVector) async throws {
+        let peer = try SimulatedPeer("Z", .notes)
+        while let next = try await remote.catalog(since: await peer.vector)
+            .path(since: await peer.vector).first
+        {
+            let isMerged = try await peer.merge(try await remote.fetch(next))
+            try expect(isMerged, "what the catalog offers can be merged")
+        }
+        try expect(await peer.vector == vector, "and leads to the head")
+    }
+
+    private func whatWasAcknowledgedIsTold() async throws {
+        let remote = try await makeRemote()
+        let (_, vector) = try await chain(1)
+        let (a, b) = (SimulatedReplica.id("A"), SimulatedReplica.id("B"))
+        try await remote.acknowledge(VersionVector(), of: b)
+        try await remote.acknowledge(vector, of: a)
+        try await remote.acknowledge(vector, of: b)
+        let told = try await remote.acknowledged()
+        try expect(told[a] == vector && told[b] == vector, "who has merged what is told")
     }
 
     private func theHeadStopsAtAHole() async throws {
         let remote = try await makeRemote()
         let (batches, _) = try await chain(3)
-        try await remote.append(batches[2])
+        switch keeping {
+        case .batches: try await remote.append(batches[2])
+        case .transactions:
+            try await expectError(.refused) { try await remote.append(batches[2]) }
+        }
         try await remote.append(batches[0])
         let head = try await remote.head()
         let first = try BatchEnvelope.read(batches[0]).envelope.upTo
         try expect(head == first, "the head stops at a hole")
         try await remote.append(batches[1])
+        if keeping == .transactions { try await remote.append(batches[2]) }
         let last = try BatchEnvelope.read(batches[2]).envelope.upTo
         try expect(try await remote.head() == last, "and goes on when it is filled")
     }

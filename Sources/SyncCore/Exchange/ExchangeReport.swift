@@ -1,0 +1,25 @@
+/// What an exchange moved.
+package struct ExchangeReport: Sendable, Hashable {
+    /// Transactions sent.
+    package var pushedCount = 0
+    /// Transactions merged.
+    package var pulledCount = 0
+    /// Bytes of batches, both ways.
+    package var bytes = 0
+    /// What was passed over at the remote, and why.
+    package var problems: [BatchCatalog.Problem] = []
+
+    /// Nothing yet.
+    package init() {}
+
+    /// Adds what another exchange moved.
+    package mutating func add(_ other: ExchangeReport) {
+        pushedCount += other.pushedCount
+        pulledCount += other.pulledCount
+        bytes += other.bytes
+        problems += other.problems.filter { !problems.contains($0) }
+    }
+
+    /// The key that some batches want and that is not here.
+    package var missingKey: KeyID? { problems.lazy.compactMap(\.missingKey).first }
+}

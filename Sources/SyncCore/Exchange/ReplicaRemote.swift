@@ -1,0 +1,70 @@
+/// A replica as a remote: what `synctool serve` shows to the other side.
+///
+/// It keeps transactions, not batches: it sends what its store has, cut anew for whoever asks, and
+/// what is appended is merged at once or refused. What it made for the last question is kept, so
+/// that a receiver who merges batch after batch does not have them made again each time.
+package actor ReplicaRemote<Local: Replica>: Remote {
+    private struct Offer {
+        let vector: VersionVector
+        let items: [BatchCatalog.Item]
+        let batches: [String: [UInt8]]
+    }
+
+    private let replica: Local
+    private var offer: Offer?
+    private var offers = 0
+    private var told: [ReplicaID: VersionVector] = [:]
+
+    /// Shows a replica.
+    package init(_ replica: Local) { self.replica = replica }
+
+    package func catalog(since: VersionVector) async throws -> BatchCatalog {
+        let vector = try await replica.vector
+        if let offer, offer.vector == vector {
+            let rest = BatchCatalog(offer.items.filter { !since.covers($0.envelope.upTo) })
+            if rest.reach(since: since).covers(vector) { return rest }
+        }
+        offers += 1
+        var items: [BatchCatalog.Item] = []
+        var batches: [String: [UInt8]] = [:]
+        for (place, batch) in try await replica.batches(since: since).enumerated() {
+            let name = "\(offers)-\(place)"
+            items.append(.init(name: name, envelope: try BatchEnvelope.read(batch).envelope))
+            batches[name] = batch
+        }
+        offer = Offer(vector: vector, items: items, batches: batches)
+        return BatchCatalog(items)
+    }
+
+    package func head() async throws -> VersionVector { try await replica.vector }
+
+    package func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] {
+        try batch(named: item.name)
+    }
+
+    /// The bytes of a batch of the last catalog.
+    package func batch(named name: String) throws -> [UInt8] {
+        guard let batch = offer?.batches[name] else {
+            throw SyncError(.unreachable, "the batch is not offered any more", hint: "Try again")
+        }
+        return batch
+    }
+
+    package func append(_ batch: [UInt8]) async throws {
+        let decoded = try BatchDecoder.decode(batch)
+        guard decoded.store == (try await replica.store) else {
+            throw SyncError(.refused, "the batch belongs to another store")
+        }
+        guard try await replica.merge(batch) else {
+            throw SyncError(.refused, "the batch starts after what the store has")
+        }
+    }
+
+    package func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
+        told[replica] = vector
+    }
+
+    package func acknowledged() async throws -> [ReplicaID: VersionVector] {
+        told.merging([try await replica.id: try await replica.vector]) { $1 }
+    }
+}

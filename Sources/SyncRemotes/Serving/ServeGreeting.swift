@@ -1,0 +1,33 @@
+/// The first line of `synctool serve --stdio`: everything before it is a banner of the other side's
+/// shell, and of no meaning.
+enum ServeGreeting {
+    /// The version of the protocol.
+    static let version = 1
+    private static let prefix = "syncd-serve "
+    /// A banner may be so long.
+    static let bannerBytesMax = 1 << 20
+
+    static var line: [UInt8] { Array("\(prefix)\(version)\n".utf8) }
+
+    /// The version that a line greets with; nil when it is no greeting.
+    ///
+    /// A banner without an end of line stands before the greeting in the same line.
+    static func version(in line: [UInt8]) -> Int? {
+        let text = String(decoding: line, as: UTF8.self)
+        guard let start = text.range(of: prefix, last: true) else { return nil }
+        let rest = text[start...].filter { $0 != "\r" }
+        return Int(rest)
+    }
+}
+
+extension String {
+    /// The place after the last occurrence of `part`.
+    fileprivate func range(of part: String, last: Bool) -> String.Index? {
+        var place = endIndex
+        while place > startIndex {
+            place = index(before: place)
+            if self[place...].hasPrefix(part) { return index(place, offsetBy: part.count) }
+        }
+        return nil
+    }
+}

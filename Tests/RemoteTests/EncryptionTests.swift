@@ -1,0 +1,160 @@
+import Foundation
+import SyncCore
+import SyncRemotes
+import SyncTesting
+import Testing
+
+/// Batches that only who has the key can read, on a remote that cannot.
+@Suite("Remote: encrypted", .timeLimit(.minutes(3)))
+struct EncryptionTests {
+    private let store = SimulatedReplica.store
+    private let key = StoreKey.make(at: Timestamp(milliseconds: 1))
+    private let other = StoreKey.make(at: Timestamp(milliseconds: 2))
+
+    private func ring(_ keys: StoreKey...) -> KeyRing { KeyRing(keys, active: keys.first?.id) }
+
+    private func peer(_ name: Character, notes: Int) async throws -> SimulatedPeer {
+        let peer = try SimulatedPeer(name, .notes, slice: 1)
+        for number in 0..<notes {
+            try await peer.transact("INSERT INTO note VALUES('\(name)\(number)', 'secret words')")
+        }
+        return peer
+    }
+
+    @Test("an encrypted remote keeps what every remote promises")
+    func conforms() async throws {
+        let ring = ring(key)
+        try await RemoteConformance { [store] in
+            EncryptedRemote(MemoryRemote(store: store), ring: ring, isSealing: true)
+        }.run()
+    }
+
+    @Test("whoever carries a batch sees vectors and sizes, and no word of what is in it")
+    func carriersSeeNothing() async throws {
+        let a = try await peer("A", notes: 1)
+        let batch = try await a.batches(since: VersionVector())[0]
+        let sealed = try BatchSeal.seal(batch, with: key)
+        let (plain, hidden) = (
+            try BatchEnvelope.read(batch).envelope, try BatchEnvelope.read(sealed).envelope
+        )
+        #expect(hidden.upTo == plain.upTo && hidden.store == plain.store)
+        #expect(hidden.key == key.id)
+        #expect(throws: SyncError(.notAllowed, "")) { try BatchDecoder.decode(sealed) }
+        #expect(try BatchDecoder.verify(sealed) == hidden)
+        #expect(try BatchSeal.seal(batch, with: key) == sealed, "the same batch, the same bytes")
+        #expect(try BatchSeal.open(sealed, with: ring(key)) == batch)
+        #expect(String(decoding: sealed, as: UTF8.self).contains("secret") == false)
+    }
+
+    @Test("any changed bit of a sealed batch, also of its envelope, is found")
+    func tampering() async throws {
+        let a = try await peer("A", notes: 1)
+        let batch = try await a.batches(since: VersionVector())[0]
+        let sealed = try BatchSeal.seal(batch, with: key)
+        var random = SeededRandom(seed: 4711)
+        for _ in 0..<400 {
+            var bytes = sealed
+            bytes[random.below(bytes.count)] ^= 1 << UInt8(random.below(8))
+            #expect(throws: SyncError.self) { try BatchSeal.open(bytes, with: ring(key)) }
+        }
+        for count in 0..<sealed.count where count % 7 == 0 {
+            #expect(throws: SyncError.self) {
+                try BatchSeal.open(Array(sealed.prefix(count)), with: ring(key))
+            }
+        }
+    }
+
+    @Test("an envelope that a carrier made anew around a sealed payload is refused")
+    func forgedEnvelope() async throws {
+        let a = try await peer("A", notes: 2)
+        let batches = try await a.batches(since: VersionVector())
+        let first = try BatchSeal.seal(batches[0], with: key)
+        let second = try BatchSeal.seal(batches[1], with: key)
+        let (one, start) = try BatchEnvelope.read(first)
+        let (_, end) = try BatchEnvelope.read(second)
+        // The payload of the second batch under the vectors of the first, all hashes right.
+        let forged = one.carrying(Array(second[end...]))
+        #expect(try BatchDecoder.verify(forged).upTo == one.upTo)
+        #expect(throws: SyncError(.badData, "")) { try BatchSeal.open(forged, with: ring(key)) }
+        #expect(first.count > start)
+    }
+
+    @Test("a wrong key: an error that names it, nothing lost, and the next sync heals")
+    func wrongKey() async throws {
+        let remote = MemoryRemote(store: store)
+        let a = try await peer("A", notes: 3)
+        let b = try await peer("B", notes: 2)
+        let right = EncryptedRemote(remote, ring: ring(key), isSealing: true)
+        let wrong = EncryptedRemote(remote, ring: ring(other), isSealing: true)
+        _ = try await Exchange(a, right).push()
+
+        let report = try await Exchange(b, wrong).pull()
+        #expect(report.pulledCount == 0 && report.missingKey == key.id)
+        await #expect(throws: SyncError(.notAllowed, "")) { try await Exchange(b, wrong).push() }
+        #expect(try await b.query("SELECT count(*) FROM note") == [[2]])
+
+        var healed = ring(other)
+        healed.merge(ring(key))
+        let again = EncryptedRemote(remote, ring: healed, isSealing: true)
+        _ = try await Exchange(b, again).sync()
+        _ = try await Exchange(
+            a, EncryptedRemote(remote, ring: healed, isSealing: true)
+        ).sync()
+        #expect(try await a.canonical() == b.canonical())
+        #expect(try await a.query("SELECT count(*) FROM note") == [[5]])
+    }
+
+    @Test("after a rotation the old batches are still read, and new ones need the new key")
+    func rotation() async throws {
+        let remote = MemoryRemote(store: store)
+        let a = try await peer("A", notes: 2)
+        _ = try await Exchange(
+            a, EncryptedRemote(remote, ring: ring(key), isSealing: true)
+        ).push()
+        var rotated = ring(key)
+        rotated.add(other, activating: true)
+        try await a.transact("INSERT INTO note VALUES('new', 'text')")
+        _ = try await Exchange(a, EncryptedRemote(remote, ring: rotated, isSealing: true)).push()
+        let keys = try await remote.catalog(since: VersionVector()).items.map(\.envelope.key)
+        #expect(Set(keys) == [key.id, other.id])
+
+        let late = try SimulatedPeer("B", .notes)
+        let old = EncryptedRemote(remote, ring: ring(key), isSealing: true)
+        let report = try await Exchange(late, old).pull()
+        #expect(report.pulledCount == 2 && report.missingKey == other.id)
+        let new = EncryptedRemote(remote, ring: rotated, isSealing: true)
+        #expect(try await Exchange(late, new).pull().pulledCount == 1)
+        #expect(try await late.canonical() == a.canonical())
+    }
+
+    @Test("encryption that is turned on later sends everything again, sealed")
+    func turnedOn() async throws {
+        let remote = MemoryRemote(store: store)
+        let a = try await peer("A", notes: 2)
+        _ = try await Exchange(a, remote).push()
+        let sealing = EncryptedRemote(remote, ring: ring(key), isSealing: true)
+        #expect(try await Exchange(a, sealing).push().pushedCount == 2)
+        let b = try SimulatedPeer("B", .notes)
+        let report = try await Exchange(b, sealing).pull()
+        #expect(report.pulledCount == 2 && report.problems.count == 2)
+    }
+
+    @Test("without a key nothing leaves in the clear")
+    func noKey() async throws {
+        let remote = MemoryRemote(store: store)
+        let a = try await peer("A", notes: 1)
+        await #expect(throws: SyncError(.refused, "")) {
+            try await Exchange(
+                a, EncryptedRemote(remote, ring: KeyRing(), isSealing: true)
+            ).push()
+        }
+        #expect(try await remote.catalog(since: VersionVector()).items.isEmpty)
+    }
+}
+
+extension BatchEnvelope {
+    /// What a carrier can do who knows the format: another payload, all hashes made anew.
+    fileprivate func carrying(_ payload: [UInt8]) -> [UInt8] {
+        BatchEnvelope(self, payload: payload, key: key).encoded() + payload
+    }
+}
