@@ -111,7 +111,11 @@ let package = Package(
             name: "BatchTests", dependencies: ["SyncCore", "SyncTesting"], exclude: ["Fixtures"]),
         .testTarget(
             name: "RemoteTests", dependencies: ["SyncCore", "SyncRemotes", "SyncTesting"]),
-        .testTarget(name: "MergeTests", dependencies: ["SyncCore", "SyncTesting"]),
+        .testTarget(
+            name: "MergeTests",
+            dependencies: [
+                "SyncCore", "SyncTesting", .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

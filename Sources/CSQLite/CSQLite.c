@@ -15,3 +15,7 @@ int syncd_sqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes
     if (count == 0) return sqlite3_bind_zeroblob(statement, index, 0);
     return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_TRANSIENT);
 }
+
+int syncd_sqlite_enable_triggers(sqlite3 *connection, int on) {
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, on, (int *)0);
+}

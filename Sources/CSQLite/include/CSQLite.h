@@ -14,4 +14,7 @@ int syncd_sqlite_set_statement_journal_spill(int bytes);
 int syncd_sqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int count);
 int syncd_sqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count);
 
+// SQLITE_DBCONFIG_ENABLE_TRIGGER: sqlite3_db_config is variadic, which Swift cannot import.
+int syncd_sqlite_enable_triggers(sqlite3 *connection, int on);
+
 #endif

@@ -15,6 +15,8 @@ package struct Batch: Sendable {
     package var transactions: [Transaction]
     /// Of these transactions, as far as nobody has overwritten them. In no order of meaning.
     package var facts: [Fact]
+    /// What a new replica begins with, and what a receiver may like to know; not part of the facts.
+    package var extras = Extras()
 
     /// Puts a batch together.
     package init(
@@ -32,6 +34,24 @@ package struct Batch: Sendable {
 }
 
 extension Batch {
+    /// What goes beside the facts.
+    package struct Extras: Sendable, Hashable {
+        /// The CREATE statements of the tracked tables, their indexes and triggers, in the order in
+        /// which they can be run; empty but in a snapshot.
+        package var schema: [String] = []
+        /// The merge policies as JSON; empty: the defaults.
+        package var policies = ""
+        /// The private numbers that objects have at the sender: a receiver gives them the same
+        /// where it can.
+        package var numbers: [ObjectUID: Int64] = [:]
+
+        /// Nothing.
+        package init() {}
+
+        /// Whether there is nothing to tell.
+        var isEmpty: Bool { schema.isEmpty && policies.isEmpty && numbers.isEmpty }
+    }
+
     /// An entity as its sender has it: cells and columns by name, so that a receiver with another
     /// schema can tell what it knows.
     package struct Entity: Sendable, Hashable {

@@ -54,14 +54,17 @@ package enum BatchDecoder {
         let tables = try BatchTables(&reader)
         let transactions = try TransactionColumns.read(&reader, tables)
         let facts = try FactColumns.read(&reader, tables, transactions.map(\.header.dot))
+        let extras = envelope.hasExtras ? try ExtrasColumns.read(&reader, tables) : .init()
         guard reader.isAtEnd else { throw SyncError(.badData, "the content has a tail") }
         guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
         else { throw SyncError(.badData, "the batch holds other counts than its envelope says") }
         try check(transactions, envelope)
-        return Batch(
+        var batch = Batch(
             store: envelope.store, sender: envelope.sender, from: envelope.from,
             upTo: envelope.upTo, entities: tables.entities, transactions: transactions,
             facts: facts)
+        batch.extras = extras
+        return batch
     }
 
     /// A batch is a causal cut: merged, it must leave no hole.

@@ -17,6 +17,7 @@ package enum BatchEncoder {
         tables.write(to: &content)
         TransactionColumns.write(batch.transactions, tables, to: &content)
         FactColumns.write(batch.facts, tables, to: &content)
+        if !batch.extras.isEmpty { ExtrasColumns.write(batch.extras, tables, to: &content) }
         let isWithin =
             batch.transactions.count <= BatchLimits.transactionsMax
             && batch.facts.count <= BatchLimits.factsMax

@@ -32,6 +32,11 @@ package struct BatchEnvelope: Sendable, Hashable {
     package let payloadHash: [UInt8]
     /// The key that the payload is sealed with; nil: it is in the clear.
     package let key: KeyID?
+    /// Whether the content ends with ``Batch/Extras``.
+    let hasExtras: Bool
+
+    /// The flag of a content with extras.
+    static let extrasFlag: UInt8 = 2
 
     /// Whether it is a snapshot: a receiver needs nothing before it.
     package var isSnapshot: Bool { from.isEmpty }
@@ -46,7 +51,9 @@ package struct BatchEnvelope: Sendable, Hashable {
         var bytes = ByteWriter()
         bytes.append(raw: Self.magic)
         bytes.append(byte: Self.version)
-        bytes.append(byte: key == nil ? 0 : Self.sealedFlag)
+        var flags: UInt8 = key == nil ? 0 : Self.sealedFlag
+        if hasExtras { flags |= Self.extrasFlag }
+        bytes.append(byte: flags)
         bytes.append(counted: body.bytes)
         bytes.append(raw: Array(SHA256.hash(data: bytes.bytes).prefix(Self.checkBytes)))
         return bytes.bytes
@@ -92,7 +99,7 @@ package struct BatchEnvelope: Sendable, Hashable {
                 hint: "Update syncd on this machine")
         }
         let flags = try reader.byte()
-        guard flags & ~sealedFlag == 0 else {
+        guard flags & ~(sealedFlag | extrasFlag) == 0 else {
             throw SyncError(
                 .newerFormat, "the batch uses a feature that this program does not know (\(flags))",
                 hint: "Update syncd on this machine")
@@ -103,10 +110,12 @@ package struct BatchEnvelope: Sendable, Hashable {
         guard SHA256.hash(data: covered).prefix(checkBytes).elementsEqual(check) else {
             throw SyncError(.badData, "the envelope of the batch is damaged")
         }
-        return (try BatchEnvelope(body: body, isSealed: flags == sealedFlag), reader.position)
+        return (try BatchEnvelope(body: body, flags: flags), reader.position)
     }
 
-    private init(body: [UInt8], isSealed: Bool) throws {
+    private init(body: [UInt8], flags: UInt8) throws {
+        let isSealed = flags & Self.sealedFlag != 0
+        hasExtras = flags & Self.extrasFlag != 0
         var reader = ByteReader(body)
         store = try reader.identifier(StoreID.init(bytes:))
         sender = try reader.identifier(ReplicaID.init(bytes:))
@@ -135,6 +144,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         payloadBytes = payload.count
         payloadHash = Array(SHA256.hash(data: payload))
         key = nil
+        hasExtras = !batch.extras.isEmpty
     }
 
     /// The envelope of the same content in another payload: sealed, or opened.
@@ -148,6 +158,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         contentBytes = other.contentBytes
         payloadBytes = payload.count
         payloadHash = Array(SHA256.hash(data: payload))
+        hasExtras = other.hasExtras
         self.key = key
     }
 }

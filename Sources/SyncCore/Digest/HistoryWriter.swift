@@ -61,7 +61,7 @@ final class HistoryWriter {
             insertTransaction.bindNull(5)
         }
         insertTransaction.bind(6, Int64(transaction.flags.rawValue))
-        insertTransaction.bindNull(7)
+        insertTransaction.bind(7, transaction.origin?.packed)
         try insertTransaction.run()
     }
 

@@ -4,6 +4,8 @@ struct NetChange {
     /// Why, as far as the log tells; objects by entity id and key.
     enum Cause: Hashable {
         case direct, replace
+        /// A merge of another replica's transactions.
+        case merge
         case cascade(entity: Int64, key: ObjectKey)
         case renumbered(ObjectKey)
     }
@@ -29,6 +31,8 @@ struct NetTransaction {
     let who: LogRecord.Marker?
     let flags: Transaction.Flags
     let changes: [NetChange]
+    /// Where it was written first; nil for local ones.
+    var origin: Transaction.Origin?
 }
 
 extension NetChange {
@@ -51,7 +55,7 @@ extension NetChange {
     }
 
     private enum CauseTag: UInt8 {
-        case direct, replace, cascade, renumbered
+        case direct, replace, cascade, renumbered, merge
     }
 
     /// `syncd_change.data`: the cause, then what the kind has: an update's mask words and old
@@ -62,6 +66,7 @@ extension NetChange {
         switch cause {
         case .direct: writer.append(byte: CauseTag.direct.rawValue)
         case .replace: writer.append(byte: CauseTag.replace.rawValue)
+        case .merge: writer.append(byte: CauseTag.merge.rawValue)
         case .cascade(let entity, let key):
             writer.append(byte: CauseTag.cascade.rawValue)
             writer.append(varint: UInt64(entity))
@@ -93,6 +98,7 @@ extension NetChange {
         switch CauseTag(rawValue: try reader.byte()) {
         case .direct: break
         case .replace: cause = .replace
+        case .merge: cause = .merge
         case .cascade:
             let parent = Int64(truncatingIfNeeded: try reader.varint())
             cause = .cascade(entity: parent, key: ObjectKey(try reader.values()))

@@ -94,6 +94,7 @@ final class ChangeResolver {
         switch change.cause {
         case .direct: return .direct
         case .replace: return .replace
+        case .merge: return .merge
         case .cascade(let id, let key):
             guard let entity = try catalog.entity(id) else { return .direct }
             return .cascade(

@@ -67,10 +67,26 @@ extension Store {
         try RawTransaction.write(connection) {
             let settings = try Settings(connection)
             guard try settings.value(.file) != .text(mark.text) else { return }
+            try rememberFormer(connection, settings)
             try settings.set(.replica, .blob(ReplicaID.random().bytes))
             try settings.set(.epoch, .integer(try settings.integer(.epoch) + 1))
             try settings.set(.file, .text(mark.text))
         }
+    }
+
+    /// What was written up to now is the work of the replica that the file was copied from: merging
+    /// names the objects of both files alike.
+    private static func rememberFormer(
+        _ connection: OpaquePointer, _ settings: Settings
+    ) throws {
+        var writer = ByteWriter()
+        if case .blob(let known) = try settings.value(.former) { writer.append(raw: known) }
+        guard case .blob(let replica) = try settings.value(.replica) else { return }
+        let newest = try Statement(connection, "SELECT max(seq) FROM syncd_log")
+        writer.append(raw: replica)
+        writer.append(signed: try newest.step() ? newest.integer(0) : 0)
+        newest.reset()
+        try settings.set(.former, .blob(writer.bytes))
     }
 
     static func explaining<Result>(

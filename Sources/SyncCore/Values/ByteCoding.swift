@@ -99,8 +99,11 @@ package struct ByteReader {
         return bytes[position..<position + Int(count)]
     }
 
-    package mutating func value() throws -> Value {
-        switch try byte() {
+    package mutating func value() throws -> Value { try value(tag: try byte()) }
+
+    /// A value whose tag has been read.
+    mutating func value(tag: UInt8) throws -> Value {
+        switch tag {
         case 0: return .null
         case 1: return .integer(try signed())
         case 2:
@@ -109,7 +112,7 @@ package struct ByteReader {
             return .real(Double(bitPattern: pattern))
         case 3: return .text(String(decoding: try counted(), as: UTF8.self))
         case 4: return .blob(Array(try counted()))
-        case let tag: throw SyncError(.badData, "unknown value tag \(tag)")
+        default: throw SyncError(.badData, "unknown value tag \(tag)")
         }
     }
 

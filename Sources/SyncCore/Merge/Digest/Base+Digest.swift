@@ -13,10 +13,24 @@ extension Base {
         _ commit: Commit, view: View, names: [RowKey: ObjectUID], dot: Dot, time: HybridTime,
         newUID: () -> ObjectUID
     ) throws -> Digested {
+        let header = TransactionHeader(dot, time: time, seen: vector)
+        return try digest(commit, view: view, names: names, [], last: header) { _ in newUID() }
+    }
+
+    /// Translates several local transactions at once, of which only the tables after the last one
+    /// are known: the same facts as one by one, without those that the later ones overwrote.
+    /// - Parameters:
+    ///   - headers: those before the last one, in order; `commit.dates` names their dots.
+    ///   - newUID: the identity of a new row whose key is private.
+    /// - Throws: `internalFault`.
+    package func digest(
+        _ commit: Commit, view: View, names: [RowKey: ObjectUID], _ headers: [TransactionHeader],
+        last: TransactionHeader, newUID: (RowKey) -> ObjectUID
+    ) throws -> Digested {
         let naming = try Naming(
             commit, base: self, view: view, before: names, newUID: newUID)
-        var speaker = Speaker(self, dot: dot, time: time)
-        speaker.stateDeletes(view: view, before: names, naming)
+        var speaker = Speaker(self, headers, last: last)
+        speaker.stateDeletes(commit, view: view, before: names, naming)
         speaker.stateInserts(commit, before: names, naming)
         speaker.stateUpdates(commit, view: view, naming)
         let targets = naming.fresh.flatMap { naming.fields(of: $0).compactMap(\.target) }
@@ -34,13 +48,14 @@ extension Base {
 extension Speaker {
     /// A deleted row ends everything that it stood for.
     fileprivate mutating func stateDeletes(
-        view: View, before: [RowKey: ObjectUID], _ naming: Naming
+        _ commit: Commit, view: View, before: [RowKey: ObjectUID], _ naming: Naming
     ) {
         let kept = Set(naming.names.values)
-        for name in Set(before.values).subtracting(kept).sorted() {
+        let ended = before.filter { !kept.contains($0.value) }.sorted { $0.value < $1.value }
+        for (key, name) in ended {
             guard let row = view.rows[name] else { continue }
             for member in row.members where hasLife(member) {
-                delete(member, entity: row.entity)
+                delete(member, entity: row.entity, at: commit.dates.deleted[key])
             }
         }
     }
@@ -52,7 +67,10 @@ extension Speaker {
     ) {
         for row in naming.fresh {
             guard let name = naming.names[row.key] else { continue }
-            create(name, entity: row.key.entity, naming.fields(of: row))
+            create(name, entity: row.key.entity, naming.fields(of: row)) { columns in
+                columns.isEmpty
+                    ? commit.dates.inserted[row.key] : commit.dates.written(row.key, columns)
+            }
             if let old = commit.rekeyed[row.key], naming.names[old] == nil,
                 let former = before[old]
             {
@@ -68,14 +86,19 @@ extension Speaker {
             guard let name = naming.names[row.key], let shown = view.rows[name] else { continue }
             let fields = naming.fields(of: row)
             if commit.recreated.contains(row.key) {
-                for member in shown.members { delete(member, entity: shown.entity) }
-                create(name, entity: shown.entity, fields)
+                for member in shown.members {
+                    delete(member, entity: shown.entity, at: commit.dates.deleted[row.key])
+                }
+                create(name, entity: shown.entity, fields) { columns in
+                    columns.isEmpty
+                        ? commit.dates.inserted[row.key] : commit.dates.written(row.key, columns)
+                }
                 continue
             }
             var isTouched = false
             for (cell, columns) in schema.entities[shown.entity].cells.enumerated()
             where columns.contains(where: { fields[$0] != shown.fields[$0] }) {
-                write(cell, fields, to: shown)
+                write(cell, fields, to: shown, at: commit.dates.written(row.key, columns))
                 isTouched = true
             }
             if isTouched { touch([name], in: view) }

@@ -36,12 +36,37 @@ package struct Commit: Sendable {
     /// Keys that it changed by UPDATE: the new one, and which it was. Only where the old key was
     /// not used after, and the new one not before.
     package let rekeyed: [RowKey: RowKey]
+    /// Which of several transactions did what; empty for one.
+    package let dates: Dates
 
-    /// Describes a transaction.
-    package init(rows: [Row], recreated: Set<RowKey> = [], rekeyed: [RowKey: RowKey] = [:]) {
+    /// Several transactions at once: each fact is stated under the last one that touched it.
+    package struct Dates: Sendable {
+        /// By the key that the row has now: the transaction that inserted it.
+        package var inserted: [RowKey: Dot] = [:]
+        /// By the key that the row had: the transaction that deleted it.
+        package var deleted: [RowKey: Dot] = [:]
+        /// By the key that the row has now: the last transaction that wrote each column.
+        package var written: [RowKey: [Int: Dot]] = [:]
+
+        /// Knows of nothing.
+        package init() {}
+
+        /// The last transaction that wrote one of the columns.
+        func written(_ key: RowKey, _ columns: [Int]) -> Dot? {
+            guard let dots = written[key] else { return inserted[key] }
+            return columns.compactMap { dots[$0] }.max() ?? inserted[key]
+        }
+    }
+
+    /// Describes a transaction, or several.
+    package init(
+        rows: [Row], recreated: Set<RowKey> = [], rekeyed: [RowKey: RowKey] = [:],
+        dates: Dates = Dates()
+    ) {
         self.rows = rows
         self.recreated = recreated
         self.rekeyed = rekeyed
+        self.dates = dates
     }
 }
 

@@ -10,11 +10,11 @@ struct Naming {
 
     /// - Parameters:
     ///   - before: the identities of the rows that `view` shows.
-    ///   - newUID: draws a random identity.
+    ///   - newUID: the identity of a new row whose key is private.
     /// - Throws: `internalFault` when keys refer to each other in a circle.
     init(
         _ commit: Commit, base: Base, view: View, before: [RowKey: ObjectUID],
-        newUID: () -> ObjectUID
+        newUID: (RowKey) -> ObjectUID
     ) throws {
         schema = base.schema
         committed = Set(commit.rows.map(\.key))
@@ -26,7 +26,7 @@ struct Naming {
             } else if isPrivate, let old = commit.rekeyed[row.key], let name = before[old] {
                 names[row.key] = name  // only the private number changed
             } else if isPrivate {
-                names[row.key] = newUID()
+                names[row.key] = newUID(row.key)
                 fresh.append(row)
             } else {
                 waiting.append(row)

@@ -1,6 +1,6 @@
-/// States facts in the name of one local transaction.
+/// States facts in the name of a local transaction: the last one, unless another dot is given.
 ///
-/// Invariant: `base` holds every fact of `facts`.
+/// Invariants: `base` holds every fact of `facts`, and the header of every dot that is given.
 struct Speaker {
     private(set) var base: Base
     private(set) var facts: [Fact] = []
@@ -11,6 +11,14 @@ struct Speaker {
         header = TransactionHeader(dot, time: time, seen: base.vector)
         self.base = base
         self.base.insert(header)
+    }
+
+    /// Begins several transactions of one replica, in their order, with nothing merged in between.
+    init(_ base: Base, _ headers: [TransactionHeader], last: TransactionHeader) {
+        header = last
+        self.base = base
+        for header in headers { self.base.insert(header) }
+        self.base.insert(last)
     }
 
     var schema: MergeSchema { base.schema }
@@ -34,8 +42,8 @@ struct Speaker {
     }
 
     /// Ends an object that has a life.
-    mutating func delete(_ uid: ObjectUID, entity: Int) {
-        let life = Life(header.dot, .deleted, incarnation: incarnation(uid))
+    mutating func delete(_ uid: ObjectUID, entity: Int, at dot: Dot? = nil) {
+        let life = Life(dot ?? header.dot, .deleted, incarnation: incarnation(uid))
         state(.life(uid, entity: entity, life))
     }
 
@@ -46,27 +54,35 @@ struct Speaker {
     }
 
     /// Begins the next life of an object, with all its cells.
-    mutating func create(_ uid: ObjectUID, entity: Int, _ fields: [Field]) {
+    /// - Parameter dot: the transaction that wrote the columns of a cell; of none of them: that
+    ///   created the object.
+    mutating func create(
+        _ uid: ObjectUID, entity: Int, _ fields: [Field], at dot: ([Int]) -> Dot? = { _ in nil }
+    ) {
         let incarnation = incarnation(uid) + 1
-        let life = Life(header.dot, .created, incarnation: incarnation)
+        let life = Life(dot([]) ?? header.dot, .created, incarnation: incarnation)
         state(.life(uid, entity: entity, life))
         for (cell, columns) in schema.entities[entity].cells.enumerated() {
             let value = columns.map { fields[$0] }
-            let version = Version(header.dot, incarnation: incarnation, value: value)
+            let version = Version(
+                dot(columns) ?? header.dot, incarnation: incarnation, value: value)
             state(.cell(uid, entity: entity, cell: cell, version))
         }
     }
 
     /// Writes a cell in the register that the row shows: written to another member, the new value
     /// would not overwrite the one that was seen.
-    mutating func write(_ cell: Int, _ fields: [Field], to row: ShownRow) {
+    mutating func write(
+        _ cell: Int, _ fields: [Field], to row: ShownRow, at dot: Dot? = nil
+    ) {
         let source = row.sources[cell]?.object
         var member = source ?? row.name
         if source == nil || !isAlive(member) {
             member = row.members.first(where: isAlive) ?? member
         }
         let value = schema.entities[row.entity].cells[cell].map { fields[$0] }
-        let version = Version(header.dot, incarnation: incarnation(member), value: value)
+        let version = Version(
+            dot ?? header.dot, incarnation: incarnation(member), value: value)
         state(.cell(member, entity: row.entity, cell: cell, version))
     }
 

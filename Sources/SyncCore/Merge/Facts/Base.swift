@@ -42,6 +42,23 @@ package struct Base: Sendable {
     /// Knows nothing.
     package init(schema: MergeSchema) { self.schema = schema }
 
+    /// Goes on from what is stored.
+    /// - Parameters:
+    ///   - headers: in the order in which they were merged here; at least those that the facts
+    ///     have to be compared by.
+    ///   - objects: all of them, or a region that is closed.
+    init(
+        schema: MergeSchema, vector: VersionVector, headers: [TransactionHeader],
+        objects: [ObjectUID: ObjectRecord], aliases: [Alias: Dot]
+    ) {
+        self.schema = schema
+        self.vector = vector
+        self.objects = objects
+        self.aliases = aliases
+        order = headers.map(\.dot)
+        self.headers = Dictionary(headers.map { ($0.dot, $0) }) { first, _ in first }
+    }
+
     /// The identities that are part of an alias. Never given to a new object.
     package var aliased: Set<ObjectUID> {
         Set(aliases.keys.flatMap { [$0.first, $0.second] })

@@ -58,11 +58,14 @@ package struct MergeEntity: Sendable {
     package let concessions: [Concession?]
 
     /// Describes a table.
-    /// - Parameter uniques: the columns of each UNIQUE constraint but the key's own.
+    /// - Parameters:
+    ///   - uniques: the columns of each UNIQUE constraint but the key's own.
+    ///   - isWhole: the whole row is one cell.
     package init(
         name: String, columns: [Column], key: [Int], identity: Identity, uniques: [[Int]] = [],
         references: [Reference] = [], checks: [Check] = [],
-        deletePolicy: DeletePolicy = .deleteWins, uniquePolicy: UniquePolicy = .merge
+        deletePolicy: DeletePolicy = .deleteWins, uniquePolicy: UniquePolicy = .merge,
+        isWhole: Bool = false
     ) {
         precondition(!key.isEmpty, "a tracked table has a key")
         precondition(
@@ -78,7 +81,9 @@ package struct MergeEntity: Sendable {
         claims = uniques + (identity == .key ? [key] : [])
         let free = columns.indices.filter { identity == .key || !key.contains($0) }
         cells = Coupling.cells(
-            of: free, ties: references.map(\.columns) + checks.map(\.columns) + claims)
+            of: free,
+            ties: references.map(\.columns) + checks.map(\.columns) + claims
+                + (isWhole ? [free] : []))
         var cellOfColumn = [Int?](repeating: nil, count: columns.count)
         for (cell, members) in cells.enumerated() {
             for column in members { cellOfColumn[column] = cell }

@@ -1,0 +1,44 @@
+/// The end of the content where the envelope's flags say so: schema, policies, private numbers.
+enum ExtrasColumns {
+    static func write(
+        _ extras: Batch.Extras, _ tables: BatchTables, to content: inout ByteWriter
+    ) {
+        content.append(varint: UInt64(extras.schema.count))
+        for statement in extras.schema { content.append(counted: Array(statement.utf8)) }
+        content.append(counted: Array(extras.policies.utf8))
+        var present = ByteWriter()
+        var numbers = ByteWriter()
+        var last: Int64 = 0
+        for object in tables.objects {
+            guard let number = extras.numbers[object] else {
+                present.append(byte: 0)
+                continue
+            }
+            present.append(byte: 1)
+            numbers.append(signed: number &- last)
+            last = number
+        }
+        content.append(counted: present.bytes)
+        content.append(counted: numbers.bytes)
+    }
+
+    static func read(
+        _ reader: inout ByteReader, _ tables: BatchTables
+    ) throws -> Batch.Extras {
+        var extras = Batch.Extras()
+        for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.entitiesMax)) {
+            extras.schema.append(try reader.text())
+        }
+        extras.policies = try reader.text()
+        var present = try reader.column()
+        var numbers = try reader.column()
+        var last: Int64 = 0
+        for object in tables.objects where try present.index(below: 2) == 1 {
+            last &+= try numbers.signed()
+            extras.numbers[object] = last
+        }
+        try present.finish()
+        try numbers.finish()
+        return extras
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+
+/// `syncd_conflict`: the log of what is current and not shown. Open while it is so; closed ones are
+/// kept, with the local transaction after which they were gone.
+final class ConflictStorage {
+    private let replicas: ReplicaNames
+    private let selectOpen: Statement
+    private let insert: Statement
+    private let close: Statement
+
+    init(_ connection: OpaquePointer, _ replicas: ReplicaNames) throws {
+        self.replicas = replicas
+        selectOpen = try Statement(
+            connection,
+            """
+            SELECT id, uid, cell, replica, number, reason, value, met_replica, met_number
+            FROM syncd_conflict WHERE closed IS NULL
+            """)
+        insert = try Statement(
+            connection,
+            """
+            INSERT INTO syncd_conflict(uid, cell, replica, number, entity, columns, reason, value,
+              key, met_replica, met_number, opened)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            ON CONFLICT(uid, cell, replica, number) DO UPDATE SET reason = excluded.reason,
+              value = excluded.value, key = coalesce(excluded.key, key),
+              met_replica = excluded.met_replica, met_number = excluded.met_number,
+              closed = NULL
+            """)
+        close = try Statement(connection, "UPDATE syncd_conflict SET closed = ?2 WHERE id = ?1")
+    }
+
+    /// What is known of an open conflict.
+    private struct Open {
+        let id: Int64
+        let reason: String
+        let value: [UInt8]
+        let met: Dot?
+    }
+
+    /// Makes the log tell what a view does not show.
+    /// - Parameters:
+    ///   - isKnown: whether the view is of this object: conflicts of others are left alone.
+    ///   - number: the local transaction that is being written.
+    func update(
+        _ view: View, _ base: Base, keys: [ObjectUID: [Value]], number: Int64,
+        isKnown: (ObjectUID) -> Bool
+    ) throws {
+        var open: [VersionID: Open] = [:]
+        while try selectOpen.step() {
+            guard let uid = ObjectUID(bytes: selectOpen.blob(1) ?? []), isKnown(uid) else {
+                continue
+            }
+            let dot = Dot(try replicas.name(of: selectOpen.integer(3)), selectOpen.integer(4))
+            var met: Dot?
+            if let number = selectOpen.integerOrNil(7) {
+                met = Dot(try replicas.name(of: number), selectOpen.integer(8))
+            }
+            open[VersionID(uid, cell: Int(selectOpen.integer(2)), dot)] = Open(
+                id: selectOpen.integer(0), reason: selectOpen.text(5) ?? "",
+                value: selectOpen.blob(6) ?? [], met: met)
+        }
+        for (id, conflict) in view.conflicts.sorted(by: { $0.key < $1.key }) {
+            let known = open.removeValue(forKey: id)
+            var writer = ByteWriter()
+            for field in conflict.value { RecordCoding.append(field, &writer) }
+            let met = Self.met(id, view, base)
+            if let known, known.reason == conflict.reason.rawValue, known.value == writer.bytes,
+                known.met == met
+            {
+                continue
+            }
+            try write(id, conflict, writer.bytes, met, view, base, keys, number)
+        }
+        for known in open.values.sorted(by: { $0.id < $1.id }) {
+            try close.run(.integer(known.id), .integer(number))
+        }
+    }
+
+    /// The fact that is shown instead: of the same cell, or the delete that ended the object.
+    private static func met(_ id: VersionID, _ view: View, _ base: Base) -> Dot? {
+        guard let record = base.objects[id.object] else { return nil }
+        if id.cell >= 0, let host = view.hosts[id.object], let row = view.rows[host] {
+            if let source = row.sources[id.cell] { return source.dot }
+            return nil
+        }
+        return record.life.filter { $0.kind == .deleted }.map(\.dot).max()
+    }
+
+    private func write(
+        _ id: VersionID, _ conflict: Conflict, _ value: [UInt8], _ met: Dot?, _ view: View,
+        _ base: Base, _ keys: [ObjectUID: [Value]], _ number: Int64
+    ) throws {
+        guard let record = base.objects[id.object] else { return }
+        let entity = base.schema.entities[record.entity]
+        let columns = id.cell < 0 ? [] : entity.cells[id.cell].map { entity.columns[$0].name }
+        insert.bind(1, id.object.bytes)
+        insert.bind(2, Int64(id.cell))
+        insert.bind(3, try replicas.number(of: id.dot.replica))
+        insert.bind(4, id.dot.number)
+        insert.bind(5, entity.name)
+        insert.bind(6, String(decoding: try JSONEncoder().encode(columns), as: UTF8.self))
+        insert.bind(7, conflict.reason.rawValue)
+        insert.bind(8, value)
+        let key = view.hosts[id.object].flatMap { keys[$0] } ?? keys[id.object]
+        insert.bind(9, key.map(Self.packed))
+        insert.bind(10, try met.map { .integer(try replicas.number(of: $0.replica)) } ?? .null)
+        insert.bind(11, met.map { .integer($0.number) } ?? .null)
+        insert.bind(12, number)
+        try insert.run()
+    }
+
+    private static func packed(_ key: [Value]) -> [UInt8] {
+        var writer = ByteWriter()
+        for value in key { writer.append(value) }
+        return writer.bytes
+    }
+}

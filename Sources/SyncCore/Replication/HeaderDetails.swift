@@ -1,0 +1,51 @@
+/// `syncd_header.details`: what history says of a transaction, for those who have not merged it.
+enum HeaderDetails {
+    static func encode(
+        _ transaction: Batch.Transaction, shapes: (Int) -> Int64
+    ) -> [UInt8] {
+        var writer = ByteWriter()
+        for text in [transaction.author, transaction.context, transaction.process] {
+            writer.append(text.map(Value.text) ?? .null)
+        }
+        writer.append(transaction.pid.map(Value.integer) ?? .null)
+        writer.append(varint: transaction.flags)
+        writer.append(varint: UInt64(transaction.changes.count))
+        for change in transaction.changes {
+            writer.append(raw: change.object.bytes)
+            writer.append(
+                varint: UInt64(shapes(change.entity)) << 2 | UInt64(change.kind.rawValue))
+            writer.append(varint: UInt64(change.cells.count))
+            for cell in change.cells { writer.append(varint: UInt64(cell)) }
+        }
+        return writer.bytes
+    }
+
+    static func decode(
+        _ bytes: [UInt8], _ header: TransactionHeader, entity: (Int64) -> Int?
+    ) throws -> Batch.Transaction {
+        var reader = ByteReader(bytes)
+        func text() throws -> String? {
+            if case .text(let text) = try reader.value() { return text }
+            return nil
+        }
+        var transaction = Batch.Transaction(header)
+        transaction.author = try text()
+        transaction.context = try text()
+        transaction.process = try text()
+        if case .integer(let pid) = try reader.value() { transaction.pid = pid }
+        transaction.flags = try reader.varint()
+        for _ in 0..<(try reader.countOfRest(atMost: bytes.count)) {
+            let object = try reader.identifier(ObjectUID.init(bytes:))
+            let word = try reader.varint()
+            let cells = try (0..<(try reader.countOfRest(atMost: bytes.count))).map { _ in
+                Int(try reader.varint())
+            }
+            guard let kind = Batch.Change.Kind(rawValue: UInt8(word & 3)),
+                let entity = entity(Int64(word >> 2))
+            else { continue }
+            transaction.changes.append(
+                Batch.Change(object, entity: entity, kind, cells: cells))
+        }
+        return transaction
+    }
+}

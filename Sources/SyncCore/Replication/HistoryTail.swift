@@ -1,0 +1,78 @@
+/// The local transactions that were not stated as facts yet, read from the history tables.
+struct HistoryTail {
+    /// A transaction as the tables have it.
+    struct Entry {
+        let number: Int64
+        let time: Timestamp
+        let author: String?
+        let context: String?
+        let process: Transaction.Process?
+        let flags: Transaction.Flags
+        let isLocal: Bool
+        var changes: [NetChange]
+    }
+
+    private let catalog: EntityCatalog
+    private let selectHeaders: Statement
+    private let selectChanges: Statement
+
+    init(_ connection: OpaquePointer, _ catalog: EntityCatalog) throws {
+        self.catalog = catalog
+        selectHeaders = try Statement(
+            connection,
+            """
+            SELECT t.number, t.first, t.time, t.pid, t.flags, t.origin IS NULL,
+              w.author, w.context, w.process
+            FROM syncd_transaction t LEFT JOIN syncd_who w ON w.id = t.who
+            WHERE t.number > ?1 ORDER BY t.number
+            """)
+        selectChanges = try Statement(
+            connection,
+            """
+            SELECT seq, op, key, data FROM syncd_change
+            WHERE seq >= ?1 AND seq <= ?2 ORDER BY seq
+            """)
+    }
+
+    /// The transactions after a number, in order.
+    func entries(after number: Int64) throws -> [Entry] {
+        selectHeaders.bind(1, number)
+        defer { selectHeaders.reset() }
+        var entries: [Entry] = []
+        while try selectHeaders.step() {
+            let flags = Transaction.Flags(rawValue: Int(selectHeaders.integer(4)))
+            let isLocal =
+                selectHeaders.integer(5) != 0 && flags.isDisjoint(with: [.remote, .repair])
+            let process = selectHeaders.text(8)
+            entries.append(
+                Entry(
+                    number: selectHeaders.integer(0),
+                    time: Timestamp(milliseconds: selectHeaders.integer(2)),
+                    author: selectHeaders.text(6), context: selectHeaders.text(7),
+                    process: selectHeaders.integerOrNil(3).map { .init(pid: $0, name: process) },
+                    flags: flags, isLocal: isLocal,
+                    changes: isLocal
+                        ? try changes(
+                            from: selectHeaders.integer(1), upTo: selectHeaders.integer(0)) : []))
+        }
+        return entries
+    }
+
+    private func changes(from first: Int64, upTo last: Int64) throws -> [NetChange] {
+        selectChanges.bind(1, first)
+        selectChanges.bind(2, last)
+        defer { selectChanges.reset() }
+        var changes: [NetChange] = []
+        while try selectChanges.step() {
+            let op = selectChanges.integer(1)
+            guard let kind = Change.Kind(rawValue: Int(op & 7)),
+                let entity = try catalog.entity(op >> 3)
+            else { continue }
+            changes.append(
+                try NetChange(
+                    seq: selectChanges.integer(0), entity: entity, kind: kind,
+                    key: selectChanges.value(2), data: selectChanges.blob(3)))
+        }
+        return changes
+    }
+}

@@ -1,0 +1,65 @@
+/// Local history as a merge writes it: what was logged is digested in the merge's own transaction,
+/// then the merged transactions get numbers of their own.
+///
+/// Invariant: when the transaction is committed, history is complete up to the newest log row, so
+/// that numbers go on from there.
+final class LocalHistory {
+    let catalog: EntityCatalog
+    let settings: Settings
+    private let connection: OpaquePointer
+    private let assembler: TransactionAssembler
+    private let newest: Statement
+    private let keepNumber: Statement
+    private var writer: HistoryWriter
+    private var last: Int64 = 0
+
+    init(_ connection: OpaquePointer) throws {
+        self.connection = connection
+        catalog = try EntityCatalog(connection)
+        settings = try Settings(connection)
+        assembler = TransactionAssembler(try LogReader(connection, catalog: catalog))
+        newest = try Statement(connection, "SELECT max(seq) FROM syncd_log")
+        // The end of a marker that was never begun: no reader makes anything of it.
+        keepNumber = try Statement(
+            connection, "INSERT INTO syncd_log(seq, op, m) VALUES (?1, 0, 1)")
+        writer = try HistoryWriter(connection)
+    }
+
+    /// Writes what is logged into the history tables, in the transaction that the connection is in.
+    func digest(_ boundaries: [Boundary]) throws {
+        writer = try HistoryWriter(connection)
+        try catalog.reload()
+        let digested = try settings.integer(.digested)
+        try assembler.forEach(after: digested, boundaries.filter { $0.last > digested }) {
+            for change in $0.changes { try writer.write(change) }
+            try writer.write(header: $0)
+            return true
+        }
+        defer { newest.reset() }
+        last = max(digested, try newest.step() ? newest.integer(0) : 0)
+        if last > digested { try settings.set(.digested, .integer(last)) }
+    }
+
+    /// The number of the newest transaction.
+    var head: Int64 { last }
+
+    /// The next `count` numbers; at least one.
+    func allocate(_ count: Int) -> ClosedRange<Int64> {
+        let first = last + 1
+        last += Int64(max(1, count))
+        return first...last
+    }
+
+    /// Writes a transaction; its changes have numbers from ``allocate(_:)``.
+    func write(_ transaction: NetTransaction) throws {
+        for change in transaction.changes { try writer.write(change) }
+        try writer.write(header: transaction)
+    }
+
+    /// Makes sure that no number is given twice.
+    func finish() throws {
+        guard try settings.integer(.digested) < last else { return }
+        try keepNumber.run(.integer(last))
+        try settings.set(.digested, .integer(last))
+    }
+}

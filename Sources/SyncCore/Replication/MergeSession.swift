@@ -1,0 +1,152 @@
+import CSQLite
+import GRDB
+
+/// Everything that is prepared on a merge connection, and the one way to write on it.
+///
+/// Invariants
+/// - Between two transactions of ours, the tables of the store are the view of the stored base, but
+///   for what writers have committed since; every transaction begins by stating that as facts.
+/// - The vector never moves without the facts that it covers: both are in one transaction.
+/// - Triggers are off on the connection: ours, because a merge is not a local write, and those of
+///   the user that write tracked tables, because their effects come from the origin.
+///
+/// Confined to its connection's queue.
+final class MergeSession {
+    let connection: OpaquePointer
+    let identity: StoreIdentity
+    let environment: MergeEnvironment
+    private let database: Database
+    private var prepared: Prepared?
+
+    /// What depends on the schema, and the statements on our own tables.
+    final class Prepared {
+        let schemaVersion: Int64
+        let schema: ReplicaSchema
+        let replicas: ReplicaNames
+        let headers: HeaderStorage
+        let shapes: Shapes
+        let objects: ObjectStorage
+        let conflicts: ConflictStorage
+        let history: LocalHistory
+        let tail: HistoryTail
+        let statements: StatementCache
+        let policies: MergePolicies
+
+        init(
+            _ connection: OpaquePointer, _ schema: ReplicaSchema, _ policies: MergePolicies,
+            version: Int64
+        ) throws {
+            schemaVersion = version
+            self.schema = schema
+            self.policies = policies
+            replicas = try ReplicaNames(connection)
+            headers = try HeaderStorage(connection, replicas)
+            let migration = ShapeMigration(connection, schema.merge, replicas)
+            shapes = try Shapes(connection, schema.merge, changed: migration.run)
+            objects = try ObjectStorage(connection, schema.merge, shapes, replicas)
+            conflicts = try ConflictStorage(connection, replicas)
+            history = try LocalHistory(connection)
+            tail = try HistoryTail(connection, history.catalog)
+            statements = StatementCache(connection)
+        }
+    }
+
+    init(
+        _ database: Database, _ identity: StoreIdentity, _ environment: MergeEnvironment
+    ) throws {
+        guard let connection = database.sqliteConnection else {
+            throw SyncError(.internalFault, "the connection is closed")
+        }
+        self.database = database
+        self.connection = connection
+        self.identity = identity
+        self.environment = environment
+        _ = syncd_sqlite_enable_triggers(connection, 0)
+    }
+
+    /// Runs `body` in one write transaction, after what writers have committed was stated as facts.
+    /// - Throws: `busy`; whatever `body` throws: nothing was written then.
+    func transact<Result>(_ body: (MergeWork) throws -> Result) throws -> Result {
+        try RawTransaction.write(connection) {
+            let prepared = try prepare()
+            do {
+                let work = try MergeWork(self, prepared)
+                try work.stateLocal()
+                let result = try body(work)
+                try work.finish()
+                return result
+            } catch {
+                // Numbers that were given and rolled back must not be used again.
+                self.prepared = nil
+                throw error
+            }
+        }
+    }
+
+    /// Runs `body` on one state of the store; nothing is stated or written.
+    func read<Result>(_ body: (Prepared) throws -> Result) throws -> Result? {
+        try RawTransaction.read(connection) {
+            guard try ReplicationTables.exist(connection) else { return nil }
+            guard let prepared, try schemaVersion() == prepared.schemaVersion else { return nil }
+            try prepared.replicas.reload()
+            prepared.headers.reload()
+            return try body(prepared)
+        }
+    }
+
+    private func schemaVersion() throws -> Int64 {
+        let version = try Statement(connection, "PRAGMA schema_version")
+        return try version.step() ? version.integer(0) : 0
+    }
+
+    private func prepare() throws -> Prepared {
+        if let prepared, try schemaVersion() == prepared.schemaVersion {
+            try prepared.replicas.reload()
+            prepared.headers.reload()
+            return prepared
+        }
+        if try !ReplicationTables.exist(connection) { try ReplicationTables.create(connection) }
+        let settings = try Settings(connection)
+        var policies = MergePolicies()
+        if case .text(let json) = try settings.value(.policies) {
+            policies = try MergePolicies(json: json)
+        }
+        let tracked = Set(try Entity.live(database).map { SQLName.folded($0.name) })
+        let tables = try SchemaReader(database).tables().filter {
+            $0.kind == .table && tracked.contains(SQLName.folded($0.name))
+        }
+        let schema = try ReplicaSchema(tables, policies)
+        let prepared = try Prepared(
+            connection, schema, policies, version: try schemaVersion())
+        self.prepared = prepared
+        return prepared
+    }
+
+    /// Changes what the owner chose. The cells of an entity may be others then.
+    func setPolicies(_ policies: MergePolicies) throws {
+        try RawTransaction.write(connection) {
+            try Settings(connection).set(.policies, .text(try policies.json()))
+        }
+        prepared = nil
+    }
+
+    /// The CREATE statements of the tracked tables, with their indexes, triggers and views on them
+    /// alone, in the order in which they were made.
+    func schemaStatements(_ schema: ReplicaSchema) throws -> [String] {
+        let tables = Set(schema.tables.map { SQLName.folded($0.name) })
+        let select = try Statement(
+            connection,
+            """
+            SELECT type, tbl_name, sql FROM sqlite_schema
+            WHERE sql IS NOT NULL AND type IN ('table', 'index')
+              AND name NOT LIKE 'syncd\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+            ORDER BY type = 'index', rowid
+            """)
+        var statements: [String] = []
+        while try select.step() {
+            guard tables.contains(SQLName.folded(select.text(1) ?? "")) else { continue }
+            statements.append(select.text(2) ?? "")
+        }
+        return statements
+    }
+}

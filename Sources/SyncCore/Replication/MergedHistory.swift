@@ -1,0 +1,166 @@
+/// Tells local history of merged transactions, and of what the view changed beyond them.
+///
+/// Each difference of the tables is told once at least: under the transaction that made it, or
+/// else in one local transaction flagged `repair`. A transaction whose changes show nothing here is
+/// told of without changes.
+struct MergedHistory {
+    private let schema: ReplicaSchema
+    private let history: LocalHistory
+    private let replica: ReplicaID
+    private let wall: Int64
+    private let before: (ObjectUID) -> [Value]?
+    private let after: (ObjectUID) -> [Value]?
+    private var told = Told()
+
+    /// What has been told of the differences.
+    private struct Told {
+        var inserted: Set<RowKey> = []
+        var deleted: Set<RowKey> = []
+        var updated: [RowKey: Set<Int>] = [:]
+    }
+
+    /// What is told of one row.
+    private struct Item {
+        let key: RowKey
+        let kind: Change.Kind
+        var columns: Set<Int> = []
+        var row: [Value] = []
+    }
+
+    /// - Parameters:
+    ///   - replica: this one; its transactions are local, and have no origin.
+    ///   - before: the key of the row that showed an object before the merge.
+    ///   - after: the key of the row that shows it now.
+    init(
+        _ schema: ReplicaSchema, _ history: LocalHistory, replica: ReplicaID, wall: Int64,
+        before: @escaping (ObjectUID) -> [Value]?, after: @escaping (ObjectUID) -> [Value]?
+    ) {
+        self.schema = schema
+        self.history = history
+        self.replica = replica
+        self.wall = wall
+        self.before = before
+        self.after = after
+    }
+
+    /// Writes all of it.
+    func write(
+        _ transactions: [Batch.Transaction], _ differences: [RowKey: TableWriter.Difference]
+    ) throws {
+        var copy = self
+        let entities = try copy.trackedEntities()
+        for transaction in transactions {
+            let items = transaction.changes.compactMap { copy.item($0, differences) }
+            let header = transaction.header
+            let time = Timestamp(milliseconds: header.time.milliseconds)
+            let process = transaction.pid.map {
+                Transaction.Process(pid: $0, name: transaction.process)
+            }
+            let who = LogRecord.Marker(
+                isEnd: false, author: transaction.author, context: transaction.context,
+                process: process)
+            let flags = Transaction.Flags(rawValue: Int(truncatingIfNeeded: transaction.flags))
+            let isLocal = header.dot.replica == replica
+            try copy.write(
+                items, entities, time: time, who: who,
+                flags: isLocal ? flags : flags.union(.remote),
+                origin: isLocal
+                    ? nil
+                    : .init(
+                        replica: header.dot.replica, number: header.dot.number, time: time))
+        }
+        let rest = copy.rest(differences)
+        guard !rest.isEmpty else { return }
+        try copy.write(
+            rest, entities, time: Timestamp(milliseconds: wall), who: nil, flags: .repair,
+            origin: nil)
+    }
+
+    private func trackedEntities() throws -> [TrackedEntity?] {
+        let present = history.catalog.present
+        return schema.tables.map { table in
+            present.first { SQLName.equal($0.name, table.name) }
+        }
+    }
+
+    /// What a merged change did to the tables here.
+    private mutating func item(
+        _ change: Batch.Change, _ differences: [RowKey: TableWriter.Difference]
+    ) -> Item? {
+        guard schema.tables.indices.contains(change.entity) else { return nil }
+        let old = before(change.object).map { RowKey(entity: change.entity, $0) }
+        let new = after(change.object).map { RowKey(entity: change.entity, $0) }
+        switch change.kind {
+        case .delete:
+            guard let old, let difference = differences[old], difference.after == nil,
+                let row = difference.before, told.deleted.insert(old).inserted
+            else { return nil }
+            return Item(key: old, kind: .delete, row: row)
+        case .insert:
+            guard let new, let difference = differences[new] else { return nil }
+            if difference.before == nil {
+                guard told.inserted.insert(new).inserted else { return nil }
+                return Item(key: new, kind: .insert)
+            }
+            return update(new, Set(difference.columns))
+        case .update:
+            guard let new, old != nil else { return nil }
+            let cells = schema.merge.entities[change.entity].cells
+            return update(
+                new, Set(change.cells.filter(cells.indices.contains).flatMap { cells[$0] }))
+        }
+    }
+
+    private mutating func update(_ key: RowKey, _ columns: Set<Int>) -> Item? {
+        guard !columns.isEmpty else { return nil }
+        told.updated[key, default: []].formUnion(columns)
+        return Item(key: key, kind: .update, columns: columns)
+    }
+
+    /// The differences that no merged transaction tells of.
+    private func rest(_ differences: [RowKey: TableWriter.Difference]) -> [Item] {
+        differences.sorted { $0.key.precedes($1.key) }.compactMap { key, difference in
+            guard let row = difference.before else {
+                return told.inserted.contains(key) ? nil : Item(key: key, kind: .insert)
+            }
+            guard difference.after != nil else {
+                return told.deleted.contains(key) ? nil : Item(key: key, kind: .delete, row: row)
+            }
+            let columns = Set(difference.columns).subtracting(told.updated[key] ?? [])
+            return columns.isEmpty ? nil : Item(key: key, kind: .update, columns: columns)
+        }
+    }
+
+    private func write(
+        _ items: [Item], _ entities: [TrackedEntity?], time: Timestamp,
+        who: LogRecord.Marker?, flags: Transaction.Flags, origin: Transaction.Origin?
+    ) throws {
+        let numbers = history.allocate(items.count)
+        let changes = zip(items, numbers).compactMap { item, seq in
+            entities[item.key.entity].map { change(item, $0, seq) }
+        }
+        try history.write(
+            NetTransaction(
+                first: numbers.lowerBound, number: numbers.upperBound, time: time, who: who,
+                flags: flags, changes: changes, origin: origin))
+    }
+
+    private func change(_ item: Item, _ entity: TrackedEntity, _ seq: Int64) -> NetChange {
+        var change = NetChange(
+            seq: seq, entity: entity, key: ObjectKey(item.key.values), kind: item.kind)
+        change.cause = .merge
+        for column in item.columns {
+            let name = SQLName.folded(schema.tables[item.key.entity].columns[column])
+            if let place = entity.columnNames.firstIndex(where: { SQLName.folded($0) == name }) {
+                change.mask.insert(place)
+            }
+        }
+        if item.kind == .delete {
+            change.kept = entity.layout.kept.map { place in
+                schema.column(entity.columnNames[place], of: item.key.entity).map { item.row[$0] }
+                    ?? .null
+            }
+        }
+        return change
+    }
+}

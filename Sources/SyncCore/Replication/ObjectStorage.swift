@@ -1,0 +1,138 @@
+/// `syncd_object` and `syncd_alias`: what was stated, and how it stands in the tables.
+final class ObjectStorage {
+    private let schema: MergeSchema
+    private let shapes: Shapes
+    private let replicas: ReplicaNames
+    private let selectAll: Statement
+    private let selectAfter: Statement
+    private let upsert: Statement
+    private let remove: Statement
+    private let selectAliases: Statement
+    private let insertAlias: Statement
+    private let greatestNumber: Statement
+
+    private static let columns = "uid, shape, key, number, state, place, record"
+
+    init(
+        _ connection: OpaquePointer, _ schema: MergeSchema, _ shapes: Shapes,
+        _ replicas: ReplicaNames
+    ) throws {
+        self.schema = schema
+        self.shapes = shapes
+        self.replicas = replicas
+        selectAll = try Statement(connection, "SELECT \(Self.columns) FROM syncd_object")
+        selectAfter = try Statement(
+            connection, "SELECT \(Self.columns) FROM syncd_object WHERE place > ?1")
+        upsert = try Statement(
+            connection,
+            """
+            INSERT INTO syncd_object(uid, shape, key, number, state, place, record)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT(uid) DO UPDATE SET shape = excluded.shape, key = excluded.key,
+              number = excluded.number, state = excluded.state, place = excluded.place,
+              record = excluded.record
+            """)
+        remove = try Statement(connection, "DELETE FROM syncd_object WHERE uid = ?1")
+        selectAliases = try Statement(
+            connection, "SELECT first, second, replica, number FROM syncd_alias")
+        insertAlias = try Statement(
+            connection,
+            """
+            INSERT INTO syncd_alias(first, second, replica, number) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT(first, second) DO UPDATE SET
+              replica = excluded.replica, number = excluded.number
+            """)
+        greatestNumber = try Statement(
+            connection, "SELECT max(number) FROM syncd_object WHERE shape = ?1")
+    }
+
+    // MARK: Reading
+
+    /// All objects.
+    func all() throws -> [ObjectUID: StoredObject] {
+        var objects: [ObjectUID: StoredObject] = [:]
+        while try selectAll.step() {
+            guard let (uid, object) = try object(selectAll) else { continue }
+            objects[uid] = object
+        }
+        return objects
+    }
+
+    /// The objects that a transaction after a place told of.
+    func forEach(
+        after place: Int64, _ body: (ObjectUID, StoredObject) throws -> Void
+    ) throws {
+        selectAfter.bind(1, place)
+        defer { selectAfter.reset() }
+        while try selectAfter.step() {
+            guard let (uid, object) = try object(selectAfter) else { continue }
+            try body(uid, object)
+        }
+    }
+
+    /// The pairs of identities that are one object, with the transaction that said so.
+    func aliases() throws -> [Base.Alias: Dot] {
+        var aliases: [Base.Alias: Dot] = [:]
+        while try selectAliases.step() {
+            let first = try uid(selectAliases.blob(0))
+            let second = try uid(selectAliases.blob(1))
+            let replica = try replicas.name(of: selectAliases.integer(2))
+            aliases[Base.Alias(first, second)] = Dot(replica, selectAliases.integer(3))
+        }
+        return aliases
+    }
+
+    private func uid(_ bytes: [UInt8]?) throws -> ObjectUID {
+        guard let uid = ObjectUID(bytes: bytes ?? []) else {
+            throw SyncError(.corrupt, "an object's identity has not 16 bytes")
+        }
+        return uid
+    }
+
+    /// An object; nil when its table is gone.
+    private func object(_ row: Statement) throws -> (ObjectUID, StoredObject)? {
+        guard let position = shapes.position(of: row.integer(1)) else { return nil }
+        let widths = schema.entities[position].cells.map(\.count)
+        let record = try RecordCoding.decode(
+            row.blob(6) ?? [], entity: position, widths: widths, replicas)
+        let object = StoredObject(
+            record: record, key: try StoredObject.key(stored: row.value(2)),
+            number: row.integerOrNil(3),
+            state: StoredObject.State(rawValue: row.integer(4)) ?? .troubled,
+            place: row.integer(5))
+        return (try uid(row.blob(0)), object)
+    }
+
+    // MARK: Writing
+
+    /// Stores an object.
+    func write(_ uid: ObjectUID, _ object: StoredObject) throws {
+        upsert.bind(1, uid.bytes)
+        upsert.bind(2, shapes.number(of: object.record.entity))
+        upsert.bind(3, StoredObject.stored(object.key))
+        upsert.bind(4, object.number.map(Value.integer) ?? .null)
+        upsert.bind(5, object.state.rawValue)
+        upsert.bind(6, object.place)
+        upsert.bind(7, try RecordCoding.encode(object.record, replicas))
+        try upsert.run()
+    }
+
+    /// Forgets an object.
+    func remove(_ uid: ObjectUID) throws { try remove.run(.blob(uid.bytes)) }
+
+    /// Stores an alias.
+    func write(_ alias: Base.Alias, _ dot: Dot) throws {
+        insertAlias.bind(1, alias.first.bytes)
+        insertAlias.bind(2, alias.second.bytes)
+        insertAlias.bind(3, try replicas.number(of: dot.replica))
+        insertAlias.bind(4, dot.number)
+        try insertAlias.run()
+    }
+
+    /// The greatest private number that an entity's objects have or reserve.
+    func greatestNumber(of entity: Int) throws -> Int64 {
+        greatestNumber.bind(1, shapes.number(of: entity))
+        defer { greatestNumber.reset() }
+        return try greatestNumber.step() ? greatestNumber.integer(0) : 0
+    }
+}

@@ -1,0 +1,87 @@
+/// `syncd_object.record`: everything that was stated of one identity, as bytes. Replicas stand as
+/// their small numbers in `syncd_replica`.
+///
+/// Life facts (count; kind, incarnation, dot), then for each cell of the entity its versions
+/// (count; dot, incarnation, one field per column). A field is a value, or 5, an identity and the
+/// number of its key column.
+enum RecordCoding {
+    private static let referenceTag: UInt8 = 5
+
+    static func encode(_ record: ObjectRecord, _ replicas: ReplicaNames) throws -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(varint: UInt64(record.life.count))
+        for life in record.life {
+            writer.append(byte: life.kind.rawValue)
+            writer.append(varint: UInt64(life.incarnation))
+            try append(life.dot, replicas, &writer)
+        }
+        writer.append(varint: UInt64(record.cells.count))
+        for versions in record.cells {
+            writer.append(varint: UInt64(versions.count))
+            for version in versions {
+                try append(version.dot, replicas, &writer)
+                writer.append(varint: UInt64(version.incarnation))
+                for field in version.value { append(field, &writer) }
+            }
+        }
+        return writer.bytes
+    }
+
+    /// - Parameter widths: the number of columns of each cell.
+    static func decode(
+        _ bytes: [UInt8], entity: Int, widths: [Int], _ replicas: ReplicaNames
+    ) throws -> ObjectRecord {
+        var reader = ByteReader(bytes)
+        var record = ObjectRecord(entity: entity, cellCount: widths.count)
+        for _ in 0..<(try reader.countOfRest(atMost: bytes.count)) {
+            guard let kind = LifeKind(rawValue: try reader.byte()) else {
+                throw SyncError(.badData, "an object's record has an unknown life fact")
+            }
+            let incarnation = Int(try reader.varint())
+            let dot = try dot(&reader, replicas)
+            record.life.append(Life(dot, kind, incarnation: incarnation))
+        }
+        guard try reader.varint() == UInt64(widths.count) else {
+            throw SyncError(.badData, "an object's record has other cells than its entity")
+        }
+        for (cell, width) in widths.enumerated() {
+            for _ in 0..<(try reader.countOfRest(atMost: bytes.count)) {
+                let dot = try dot(&reader, replicas)
+                let incarnation = Int(try reader.varint())
+                let value = try (0..<width).map { _ in try field(&reader) }
+                record.cells[cell].append(
+                    Version(dot, incarnation: incarnation, value: value))
+            }
+        }
+        return record
+    }
+
+    static func append(
+        _ dot: Dot, _ replicas: ReplicaNames, _ writer: inout ByteWriter
+    ) throws {
+        writer.append(varint: UInt64(try replicas.number(of: dot.replica)))
+        writer.append(varint: UInt64(dot.number))
+    }
+
+    static func dot(_ reader: inout ByteReader, _ replicas: ReplicaNames) throws -> Dot {
+        let replica = try replicas.name(of: Int64(truncatingIfNeeded: try reader.varint()))
+        return Dot(replica, Int64(truncatingIfNeeded: try reader.varint()))
+    }
+
+    static func append(_ field: Field, _ writer: inout ByteWriter) {
+        switch field {
+        case .value(let value): writer.append(value)
+        case .reference(let uid, let part):
+            writer.append(byte: referenceTag)
+            writer.append(raw: uid.bytes)
+            writer.append(varint: UInt64(part))
+        }
+    }
+
+    static func field(_ reader: inout ByteReader) throws -> Field {
+        let tag = try reader.byte()
+        guard tag == referenceTag else { return .value(try reader.value(tag: tag)) }
+        let uid = try reader.identifier(ObjectUID.init(bytes:))
+        return .reference(uid, part: Int(try reader.varint()))
+    }
+}

@@ -1,0 +1,51 @@
+/// The replicas that a store has heard of, by the small numbers under which its tables name them.
+///
+/// Numbers are given once and never change. Confined to its connection's queue.
+final class ReplicaNames {
+    private let select: Statement
+    private let insert: Statement
+    private var numbers: [ReplicaID: Int64] = [:]
+    private var names: [Int64: ReplicaID] = [:]
+
+    init(_ connection: OpaquePointer) throws {
+        select = try Statement(connection, "SELECT id, replica FROM syncd_replica")
+        insert = try Statement(
+            connection, "INSERT INTO syncd_replica(replica, merged) VALUES (?1, 0) RETURNING id")
+        try reload()
+    }
+
+    /// Reads the table again: after a rollback, and when somebody else may have written it.
+    func reload() throws {
+        numbers = [:]
+        names = [:]
+        while try select.step() {
+            guard let replica = ReplicaID(bytes: select.blob(1) ?? []) else { continue }
+            numbers[replica] = select.integer(0)
+            names[select.integer(0)] = replica
+        }
+    }
+
+    /// The number of a replica; a new one when it has none.
+    func number(of replica: ReplicaID) throws -> Int64 {
+        if let number = numbers[replica] { return number }
+        insert.bind(1, replica.bytes)
+        guard try insert.step() else {
+            throw SyncError(.internalFault, "a replica got no number")
+        }
+        let number = insert.integer(0)
+        try insert.run()
+        numbers[replica] = number
+        names[number] = replica
+        return number
+    }
+
+    /// The replica of a number.
+    /// - Throws: `corrupt` when there is none.
+    func name(of number: Int64) throws -> ReplicaID {
+        guard let name = names[number] else {
+            throw SyncError(
+                .corrupt, "a fact names replica \(number), which the store does not know")
+        }
+        return name
+    }
+}

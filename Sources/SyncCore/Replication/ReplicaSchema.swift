@@ -1,0 +1,51 @@
+/// The tracked tables of a store as merging sees them.
+///
+/// Entities stand in the order of their folded names: the same on every replica with this schema.
+struct ReplicaSchema: Sendable {
+    /// What merging knows.
+    let merge: MergeSchema
+    /// The tables, in the order of the entities.
+    let tables: [MergedTable]
+    /// By folded name.
+    private let positions: [String: Int]
+
+    /// The position of an entity; nil when it is not tracked.
+    func position(of name: String) -> Int? { positions[SQLName.folded(name)] }
+
+    /// The columns of an entity by folded name.
+    func column(_ name: String, of entity: Int) -> Int? {
+        let folded = SQLName.folded(name)
+        return tables[entity].columns.firstIndex { SQLName.folded($0) == folded }
+    }
+
+    /// Reads tables for merging.
+    /// - Parameter tables: the tracked ones.
+    /// - Throws: `cannotTrack` for what cannot be merged, with the table and the reason.
+    init(_ tables: [TableSchema], _ policies: MergePolicies) throws {
+        let tables = tables.sorted { SQLName.folded($0.name) < SQLName.folded($1.name) }
+        let names = tables.map { SQLName.folded($0.name) }
+        positions = Dictionary(zip(names, names.indices)) { first, _ in first }
+        let rules = try RuleDatabase()
+        for table in tables { try rules.add(table) }
+        var translator = SchemaTranslator(
+            tables: tables, positions: positions, policies: policies, rules: rules)
+        var entities: [MergeEntity] = []
+        for table in tables { entities.append(try translator.entity(table)) }
+        merge = MergeSchema(entities)
+        self.tables = zip(tables, entities).map { table, entity in
+            MergedTable(
+                name: table.name, sql: table.sql, columns: entity.columns.map(\.name),
+                key: entity.key,
+                claimed: Set(
+                    entity.key
+                        + table.uniqueIndexes.flatMap { index in
+                            entity.columns.indices.filter { column in
+                                index.isExpression || index.isPartial
+                                    || index.terms.contains {
+                                        SQLName.equal($0.column ?? "", entity.columns[column].name)
+                                    }
+                            }
+                        }))
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import CSQLite
+import Synchronization
+
+/// Evaluates the CHECKs and defaults of a schema with SQLite itself, on an empty database in memory
+/// that has the same columns: so affinity and collation are the user's.
+///
+/// `@unchecked Sendable`: the connection and its statements are used inside `lock` alone.
+final class RuleDatabase: @unchecked Sendable {
+    private let lock = Mutex<Void>(())
+    private let connection: OpaquePointer
+    private var statements: [String: Statement] = [:]
+
+    /// - Throws: when SQLite opens no database in memory.
+    init() throws {
+        var connection: OpaquePointer?
+        let status = sqlite3_open_v2(
+            ":memory:", &connection,
+            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
+        guard status == SQLITE_OK, let connection else {
+            throw SyncError.sqlite(connection, status)
+        }
+        self.connection = connection
+    }
+
+    deinit {
+        statements = [:]
+        sqlite3_close_v2(connection)
+    }
+
+    /// Makes a table with the columns of `table` and none of its constraints.
+    func add(_ table: TableSchema) throws {
+        let columns = table.storedColumns.map { column in
+            let collation = ["NOCASE", "RTRIM"].first { SQLName.equal($0, column.collation) }
+            return SQLName.quoted(column.name) + " " + column.affinity.rawValue.uppercased()
+                + (collation.map { " COLLATE " + $0 } ?? "")
+        }
+        try RawTransaction.execute(
+            connection,
+            "CREATE TABLE \(SQLName.quoted(table.name))(\(columns.joined(separator: ", ")))")
+    }
+
+    /// Whether a CHECK lets a row pass: NULL passes, as in SQLite. So does what cannot be computed
+    /// here, because it needs a function of the program's own.
+    func accepts(_ check: String, table: String, columns: [String], _ values: [Value]) -> Bool {
+        lock.withLock { _ in
+            let name = SQLName.quoted(table)
+            let list = columns.map(SQLName.quoted).joined(separator: ", ")
+            let marks = columns.map { _ in "?" }.joined(separator: ", ")
+            do {
+                try run("DELETE FROM \(name)", [])
+                try run("INSERT INTO \(name)(\(list)) VALUES (\(marks))", values)
+                let test = try statement("SELECT (\(check)) IS NOT FALSE FROM \(name)")
+                defer { test.reset() }
+                return try test.step() ? test.integer(0) != 0 : true
+            } catch {
+                return true
+            }
+        }
+    }
+
+    /// The value of a DEFAULT that is a constant; NULL for anything else.
+    func constant(_ sql: String?, table: String, column: String) -> Value {
+        guard let sql else { return .null }
+        return lock.withLock { _ in
+            let name = SQLName.quoted(table)
+            let column = SQLName.quoted(column)
+            do {
+                try run("DELETE FROM \(name)", [])
+                try run("INSERT INTO \(name)(\(column)) VALUES ((\(sql)))", [])
+                let value = try statement("SELECT \(column) FROM \(name)")
+                defer { value.reset() }
+                return try value.step() ? value.value(0) : .null
+            } catch {
+                return .null
+            }
+        }
+    }
+
+    private func run(_ sql: String, _ values: [Value]) throws {
+        let statement = try statement(sql)
+        statement.bind(values)
+        try statement.run()
+    }
+
+    private func statement(_ sql: String) throws -> Statement {
+        if let statement = statements[sql] { return statement }
+        let statement = try Statement(connection, sql)
+        statements[sql] = statement
+        return statement
+    }
+}

@@ -1,0 +1,83 @@
+/// Rewrites the records of an entity whose cells have changed: columns that are new get their
+/// default, columns that are gone are dropped, cells that were joined or split go along.
+struct ShapeMigration {
+    private let connection: OpaquePointer
+    private let schema: MergeSchema
+    private let replicas: ReplicaNames
+
+    init(_ connection: OpaquePointer, _ schema: MergeSchema, _ replicas: ReplicaNames) {
+        self.connection = connection
+        self.schema = schema
+        self.replicas = replicas
+    }
+
+    /// - Parameters:
+    ///   - number: the entity's number in `syncd_shape`.
+    ///   - cells: the folded names of the columns of each cell, as they were.
+    func run(_ entity: Int, _ number: Int64, _ cells: [[String]]) throws {
+        let select = try Statement(
+            connection, "SELECT id, record FROM syncd_object WHERE shape = ?1")
+        let update = try Statement(
+            connection, "UPDATE syncd_object SET record = ?2 WHERE id = ?1")
+        let map = CellChange(schema.entities[entity], from: cells)
+        var changed: [(Int64, [UInt8])] = []
+        select.bind(1, number)
+        while try select.step() {
+            let record = try RecordCoding.decode(
+                select.blob(1) ?? [], entity: entity, widths: cells.map(\.count), replicas)
+            changed.append(
+                (select.integer(0), try RecordCoding.encode(map.converted(record), replicas)))
+        }
+        for (id, record) in changed { try update.run(.integer(id), .blob(record)) }
+    }
+}
+
+/// How the cells of an entity become others.
+struct CellChange {
+    private let entity: MergeEntity
+    /// For each column: the cell and the place in it that it had; nil for a new column.
+    private let sources: [(cell: Int, place: Int)?]
+
+    init(_ entity: MergeEntity, from cells: [[String]]) {
+        self.entity = entity
+        sources = entity.columns.map { column in
+            let name = SQLName.folded(column.name)
+            for (cell, columns) in cells.enumerated() {
+                if let place = columns.firstIndex(of: name) { return (cell, place) }
+            }
+            return nil
+        }
+    }
+
+    /// The record in the present cells. A cell that was put together has one version for each of
+    /// the versions of its first part; new columns show their default, as SQLite does.
+    func converted(_ record: ObjectRecord) -> ObjectRecord {
+        var result = ObjectRecord(entity: record.entity, cellCount: entity.cells.count)
+        result.life = record.life
+        for (cell, columns) in entity.cells.enumerated() {
+            let parts = columns.map { sources[$0] }
+            let versions =
+                parts.compactMap { $0 }.first.map { record.cells[$0.cell] }
+                ?? record.firstVersions
+            result.cells[cell] = versions.map { version in
+                let value = zip(columns, parts).map { column, part -> Field in
+                    guard let part else { return .value(entity.columns[column].defaultValue) }
+                    let versions = record.cells[part.cell]
+                    let same = versions.first { $0.dot == version.dot } ?? versions.first
+                    return same?.value[part.place] ?? .value(entity.columns[column].defaultValue)
+                }
+                return Version(version.dot, incarnation: version.incarnation, value: value)
+            }
+        }
+        return result
+    }
+}
+
+extension ObjectRecord {
+    /// Stand-ins for the versions of a column that was not there yet: one for each insert.
+    fileprivate var firstVersions: [Version] {
+        life.filter { $0.kind == .created }.map {
+            Version($0.dot, incarnation: $0.incarnation, value: [])
+        }
+    }
+}

@@ -1,0 +1,28 @@
+extension Speaker {
+    /// What history tells of the facts: one change for each object.
+    var changes: [Batch.Change] {
+        var order: [ObjectUID] = []
+        var changes: [ObjectUID: Batch.Change] = [:]
+        for fact in facts {
+            switch fact {
+            case .alias: continue
+            case .life(let uid, let entity, let life):
+                if changes[uid] == nil { order.append(uid) }
+                let kind: Batch.Change.Kind
+                switch life.kind {
+                case .created: kind = .insert
+                case .deleted: kind = .delete
+                case .revived: kind = .update
+                }
+                changes[uid] = Batch.Change(uid, entity: entity, kind)
+            case .cell(let uid, let entity, let cell, _):
+                if changes[uid] == nil {
+                    order.append(uid)
+                    changes[uid] = Batch.Change(uid, entity: entity, .update)
+                }
+                if changes[uid]?.kind == .update { changes[uid]?.cells.append(cell) }
+            }
+        }
+        return order.compactMap { changes[$0] }
+    }
+}

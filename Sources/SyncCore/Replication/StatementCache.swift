@@ -1,0 +1,25 @@
+/// Prepared statements by their text, for one connection.
+///
+/// Confined to its connection's queue. The texts come from the schema: there are some ten for each
+/// table, and one for each set of columns that merges have updated.
+final class StatementCache {
+    /// Sets of columns are many in a wide table: beyond this the cache starts over.
+    private static let statementsMax = 500
+
+    private let connection: OpaquePointer
+    private var statements: [String: Statement] = [:]
+
+    init(_ connection: OpaquePointer) { self.connection = connection }
+
+    /// The statement with this text, ready to be bound.
+    func statement(_ sql: String) throws -> Statement {
+        if let statement = statements[sql] { return statement }
+        if statements.count >= Self.statementsMax { statements = [:] }
+        let statement = try Statement(connection, sql)
+        statements[sql] = statement
+        return statement
+    }
+
+    /// Finalizes all of them.
+    func removeAll() { statements = [:] }
+}

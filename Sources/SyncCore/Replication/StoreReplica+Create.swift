@@ -1,0 +1,75 @@
+import Foundation
+
+extension StoreReplica {
+    /// Makes a new replica from a snapshot: a new database with the schema that the snapshot
+    /// carries, tracked, with everything in it merged. Batches that follow are merged into it.
+    ///
+    /// The file appears under its name when it is whole.
+    /// - Throws: ``SyncError``: `refused` when the file exists; `badData` when the batch is no
+    ///   snapshot; `readOnly`.
+    package static func create(
+        at path: String, from snapshot: [UInt8],
+        wall: @escaping @Sendable () -> Int64 = { Timestamp.now().milliseconds }
+    ) throws -> StoreReplica {
+        let batch = try BatchDecoder.decode(snapshot)
+        guard batch.from.isEmpty, !batch.extras.schema.isEmpty else {
+            throw SyncError(
+                .badData, "the batch is no snapshot with a schema", operation: "clone", path: path,
+                hint: "Push to the remote from a replica of this version first")
+        }
+        guard !FileManager.default.fileExists(atPath: path) else {
+            throw SyncError(
+                .refused, "the file is there already", operation: "clone", path: path,
+                hint: "Choose another name, or remove it first")
+        }
+        let draft = path + ".syncd-clone"
+        try removeDraft(draft)
+        do {
+            try makeEmptyStore(draft, batch)
+            let replica = try StoreReplica(draft, wall: wall)
+            _ = try replica.merge(snapshot)
+            try replica.close()
+            try FileManager.default.moveItem(atPath: draft, toPath: path)
+        } catch {
+            try? removeDraft(draft)
+            throw StoreConnection.explain(error, path: path, operation: "clone")
+        }
+        return try StoreReplica(path, wall: wall)
+    }
+
+    private static func removeDraft(_ draft: String) throws {
+        for ending in ["", "-wal", "-shm", "-journal"]
+        where FileManager.default.fileExists(atPath: draft + ending) {
+            try FileManager.default.removeItem(atPath: draft + ending)
+        }
+    }
+
+    private static func makeEmptyStore(_ path: String, _ batch: Batch) throws {
+        guard FileManager.default.createFile(atPath: path, contents: nil) else {
+            throw SyncError(.readOnly, "the file cannot be made here")
+        }
+        let queue = try StoreConnection.openQueue(path)
+        try queue.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA journal_mode = WAL")
+            try database.inTransaction {
+                for statement in batch.extras.schema { try database.execute(sql: statement) }
+                return .commit
+            }
+        }
+        let names = batch.entities.map(\.name)
+        try Store.track(path, entities: .only(names))
+        try queue.writeWithoutTransaction { database in
+            guard let connection = database.sqliteConnection else { return }
+            try RawTransaction.write(connection) {
+                let settings = try Settings(connection)
+                try settings.set(.store, .blob(batch.store.bytes))
+                // Nothing here was there before: all rows come from the store.
+                try settings.set(.stated, .integer(0))
+                if !batch.extras.policies.isEmpty {
+                    try settings.set(.policies, .text(batch.extras.policies))
+                }
+            }
+        }
+        try queue.close()
+    }
+}

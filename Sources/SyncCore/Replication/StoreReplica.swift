@@ -1,0 +1,163 @@
+import GRDB
+
+/// A tracked database as one replica of its store: sends and merges batches, and keeps the conflict
+/// log.
+///
+/// Beside the ``Store`` that records history; both may be open on one file, also in several
+/// processes. Every call first states what writers have committed meanwhile, in the same
+/// transaction as what it does itself: the state before, or the state after, whatever happens.
+///
+/// Thread-safe. Every method blocks on SQLite. Objects are named alike on all replicas; private
+/// integer keys are each replica's own.
+public final class StoreReplica: Sendable {
+    /// Where the file is, as it was given.
+    public let path: String
+    /// The family of replicas that it belongs to.
+    public var storeID: StoreID { local.id }
+    /// This copy's name.
+    public var replicaID: ReplicaID { local.replica }
+
+    private let local: Store
+    private let connection: MergeConnection
+
+    /// Opens a tracked database for merging. A file that was copied becomes a replica of its own.
+    /// - Throws: ``SyncError``: as ``Store/open(_:)``; `cannotTrack` when its schema has something
+    ///   that cannot be merged.
+    public convenience init(_ path: String) throws {
+        try self.init(path, wall: { Timestamp.now().milliseconds })
+    }
+
+    /// - Parameters:
+    ///   - wall: the clock, milliseconds since 1970: a parameter, so that a test can set it.
+    ///   - driftMax: how far a peer's clock may be ahead before it is contained.
+    package init(
+        _ path: String, wall: @escaping @Sendable () -> Int64,
+        driftMax: Duration = HybridClock.driftMax
+    ) throws {
+        self.path = path
+        let local = try Store.open(path)
+        self.local = local
+        do {
+            let environment = MergeEnvironment(
+                boundaries: {
+                    try local.live.withState { _, live in try live.pendingBoundaries() }
+                },
+                wall: wall, driftMax: driftMax)
+            connection = MergeConnection(
+                try StoreConnection.openQueue(path), local.identity, environment)
+        } catch {
+            throw StoreConnection.explain(error, path: path, operation: "open")
+        }
+    }
+
+    /// Closes the connections. The replica is of no use afterwards.
+    public func close() throws {
+        try connection.close()
+        try local.close()
+    }
+
+    func run<Result>(
+        _ operation: String, _ body: (MergeSession) throws -> Result
+    ) throws -> Result {
+        try Store.explaining(path, operation) { try connection.withSession(body) }
+    }
+
+    // MARK: Conflicts
+
+    /// The conflict log, oldest first.
+    /// - Parameter open: true: what is open; false: what was closed; nil: all.
+    /// - Throws: ``SyncError``: `busy`, and what SQLite says.
+    /// - Complexity: O(conflicts)
+    public func conflicts(open: Bool? = true) throws -> [MergeConflict] {
+        try run("conflicts") { session in
+            try session.transact { work in
+                try ConflictReader(session.connection, work.prepared).conflicts(open: open)
+            }
+        }
+    }
+
+    /// Ends a conflict in favour of one side, as a transaction of its own, which other replicas
+    /// merge like any other.
+    /// - Parameters:
+    ///   - id: ``MergeConflict/id``.
+    ///   - author: who decides, for history.
+    /// - Throws: ``SyncError``: `invalidArgument` when it is not open; `refused` when a delete
+    ///   cannot be repeated, because rows refer to the object.
+    public func resolve(
+        _ id: Int64, keeping choice: MergeConflict.Choice, author: String? = nil
+    ) throws {
+        try run("conflicts") { session in
+            try session.transact { work in
+                try work.resolve(try work.version(ofConflict: id), choice, author: author)
+            }
+        }
+    }
+
+    /// Makes what is shown now the truth: every open conflict is closed, and no repair will be
+    /// taken back by what arrives later. The tables do not change.
+    /// - Parameter author: who decides, for history.
+    /// - Throws: ``SyncError``: `busy`, and what SQLite says.
+    public func settle(author: String? = nil) throws {
+        try run("conflicts") { session in
+            try session.transact { try $0.close(author: author) }
+        }
+    }
+
+    // MARK: Policies
+
+    /// What the owner chose for merging.
+    public func policies() throws -> MergePolicies {
+        try run("policies") { session in
+            try session.transact { $0.prepared.policies }
+        }
+    }
+
+    /// Chooses how entities merge. All replicas must choose alike: the choice goes along with
+    /// snapshots, and has to be made before there are others.
+    public func setPolicies(_ policies: MergePolicies) throws {
+        try run("policies") { try $0.setPolicies(policies) }
+    }
+}
+
+// MARK: Replica
+
+extension StoreReplica: Replica {
+    package var store: StoreID { storeID }
+
+    package var vector: VersionVector {
+        get throws {
+            try run("vector") { session in
+                try session.transact { try $0.prepared.headers.vector() }
+            }
+        }
+    }
+
+    package func batches(since: VersionVector) throws -> [[UInt8]] {
+        try batches(since: since, factsMax: OutgoingBatches.factsMax)
+    }
+
+    /// - Parameter factsMax: facts in one batch, unless one transaction has more.
+    package func batches(since: VersionVector, factsMax: Int) throws -> [[UInt8]] {
+        try run("push") { session in
+            try session.transact { work in
+                let policies = work.prepared.policies
+                return try OutgoingBatches(work.prepared, session.identity).batches(
+                    since: since, schema: try session.schemaStatements(work.schema),
+                    policies: policies == MergePolicies() ? "" : try policies.json(),
+                    factsMax: factsMax)
+            }
+        }.map(BatchEncoder.encode)
+    }
+
+    package func merge(_ batch: [UInt8]) throws -> Bool {
+        let batch = try BatchDecoder.decode(batch)
+        guard batch.store == storeID else {
+            throw SyncError(
+                .refused, "the batch belongs to another store", operation: "pull", path: path,
+                hint: "Stores that were tracked apart cannot be merged: clone one of them")
+        }
+        return try run("pull") { session in
+            try session.transact { try $0.merge(batch) }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/// One row of `syncd_object`: an identity, what was stated of it, and how it stands in the tables
+/// here.
+struct StoredObject: Hashable {
+    /// How an object stands in the tables.
+    enum State: Int64 {
+        /// Shown as it was stated: nothing has to be known of it beyond its row.
+        case plain = 0
+        /// Deleted, and nobody minds.
+        case gone = 1
+        /// Repaired, hidden, part of a row of several, or with an open conflict: in the region of
+        /// every merge, because what happens elsewhere may end its trouble.
+        case troubled = 2
+    }
+
+    /// Everything that was stated.
+    var record: ObjectRecord
+    /// The key of the row that it names; nil when it names none.
+    var key: [Value]?
+    /// The private number that it has, or that is reserved for it.
+    var number: Int64?
+    /// How it stands in the tables.
+    var state: State
+    /// The place in the merge order of the newest transaction that told of it.
+    var place: Int64
+
+    /// The key as `syncd_object.key` has it: a number or text as it is, anything else packed.
+    static func stored(_ key: [Value]?) -> Value {
+        guard let key else { return .null }
+        switch key.count == 1 ? key[0] : .null {
+        case .integer, .text, .real: return key[0]
+        case .null, .blob:
+            var writer = ByteWriter()
+            for value in key { writer.append(value) }
+            return .blob(writer.bytes)
+        }
+    }
+
+    /// Reads ``stored(_:)``.
+    static func key(stored value: Value) throws -> [Value]? {
+        switch value {
+        case .null: return nil
+        case .integer, .text, .real: return [value]
+        case .blob(let bytes):
+            var reader = ByteReader(bytes)
+            var key: [Value] = []
+            while !reader.isAtEnd { key.append(try reader.value()) }
+            return key
+        }
+    }
+}

@@ -1,0 +1,102 @@
+/// A view as the rows of this replica's tables: every private key has its number here.
+///
+/// Invariants: a row keeps its number while it is shown here; two shown rows of one entity have two
+/// numbers; the number of a hidden object stays reserved until somebody takes it.
+struct TableImage {
+    /// The rows by key.
+    private(set) var rows: [RowKey: [Value]] = [:]
+    /// The identity of each row.
+    private(set) var names: [RowKey: ObjectUID] = [:]
+    /// The private numbers, by identity of the row.
+    private(set) var numbers: [ObjectUID: Int64] = [:]
+
+    private let view: View
+    private let schema: MergeSchema
+
+    /// Where numbers come from.
+    struct Numbering {
+        /// The number that an object has or reserves.
+        var known: (ObjectUID) -> Int64?
+        /// The number that the sender of a batch has for it.
+        var hint: (ObjectUID) -> Int64?
+        /// Whether a row outside of the view, or a reservation, has the number.
+        var isTaken: (_ entity: Int, _ number: Int64, _ by: ObjectUID) throws -> Bool
+        /// The greatest number that an entity has or reserves.
+        var greatest: (_ entity: Int) throws -> Int64
+    }
+
+    /// - Parameters:
+    ///   - names: the rows as they are shown now.
+    ///   - anchors: rows of the view that stand where they are and are left out.
+    /// - Throws: `internalFault` when two rows come out with one key.
+    init(
+        _ view: View, _ schema: MergeSchema, before names: [RowKey: ObjectUID],
+        _ numbering: Numbering
+    ) throws {
+        self.view = view
+        self.schema = schema
+        try assign(names, numbering)
+        for name in view.order {
+            guard let row = view.rows[name] else { continue }
+            let entity = schema.entities[row.entity]
+            var values = row.fields.map(value)
+            if entity.isPrivate { values[entity.key[0]] = .integer(numbers[name] ?? 0) }
+            let key = RowKey(entity: row.entity, entity.key.map { values[$0] })
+            guard rows.updateValue(values, forKey: key) == nil else {
+                throw SyncError(.internalFault, "two rows of \(entity.name) came out with one key")
+            }
+            self.names[key] = name
+        }
+    }
+
+    private func value(_ field: Field) -> Value {
+        switch field {
+        case .value(let value): return value
+        case .reference(let uid, let part):
+            guard let row = view.rows[uid] else { return .null }
+            let entity = schema.entities[row.entity]
+            if entity.isPrivate { return .integer(numbers[uid] ?? 0) }
+            return value(row.fields[entity.key[part]])
+        }
+    }
+
+    private mutating func assign(
+        _ names: [RowKey: ObjectUID], _ numbering: Numbering
+    ) throws {
+        var shown: [ObjectUID: Int64] = [:]
+        for (key, name) in names where schema.entities[key.entity].isPrivate {
+            if case .integer(let number) = key.values[0] { shown[name] = number }
+        }
+        var used: [Int: Set<Int64>] = [:]
+        var waiting: [(name: ObjectUID, row: ShownRow)] = []
+        for name in view.order {
+            guard let row = view.rows[name], schema.entities[row.entity].isPrivate else { continue }
+            var offers = row.members.compactMap { shown[$0] }
+            if offers.isEmpty { offers = row.members.compactMap(numbering.known) }
+            let free = offers.filter { !used[row.entity, default: []].contains($0) }
+            if let number = free.min() {
+                numbers[name] = number
+                used[row.entity, default: []].insert(number)
+            } else {
+                waiting.append((name, row))
+            }
+        }
+        var next: [Int: Int64] = [:]
+        for (name, row) in waiting {
+            let hints = row.members.compactMap(numbering.hint)
+            var number = try hints.first {
+                try !used[row.entity, default: []].contains($0)
+                    && !numbering.isTaken(row.entity, $0, name)
+            }
+            if number == nil {
+                let greatest = try max(
+                    next[row.entity] ?? numbering.greatest(row.entity),
+                    used[row.entity]?.max() ?? 0)
+                number = greatest + 1
+                next[row.entity] = greatest + 1
+            }
+            numbers[name] = number
+            used[row.entity, default: []].insert(number ?? 0)
+        }
+    }
+}
