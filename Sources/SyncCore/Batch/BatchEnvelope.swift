@@ -65,7 +65,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         var bytes = ByteWriter()
         bytes.append(raw: Self.magic)
         bytes.append(byte: Self.version)
-        bytes.append(byte: Self.sealedFlag)
+        bytes.append(byte: hasExtras ? Self.sealedFlag | Self.extrasFlag : Self.sealedFlag)
         append(to: &bytes)
         bytes.append(raw: key.bytes)
         return bytes.bytes

@@ -124,6 +124,8 @@ public final class StoreReplica: Sendable {
 extension StoreReplica: Replica {
     package var store: StoreID { storeID }
 
+    package var id: ReplicaID { replicaID }
+
     package var vector: VersionVector {
         get throws {
             try run("vector") { session in
