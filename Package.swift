@@ -106,7 +106,8 @@ let package = Package(
             exclude: ["Fixtures"]),
         .testTarget(
             name: "SyncdTests", dependencies: ["syncd", "SyncClient", "SyncCore", "Varlink"]),
-        .testTarget(name: "SyncObjectsTests", dependencies: ["SyncObjects"]),
+        .testTarget(
+            name: "SyncObjectsTests", dependencies: ["SyncObjects", "SyncClient", "syncd"]),
         .testTarget(
             name: "BatchTests", dependencies: ["SyncCore", "SyncTesting"], exclude: ["Fixtures"]),
         .testTarget(

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import SyncClient
 import SyncCore
 import Synchronization
 
@@ -149,8 +150,12 @@ public final class PersistentContainer: Sendable {
 
     /// Follows what other processes commit: contexts merge it as they merge each other's saves.
     ///
+    /// - Parameter client: The daemon, which is used whenever it runs and knows the store; nil: the
+    ///   file is watched, and that is all.
     /// - Throws: that the store is not loaded, or that the system has no watch left.
-    public func followExternalChanges() throws { try coordinator.followExternalChanges() }
+    public func followExternalChanges(through client: StoreClient? = StoreClient()) throws {
+        try coordinator.followExternalChanges(through: client)
+    }
 
     // MARK: Metadata
 
@@ -170,6 +175,7 @@ public final class PersistentContainer: Sendable {
             defer { (state.view, state.coordinator) = (nil, nil) }
             return (state.view, state.coordinator)
         }
+        coordinator?.follower?.stop()
         view?.reset()
         try? coordinator?.queue.close()
     }

@@ -19,33 +19,56 @@ extension ManagedObject: PredicateSubject {
 
 extension ManagedObject {
     /// The object that a to-one relationship leads to.
-    func target(_ index: Int) -> ManagedObject? {
+    func readTarget(_ index: Int) throws -> ManagedObject? {
         let relation = entity.relations[index]
         switch relation.storage {
         case .reference(let slot):
             guard let context = contextReference,
-                let key = ObjectKey(reference: slotValue(slot))
+                let key = ManagedObjectKey(reference: try readSlot(slot))
             else { return nil }
-            return context.object(atReference: key, relation)
-        case .inverse, .join: return members(index).first
+            return try context.object(atReference: key, relation)
+        case .inverse, .join: return try readMembers(index).first
         }
     }
 
     /// The objects that a relationship leads to, in order.
+    func readMembers(_ index: Int) throws -> [ManagedObject] {
+        try contextReference?.members(of: self, index) ?? []
+    }
+
+    /// As `readTarget`, for an access that cannot throw.
+    func target(_ index: Int) -> ManagedObject? {
+        noting { try readTarget(index) } ?? nil
+    }
+
+    /// As `readMembers`, for an access that cannot throw.
     func members(_ index: Int) -> [ManagedObject] {
-        contextReference?.members(of: self, index) ?? []
+        noting { try readMembers(index) } ?? []
+    }
+
+    /// What went wrong stands in `readError`.
+    private func noting<Result>(_ body: () throws -> Result) -> Result? {
+        do {
+            let result = try body()
+            readFailure = nil
+            return result
+        } catch {
+            contextReference?.note(error, self)
+            return nil
+        }
     }
 
     func setTarget(_ index: Int, _ target: ManagedObject?) throws -> WriteOutcome {
         let relation = entity.relations[index]
         switch relation.storage {
         case .reference(let slot):
-            return setReference(slot, relation, target)
+            return try setReference(slot, relation, target)
         case .inverse(_, let slot, _):
-            let former = members(index)
+            let former = try readMembers(index)
             guard former != [target].compactMap({ $0 }) else { return .unchanged }
-            for object in former { _ = object.setSlot(slot, .null) }
-            if let target { _ = target.setSlot(slot, reference) }
+            try target?.ensureRead()
+            for object in former { _ = try object.setSlot(slot, .null) }
+            if let target { _ = try target.setSlot(slot, reference) }
             return .changed
         case .join: return .unchanged
         }
@@ -53,46 +76,49 @@ extension ManagedObject {
 
     private func setReference(
         _ slot: Int, _ relation: EntityLayout.Relation, _ target: ManagedObject?
-    ) -> WriteOutcome {
-        guard let target else { return setSlot(slot, .null) }
+    ) throws -> WriteOutcome {
+        guard let target else { return try setSlot(slot, .null) }
         let new = target.identity.key.reference ?? .null
-        guard slotValue(slot) != new else { return .unchanged }
+        guard try readSlot(slot) != new else { return .unchanged }
         if let name = relation.description.inverse,
             let inverse = target.entity.relationIndex[name]
         {
             let back = target.entity.relations[inverse]
             if !back.description.isToMany {
                 // One-to-one: whoever led there until now does not any more.
-                for other in target.members(inverse) where other !== self {
-                    _ = other.setSlot(slot, .null)
+                for other in try target.readMembers(inverse) where other !== self {
+                    _ = try other.setSlot(slot, .null)
                 }
             } else if case .inverse(_, _, let position?) = back.storage {
-                let last = target.members(inverse).last?.slotValue(position)
-                _ = setSlot(position, ListOrder.after(last ?? .null))
+                let last = try target.readMembers(inverse).last?.readSlot(position)
+                _ = try setSlot(position, ListOrder.after(last ?? .null))
             }
         }
-        return setSlot(slot, new)
+        return try setSlot(slot, new)
     }
 
     func setMembers(_ index: Int, _ members: [ManagedObject]) throws -> WriteOutcome {
         let relation = entity.relations[index]
         var seen: Set<ObjectIdentifier> = []
         let members = members.filter { seen.insert(ObjectIdentifier($0)).inserted }
-        let former = self.members(index)
+        let former = try readMembers(index)
         guard former != members else { return .unchanged }
+        for member in members { try member.ensureRead() }
         switch relation.storage {
         case .inverse(_, let slot, let position):
             let own = reference
             for object in former where !seen.contains(ObjectIdentifier(object)) {
-                _ = object.setSlot(slot, .null)
+                _ = try object.setSlot(slot, .null)
             }
             for object in members where object.slotValue(slot) != own {
-                if let position { _ = object.setSlot(position, .null) }
-                _ = object.setSlot(slot, own)
+                if let position { _ = try object.setSlot(position, .null) }
+                _ = try object.setSlot(slot, own)
             }
             if let position {
                 let places = ListOrder.places(members.map { $0.slotValue(position) })
-                for (object, place) in zip(members, places) { _ = object.setSlot(position, place) }
+                for (object, place) in zip(members, places) {
+                    _ = try object.setSlot(position, place)
+                }
             }
         case .join(let join, let isSource):
             contextReference?.setPairs(self, join, isSource: isSource, former, members)
@@ -109,7 +135,7 @@ extension ManagedObject {
     public func add(_ object: ManagedObject, to key: String) throws -> WriteOutcome {
         try gate.locked {
             guard let index = entity.relationIndex[key] else { throw entity.unknownProperty(key) }
-            let members = members(index)
+            let members = try readMembers(index)
             guard !members.contains(object) else { return .unchanged }
             return try setValue(members + [object], forKey: key)
         }
@@ -122,7 +148,7 @@ extension ManagedObject {
     public func remove(_ object: ManagedObject, from key: String) throws -> WriteOutcome {
         try gate.locked {
             guard let index = entity.relationIndex[key] else { throw entity.unknownProperty(key) }
-            let members = members(index)
+            let members = try readMembers(index)
             guard members.contains(object) else { return .unchanged }
             return try setValue(members.filter { $0 !== object }, forKey: key)
         }

@@ -5,9 +5,55 @@ import SyncCore
 
 extension ManagedObject {
     /// The present stored form of a slot; reads the store when the object is a fault.
-    func slotValue(_ slot: Int) -> Value {
-        if current == nil { contextReference?.fulfill(self) }
+    func readSlot(_ slot: Int) throws -> Value {
+        try ensureRead()
         return current?[slot] ?? .null
+    }
+
+    /// As `readSlot`, for an access that cannot throw.
+    func slotValue(_ slot: Int) -> Value {
+        if current == nil { load() }
+        return current?[slot] ?? .null
+    }
+
+    /// Reads a fault.
+    func ensureRead() throws {
+        if current == nil { try contextReference?.fulfill(self) }
+    }
+
+    /// Reads a fault for an access that cannot throw: what went wrong stands in `readError`.
+    func load() {
+        do {
+            try ensureRead()
+        } catch {
+            contextReference?.note(error, self)
+        }
+    }
+
+    /// Why the last access to the object could not read it; nil when nothing went wrong. Such an
+    /// access answers nil, and the object stays a fault: the next access tries again.
+    public var readError: ObjectError? { gate.locked { readFailure } }
+
+    /// The value of a property, as ``value(forKey:)``, or the reason why it could not be read.
+    ///
+    /// - Throws: ``ObjectError/Code/unknownProperty``, ``ObjectError/Code/gone`` for an object of
+    ///   which nothing was ever read, and what the store says.
+    public func readValue(forKey key: String) throws -> (any Sendable)? {
+        try gate.locked {
+            guard entity.slotIndex[key] != nil || entity.relationIndex[key] != nil else {
+                throw entity.unknownProperty(key)
+            }
+            let body = { self.value(forKey: key) }
+            let value = try contextReference.map { try $0.strict(body) } ?? body()
+            if phase == .gone, current == nil { throw isGone() }
+            return value
+        }
+    }
+
+    private func isGone() -> ObjectError {
+        var reason = "the object is gone, and nothing was ever read of it"
+        if let author = goneDetail?.author { reason += ": \(author) deleted it" }
+        return ObjectError(.gone, reason, entity: entity.name, object: identity)
     }
 
     /// The value of a property: an attribute's Swift value, an object, or an array of objects. Nil
@@ -56,8 +102,13 @@ extension ManagedObject {
     public func setValue(_ value: (any Sendable)?, forKey key: String) throws -> WriteOutcome {
         try gate.locked {
             do {
-                lastOutcome = try set(value, key)
+                lastOutcome =
+                    try contextReference?.strict { try set(value, key) } ?? set(value, key)
             } catch let error as ObjectError {
+                lastOutcome = .rejected(error)
+                throw error
+            } catch {
+                let error = ManagedObjectContext.readError(error, self)
                 lastOutcome = .rejected(error)
                 throw error
             }
@@ -77,7 +128,7 @@ extension ManagedObject {
             guard attribute.derivation == nil else {
                 throw problem("it is derived: saves compute it", key)
             }
-            return setSlot(slot, try encode(value, attribute, key))
+            return try setSlot(slot, try encode(value, attribute, key))
         }
         guard let index = entity.relationIndex[key] else { throw entity.unknownProperty(key) }
         let description = entity.relations[index].description
@@ -135,21 +186,31 @@ extension ManagedObject {
         return object
     }
 
-    func setSlot(_ slot: Int, _ value: Value) -> WriteOutcome {
-        let old = slotValue(slot)
-        if current == nil { current = entity.slots.map(\.defaultValue) }
+    /// - Throws: what the store says when the object is a fault; nothing is changed then.
+    func setSlot(_ slot: Int, _ value: Value) throws -> WriteOutcome {
+        let old = try readSlot(slot)
+        if current == nil {
+            // Of an object that is gone nothing may ever have been read: then nothing is known.
+            current = entity.slots.map { _ in .null }
+        }
         guard old != value else { return .unchanged }
         if phase == .gone {
             current?[slot] = value
             return .keptOnGone(goneDetail ?? Gone(.unknown))
         }
+        store(value, slot)
+        return .changed
+    }
+
+    /// Gives a slot of an object that was read another value, and tells.
+    func store(_ value: Value, _ slot: Int) {
+        guard let old = current?[slot], old != value else { return }
         if let context = contextReference {
             context.change(self, slot, from: old, to: value)
         } else {
             current?[slot] = value
         }
         send(.changed([entity.slots[slot].name]))
-        return .changed
     }
 
     /// A property by name. What a write did, or why it was refused, stands in ``lastWrite``.
@@ -161,7 +222,8 @@ extension ManagedObject {
     /// Reads the object as one; nil when it is gone, or about to be.
     func reading<Output>(_ body: (ManagedObject) -> Output?) -> Output? {
         gate.locked {
-            if current == nil { contextReference?.fulfill(self) }
+            if current == nil { load() }
+            guard current != nil else { return nil }
             let isThere =
                 phase == .detached
                 || (phase == .inserted || phase == .live) && contextReference != nil

@@ -5,7 +5,7 @@ import Synchronization
 /// What a managed object is made from. Only contexts and the convenience initialisers make one.
 public struct ObjectSeed {
     let entity: EntityLayout
-    let id: ObjectID
+    let id: ManagedObjectID
     let gate: Gate
     weak var context: ManagedObjectContext?
     var values: [Value]?
@@ -35,12 +35,13 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
     public let entity: EntityLayout
     let gate: Gate
     private(set) weak var contextReference: ManagedObjectContext?
-    var identity: ObjectID
+    var identity: ManagedObjectID
     var phase: Phase
     var committed: [Value]?
     var current: [Value]?
     var goneDetail: Gone?
     var lastOutcome: WriteOutcome = .unchanged
+    var readFailure: ObjectError?
     var faultBatch: FaultBatch?
     /// Objects that were read along with this one, so that following its relationships reads
     /// nothing.
@@ -63,7 +64,7 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
     // MARK: Identity and state
 
     /// The identity. Permanent from birth in tables that syncd made.
-    public var objectID: ObjectID { gate.locked { identity } }
+    public var objectID: ManagedObjectID { gate.locked { identity } }
 
     /// The identity.
     public var id: WrappedID { .objectID(objectID) }
@@ -188,25 +189,25 @@ extension ManagedObject {
     }
 
     static func detachedSeed(_ entity: EntityLayout) -> ObjectSeed {
-        let origin = ObjectID.Origin(store: noStore, entity: entity.root)
+        let origin = ManagedObjectID.Origin(store: noStore, entity: entity.root)
         return ObjectSeed(
-            entity: entity, id: ObjectID(origin, detachedKey()), gate: Gate(), context: nil,
+            entity: entity, id: ManagedObjectID(origin, detachedKey()), gate: Gate(), context: nil,
             values: entity.slots.map(\.defaultValue), phase: .detached)
     }
 
     private static let noStore = UUID()
     private static let detachedCount = Atomic<Int64>(0)
 
-    private static func detachedKey() -> ObjectKey {
+    private static func detachedKey() -> ManagedObjectKey {
         .temporary(detachedCount.add(1, ordering: .relaxed).newValue)
     }
 }
 
 /// Objects that were fetched together as faults: when one is read, so are its neighbours.
 final class FaultBatch: Sendable {
-    let ids: [ObjectID]
+    let ids: [ManagedObjectID]
 
-    init(_ ids: [ObjectID]) { self.ids = ids }
+    init(_ ids: [ManagedObjectID]) { self.ids = ids }
 }
 
 /// Notes which property was asked for. Confined to the gate of its probe object.

@@ -13,13 +13,13 @@ extension ManagedObjectContext {
     @discardableResult
     public func batchInsert(
         _ entity: String, _ objects: [[String: (any Sendable)?]]
-    ) throws -> [ObjectID] {
+    ) throws -> [ManagedObjectID] {
         let layout = try model.entity(entity)
         var request = batchRequest()
         for object in objects {
             var values = layout.slots.map(\.defaultValue)
             for (name, value) in object { try set(value, name, layout, &values) }
-            let id = ObjectID(
+            let id = ManagedObjectID(
                 coordinator.identities.origin(layout.root), coordinator.newKey(layout))
             request.inserts.append(.init(entity: layout, id: id, values: values))
         }
@@ -33,7 +33,7 @@ extension ManagedObjectContext {
     @discardableResult
     public func batchUpdate<Object: ManagedObject>(
         _ request: FetchRequest<Object>, set values: [String: (any Sendable)?]
-    ) throws -> [ObjectID] {
+    ) throws -> [ManagedObjectID] {
         let query = try gate.locked { try bind(request).query }
         return try run { rows in
             var request = batchRequest()
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
     @discardableResult
     public func batchDelete<Object: ManagedObject>(
         _ request: FetchRequest<Object>
-    ) throws -> [ObjectID] {
+    ) throws -> [ManagedObjectID] {
         let query = try gate.locked { try bind(request).query }
         return try run { rows in
             var request = batchRequest()

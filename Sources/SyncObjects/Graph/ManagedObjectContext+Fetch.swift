@@ -47,7 +47,7 @@ extension ManagedObjectContext {
         try performAndWait {
             let bound = try bind(request)
             let objects = try fetch(bound)
-            for name in request.prefetchedRelationships { prefetch(name, objects) }
+            for name in request.prefetchedRelationships { try prefetch(name, objects) }
             return objects.compactMap { $0 as? Object }
         }
     }
@@ -58,7 +58,9 @@ extension ManagedObjectContext {
     }
 
     func fetch(_ bound: BoundRequest) throws -> [ManagedObject] {
-        if bound.includesPending, isOverlaid(bound.query) { return try fetchOverlaid(bound.query) }
+        if bound.includesPending, isOverlaid(bound.query) {
+            return try strict { try fetchOverlaid(bound.query) }
+        }
         if bound.batchSize > 0, bound.query.entity.table.kindColumn == nil {
             return try fetchFaults(bound)
         }
@@ -81,16 +83,15 @@ extension ManagedObjectContext {
     }
 
     /// Reads the objects at the end of a to-one relationship in one go.
-    private func prefetch(_ name: String, _ objects: [ManagedObject]) {
+    private func prefetch(_ name: String, _ objects: [ManagedObject]) throws {
         guard let first = objects.first, let index = first.entity.relationIndex[name],
             case .reference(let slot) = first.entity.relations[index].storage,
             let entity = model.layouts[first.entity.relations[index].description.destination]
         else { return }
         var query = ObjectQuery(entity: entity)
         query.keys = Array(
-            Set(objects.compactMap { ObjectKey(reference: $0.slotValue(slot)) }))
-        let rows = (try? source.rows(query)) ?? []
-        let targets = rows.map { object(for: $0) }
+            Set(try objects.compactMap { ManagedObjectKey(reference: try $0.readSlot(slot)) }))
+        let targets = try source.rows(query).map { object(for: $0) }
         // Held as long as the objects that lead to them: by their batch.
         for object in objects { object.prefetched = targets }
     }
@@ -151,7 +152,7 @@ extension ManagedObjectContext {
         }.map(\.1)
     }
 
-    static func precedes(_ left: ObjectKey, _ right: ObjectKey) -> Bool {
+    static func precedes(_ left: ManagedObjectKey, _ right: ManagedObjectKey) -> Bool {
         for (first, second) in zip(left.values, right.values) {
             let order = PredicateEvaluator.order(first, second, .any)
             if order != 0 { return order < 0 }
@@ -163,12 +164,12 @@ extension ManagedObjectContext {
 
     /// The identities of what a request asks for.
     public func fetchIDs<Object: ManagedObject>(_ request: FetchRequest<Object>) throws
-        -> [ObjectID]
+        -> [ManagedObjectID]
     {
         try performAndWait {
             let bound = try bind(request)
             if bound.includesPending, isOverlaid(bound.query) {
-                return try fetchOverlaid(bound.query).map(\.identity)
+                return try strict { try fetchOverlaid(bound.query).map(\.identity) }
             }
             return try source.ids(bound.query)
         }
@@ -179,7 +180,7 @@ extension ManagedObjectContext {
         try performAndWait {
             let bound = try bind(request)
             if bound.includesPending, isOverlaid(bound.query) {
-                return try fetchOverlaid(bound.query).count
+                return try strict { try fetchOverlaid(bound.query).count }
             }
             return try source.count(bound.query)
         }

@@ -6,21 +6,22 @@ import SyncCore
 extension ManagedObjectContext {
     func dropMembers() { memberCache = [:] }
 
-    func members(of object: ManagedObject, _ index: Int) -> [ManagedObject] {
+    func members(of object: ManagedObject, _ index: Int) throws -> [ManagedObject] {
         let relation = object.entity.relations[index]
         let key = MemberKey(owner: object.identity, relation: relation.name)
         switch relation.storage {
-        case .reference: return [object.target(index)].compactMap { $0 }
+        case .reference: return [try object.readTarget(index)].compactMap { $0 }
         case .inverse(let name, let slot, let position):
-            let members = cached(key) ?? inverseMembers(of: object, name, slot, key)
+            let members = try cached(key) ?? inverseMembers(of: object, name, slot, key)
             guard let position else { return members }
-            return members.enumerated().map { ($1.slotValue(position), $0, $1) }
+            return try members.enumerated().map { (try $1.readSlot(position), $0, $1) }
                 .sorted {
                     let order = PredicateEvaluator.order($0.0, $1.0, .number)
                     return order == 0 ? $0.1 < $1.1 : order < 0
                 }.map(\.2)
         case .join(let join, let isSource):
-            return cached(key) ?? joinMembers(of: object, relation, join, isSource: isSource, key)
+            return try cached(key)
+                ?? joinMembers(of: object, relation, join, isSource: isSource, key)
         }
     }
 
@@ -38,7 +39,7 @@ extension ManagedObjectContext {
 
     private func inverseMembers(
         of owner: ManagedObject, _ name: String, _ slot: Int, _ key: MemberKey
-    ) -> [ManagedObject] {
+    ) throws -> [ManagedObject] {
         guard let entity = model.layouts[name], let reference = owner.identity.key.reference else {
             return []
         }
@@ -47,15 +48,15 @@ extension ManagedObjectContext {
             .slot([], entity, slot, .any), .equal, .value(reference, .any), [])
         let isNew = owner.phase == .inserted
         var members: [ManagedObject] = []
-        if !isNew, let rows = try? source.rows(query) {
-            members = rows.map { object(for: $0) }.filter {
-                $0.phase != .gone && $0.phase != .deletePending && $0.slotValue(slot) == reference
+        if !isNew {
+            members = try source.rows(query).map { object(for: $0) }.filter {
+                $0.phase != .gone && $0.phase != .deletePending && $0.current?[slot] == reference
             }
         }
         let known = Set(members)
         members += pendingObjects.filter {
             $0.entity.isKind(of: name) && !known.contains($0)
-                && ($0.phase == .inserted || $0.phase == .live) && $0.slotValue(slot) == reference
+                && ($0.phase == .inserted || $0.phase == .live) && $0.current?[slot] == reference
         }
         memberCache[key] = members.map(\.identity)
         return members
@@ -64,9 +65,9 @@ extension ManagedObjectContext {
     private func joinMembers(
         of owner: ManagedObject, _ relation: EntityLayout.Relation, _ join: JoinLayout,
         isSource: Bool, _ key: MemberKey
-    ) -> [ManagedObject] {
+    ) throws -> [ManagedObject] {
         guard let own = owner.identity.key.reference else { return [] }
-        var pairs = (try? source.pairs(join, isSource: isSource, of: own)) ?? []
+        var pairs = try source.pairs(join, isSource: isSource, of: own)
         if let edit = joinEdits[join.table] {
             let pair = { (other: Value) in
                 isSource
@@ -87,23 +88,25 @@ extension ManagedObjectContext {
                     ? PredicateEvaluator.order($0.key, $1.key, .any) < 0 : order < 0
             }
         }
-        let members = resolve(pairs.map(\.key), relation)
+        let members = try resolve(pairs.map(\.key), relation)
         memberCache[key] = members.map(\.identity)
         return members
     }
 
     /// The objects that have these keys, read in one go where they are not known.
-    private func resolve(_ keys: [Value], _ relation: EntityLayout.Relation) -> [ManagedObject] {
+    private func resolve(
+        _ keys: [Value], _ relation: EntityLayout.Relation
+    ) throws -> [ManagedObject] {
         guard let entity = model.layouts[relation.description.destination] else { return [] }
         let origin = coordinator.identities.origin(relation.destinationRoot)
-        let ids = keys.compactMap { ObjectKey(reference: $0) }
+        let ids = keys.compactMap { ManagedObjectKey(reference: $0) }
             .map { coordinator.identities.resolve(coordinator.identities.id(origin, $0)) }
         var query = ObjectQuery(entity: entity)
         let unknown = ids.filter { registry[$0]?.object == nil }.map(\.key)
         var read: [ManagedObject] = []
         if !unknown.isEmpty {
             query.keys = unknown
-            read = ((try? source.rows(query)) ?? []).map { object(for: $0) }
+            read = try source.rows(query).map { object(for: $0) }
         }
         return withExtendedLifetime(read) {
             ids.compactMap { registry[$0]?.object }
@@ -120,7 +123,7 @@ extension ManagedObjectContext {
         guard let inverse = relation.description.inverse else { return }
         let origin = coordinator.identities.origin(relation.destinationRoot)
         let key = { (reference: Value) -> MemberKey? in
-            ObjectKey(reference: reference).map {
+            ManagedObjectKey(reference: reference).map {
                 let id = self.coordinator.identities.id(origin, $0)
                 return MemberKey(owner: self.coordinator.identities.resolve(id), relation: inverse)
             }

@@ -4,17 +4,21 @@ import SyncCore
 // Taking over what others saved. Unsaved edits stay on top; merging twice changes nothing more.
 
 extension ManagedObjectContext {
-    func merge(_ change: StoreChange) {
+    /// - Throws: what the store says, with nothing of the change merged that is not repeatable.
+    func merge(_ change: StoreChange) throws {
         if change.isLost { return lose() }
-        defer { if change.isUnknown { lookAgain() } }
         for item in change.deleted {
-            if let object = registry[item.id]?.object { markGone(object, item.gone) }
             touched.deleted.insert(item.id)
+            guard let object = registry[item.id]?.object else { continue }
+            if object.phase == .gone {
+                explain(object, item.gone)
+            } else {
+                markGone(object, item.gone)
+            }
         }
         for row in change.updated {
             touched.updated.insert(row.id)
-            guard let object = registry[row.id]?.object else { continue }
-            mergeRow(object, row)
+            if let object = registry[row.id]?.object { mergeRow(object, row) }
         }
         for row in change.inserted {
             touched.inserted.insert(row.id)
@@ -22,6 +26,8 @@ extension ManagedObjectContext {
             if let object = registry[row.id]?.object { mergeRow(object, row) }
         }
         if !change.isEmpty { dropMembers() }
+        if !change.foreign.isEmpty { try mergeForeign(change.foreign) }
+        if !change.unseen.isEmpty { try lookAgain(change.unseen) }
         tellChildren(change, except: nil)
     }
 
@@ -33,14 +39,63 @@ extension ManagedObjectContext {
         }
     }
 
+    /// Reads what another process changed, of the objects that somebody holds: a commit costs what
+    /// it changed, not what is held.
+    private func mergeForeign(_ items: [StoreChange.Foreign]) throws {
+        var held: [ObjectIdentifier: (root: EntityLayout, objects: [ManagedObject])] = [:]
+        for item in items {
+            if item.isNew {
+                noteReplaced(item.id)
+                touched.inserted.insert(item.id)
+            } else {
+                touched.updated.insert(item.id)
+            }
+            guard let object = registry[item.id]?.object, isWatched(object) else { continue }
+            held[ObjectIdentifier(item.root), default: (item.root, [])].objects.append(object)
+        }
+        for (root, objects) in held.values {
+            let found = try present(objects, root)
+            // One that is missing was deleted since: history tells of that next.
+            for object in objects {
+                if let row = found[object.identity] { mergeRow(object, row) }
+            }
+        }
+    }
+
+    private func isWatched(_ object: ManagedObject) -> Bool {
+        (object.phase == .live || object.phase == .deletePending) && object.current != nil
+    }
+
+    private func present(
+        _ objects: [ManagedObject], _ root: EntityLayout
+    ) throws -> [ManagedObjectID: StoredRow] {
+        var query = ObjectQuery(entity: root)
+        query.keys = objects.map(\.identity.key)
+        return Dictionary(
+            try source.rows(query).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
     /// A key came back: the object that had it before says who has it now.
-    private func noteReplaced(_ id: ObjectID) {
+    private func noteReplaced(_ id: ManagedObjectID) {
         guard id.incarnation > 1,
             let former = registry[id.with(incarnation: id.incarnation - 1)]?.object,
             former.phase == .gone
         else { return }
         former.goneDetail?.cause = .replaced(by: id)
         former.send(.gone(former.goneDetail ?? Gone(.replaced(by: id))))
+    }
+
+    /// An object was found to be gone before history said why.
+    private func explain(_ object: ManagedObject, _ gone: Gone) {
+        guard let known = object.goneDetail, known.transaction == nil, gone.transaction != nil
+        else {
+            return
+        }
+        var detail = gone
+        if known.cause != .unknown { detail.cause = known.cause }
+        guard detail != known else { return }
+        object.goneDetail = detail
+        object.send(.gone(detail))
     }
 
     /// The store is out of reach: so are its objects. Edits are kept.
@@ -51,35 +106,29 @@ extension ManagedObjectContext {
         dropMembers()
     }
 
-    /// Reads every object again that somebody holds: somebody wrote, and nothing says what.
-    private func lookAgain() {
+    /// Reads every object of these entities again that somebody holds: somebody wrote, and nothing
+    /// says what.
+    private func lookAgain(_ roots: Set<String>) throws {
         var byRoot: [String: [ManagedObject]] = [:]
         for object in registry.values.compactMap(\.object)
-        where (object.phase == .live || object.phase == .deletePending) && object.current != nil {
+        where isWatched(object) && roots.contains(object.entity.root) {
             byRoot[object.entity.root, default: []].append(object)
         }
-        var change = StoreChange()
-        for (root, objects) in byRoot {
-            guard let entity = model.layouts[root] else { continue }
-            var query = ObjectQuery(entity: entity)
-            query.keys = objects.map(\.identity.key)
-            guard let rows = try? source.rows(query) else { continue }
-            let found = Dictionary(
-                rows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        for (name, objects) in byRoot {
+            guard let root = model.layouts[name] else { continue }
+            let found = try present(objects, root)
             for object in objects {
                 if let row = found[object.identity] {
-                    if row.values != object.committed { change.updated.append(row) }
+                    guard row.values != object.committed else { continue }
+                    touched.updated.insert(row.id)
+                    mergeRow(object, row)
                 } else {
-                    change.deleted.append((object.entity, object.identity, Gone(.unknown)))
+                    coordinator.identities.retireUnheard(object.identity)
+                    markGone(object, Gone(.unknown))
                 }
             }
         }
-        for item in change.deleted { coordinator.identities.retire(item.id) }
-        dropMembers()
-        if !change.isEmpty { merge(change) }
         // Lists may have new rows that no object stands for: they look for themselves.
-        for observer in observers.values {
-            observer.observer?.contextDidChange(self, TouchedObjects())
-        }
+        touched.unseen.formUnion(roots)
     }
 }

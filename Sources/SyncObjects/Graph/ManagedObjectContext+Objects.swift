@@ -8,7 +8,7 @@ extension ManagedObjectContext {
 
     func seed(_ entity: EntityLayout) -> ObjectSeed {
         let key = coordinator.newKey(entity)
-        let id = ObjectID(coordinator.identities.origin(entity.root), key)
+        let id = ManagedObjectID(coordinator.identities.origin(entity.root), key)
         return ObjectSeed(
             entity: entity, id: id, gate: gate, context: self,
             values: entity.slots.map(\.defaultValue), phase: .inserted)
@@ -75,7 +75,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    func fault(_ id: ObjectID, _ entity: EntityLayout) -> ManagedObject {
+    func fault(_ id: ManagedObjectID, _ entity: EntityLayout) -> ManagedObject {
         if let known = registry[id]?.object { return known }
         let object = objectClass(entity).init(
             ObjectSeed(
@@ -91,13 +91,6 @@ extension ManagedObjectContext {
             registry = registry.filter { $0.value.object != nil }
             registrySweepSize = max(1024, registry.count * 2)
         }
-    }
-
-    private func fill(_ object: ManagedObject, _ values: [Value]) {
-        object.committed = values
-        object.current = values
-        object.faultBatch = nil
-        object.awakeFromFetch()
     }
 
     /// The objects that the context knows and that somebody holds.
@@ -129,7 +122,7 @@ extension ManagedObjectContext {
     }
 
     /// The object that the context knows by that identity; nil says nothing about the store.
-    public func registeredObject(for id: ObjectID) -> ManagedObject? {
+    public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
         gate.locked {
             let object = registry[coordinator.identities.resolve(id)]?.object
             return object?.phase == .gone ? nil : object
@@ -141,7 +134,7 @@ extension ManagedObjectContext {
     ///
     /// - Throws: ``ObjectError/Code/unknownEntity``, or ``ObjectError/Code/noSuchObject`` for an id
     ///   of another store.
-    public func object(with id: ObjectID) throws -> ManagedObject {
+    public func object(with id: ManagedObjectID) throws -> ManagedObject {
         try gate.locked {
             let id = coordinator.identities.resolve(id)
             if let known = registry[id]?.object { return known }
@@ -150,7 +143,7 @@ extension ManagedObjectContext {
         }
     }
 
-    private func check(_ id: ObjectID) throws {
+    private func check(_ id: ManagedObjectID) throws {
         guard id.store == coordinator.storeID else {
             throw ObjectError(.noSuchObject, "the id “\(id)” is of another store", object: id)
         }
@@ -160,7 +153,7 @@ extension ManagedObjectContext {
     ///
     /// - Throws: ``ObjectError/Code/noSuchObject``; ``ObjectError/Code/staleIncarnation`` when the
     ///   key is another object's now.
-    public func existingObject(with id: ObjectID) throws -> ManagedObject {
+    public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
         try performAndWait {
             let id = coordinator.identities.resolve(id)
             if let known = registry[id]?.object, known.current != nil {
@@ -180,7 +173,7 @@ extension ManagedObjectContext {
         }
     }
 
-    func missing(_ id: ObjectID, _ gone: Gone?) -> ObjectError {
+    func missing(_ id: ManagedObjectID, _ gone: Gone?) -> ObjectError {
         var reason = "there is no object “\(id)”"
         if let author = gone?.author { reason += ": \(author) deleted it" }
         return ObjectError(.noSuchObject, reason, entity: id.entity, object: id)
@@ -188,8 +181,8 @@ extension ManagedObjectContext {
 
     /// The object that a reference names, which may be a fault.
     func object(
-        atReference key: ObjectKey, _ relation: EntityLayout.Relation
-    ) -> ManagedObject? {
+        atReference key: ManagedObjectKey, _ relation: EntityLayout.Relation
+    ) throws -> ManagedObject? {
         let origin = coordinator.identities.origin(relation.destinationRoot)
         let id = coordinator.identities.resolve(coordinator.identities.id(origin, key))
         if let known = registry[id]?.object { return known.phase == .gone ? nil : known }
@@ -198,108 +191,7 @@ extension ManagedObjectContext {
         // Which class it has, the row alone knows.
         var query = ObjectQuery(entity: entity)
         query.keys = [key]
-        return (try? source.rows(query).first).map { object(for: $0) }
-    }
-
-    // MARK: Faults
-
-    /// Reads a fault, and with it its neighbours of the same fetch. One whose row is missing is
-    /// gone.
-    func fulfill(_ object: ManagedObject) {
-        guard object.phase != .gone, object.phase != .inserted else { return }
-        var wanted = [object.identity]
-        if let batch = object.faultBatch {
-            wanted += batch.ids.filter { id in
-                id != object.identity && registry[id]?.object?.current == nil
-                    && registry[id]?.object != nil
-            }
-        }
-        var query = ObjectQuery(entity: object.entity)
-        query.keys = wanted.map(\.key)
-        guard let rows = try? source.rows(query) else { return }
-        var found = Set<ObjectID>()
-        for row in rows {
-            guard let known = registry[row.id]?.object, known.current == nil else { continue }
-            found.insert(row.id)
-            fill(known, row.values)
-        }
-        if !found.contains(object.identity) {
-            let next = coordinator.identities.id(object.identity.origin, object.identity.key)
-            let cause: GoneCause = next == object.identity ? .unknown : .replaced(by: next)
-            markGone(object, Gone(rows.isEmpty ? .unknown : cause))
-        }
-    }
-
-    func markGone(_ object: ManagedObject, _ gone: Gone) {
-        guard object.phase != .gone else { return }
-        let hadEdits = object.hasEdits || object.phase == .inserted
-        object.phase = .gone
-        object.goneDetail = gone
-        touched.deleted.insert(object.identity)
-        // Edits of a gone object stay in the way of the save until somebody decides about them.
-        if !hadEdits { release(object) }
-        retained.remove(object)
-        dropMembers()
-        object.send(.gone(gone))
-    }
-
-    /// Makes an unchanged object a fault again, or reads it anew.
-    ///
-    /// - Parameter mergeChanges: Reads it anew with its edits on top; else edits are dropped.
-    public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
-        gate.locked {
-            guard object.phase == .live, object.contextReference === self else { return }
-            if mergeChanges, object.hasEdits {
-                var query = ObjectQuery(entity: object.entity)
-                query.keys = [object.identity.key]
-                guard let row = try? source.rows(query).first, row.id == object.identity else {
-                    return markGone(object, Gone(.unknown))
-                }
-                rebase(object, row.values)
-            } else {
-                if object.hasEdits { touched.updated.insert(object.identity) }
-                object.willTurnIntoFault()
-                object.current = nil
-                object.committed = nil
-                release(object)
-                object.didTurnIntoFault()
-            }
-            dropMembers()
-        }
-    }
-
-    /// As `refresh(_:mergeChanges: true)` for every object that the context knows.
-    public func refreshAllObjects() {
-        gate.locked {
-            for object in registry.values.compactMap(\.object) {
-                refresh(object, mergeChanges: true)
-            }
-        }
-    }
-
-    /// Gives an object newly committed values, with its edits on top.
-    func rebase(_ object: ManagedObject, _ values: [Value]) {
-        guard let committed = object.committed, let current = object.current else {
-            object.committed = values
-            object.current = values
-            return
-        }
-        var merged = values
-        var changed: Set<String> = []
-        for (index, slot) in object.entity.slots.enumerated() {
-            if current[index] != committed[index] || slot.column == nil {
-                merged[index] = current[index]
-            } else if current[index] != values[index] {
-                changed.insert(slot.name)
-            }
-        }
-        object.committed = values
-        object.current = merged
-        if !object.hasEdits, object.phase == .live { release(object) }
-        if !changed.isEmpty {
-            touched.updated.insert(object.identity)
-            object.send(.changed(changed))
-        }
+        return try source.rows(query).first.map { object(for: $0) }
     }
 
     // MARK: Changing
@@ -313,63 +205,6 @@ extension ManagedObjectContext {
         touched.updated.insert(object.identity)
         if case .reference(let relation) = object.entity.slots[slot].kind {
             moveMember(object, object.entity.relations[relation], from: old, to: new)
-        }
-    }
-
-    /// Marks an object for deletion, and what its delete rules say with it.
-    ///
-    /// An object that was never saved is gone at once.
-    public func delete(_ object: ManagedObject) {
-        gate.locked {
-            guard object.contextReference === self else { return }
-            delete(object, .deleted)
-        }
-    }
-
-    private func delete(_ object: ManagedObject, _ cause: GoneCause) {
-        guard object.phase == .live || object.phase == .inserted else {
-            if object.phase == .deletePending { object.prepareForDeletion() }
-            return
-        }
-        if object.current == nil { fulfill(object) }
-        guard object.phase != .gone else { return }
-        object.prepareForDeletion()
-        let related = object.entity.relations.indices.map { ($0, object.members($0)) }
-        undoLog?.note(.delete(object, wasInserted: object.phase == .inserted))
-        let isNew = object.phase == .inserted
-        object.phase = .deletePending
-        deleteCauses[object.identity] = cause
-        hold(object)
-        touched.deleted.insert(object.identity)
-        for (index, members) in related { follow(object, index, members) }
-        removeMember(object)
-        if isNew {
-            release(object)
-            object.phase = .gone
-            object.goneDetail = Gone(.neverSaved)
-            object.send(.gone(Gone(.neverSaved)))
-        }
-    }
-
-    private func follow(_ object: ManagedObject, _ index: Int, _ members: [ManagedObject]) {
-        let relation = object.entity.relations[index]
-        let targets: [ManagedObject]
-        if case .reference = relation.storage {
-            targets = [object.target(index)].compactMap { $0 }
-        } else {
-            targets = members
-        }
-        switch relation.description.deleteRule {
-        case .cascade:
-            for target in targets { delete(target, .cascade(of: object.identity)) }
-        case .nullify:
-            if case .inverse(_, let slot, _) = relation.storage {
-                for target in targets { _ = target.setSlot(slot, .null) }
-            }
-        case .deny, .noAction: break
-        }
-        if case .join(let join, let isSource) = relation.storage {
-            setPairs(object, join, isSource: isSource, targets, [])
         }
     }
 

@@ -17,7 +17,7 @@ extension ManagedObjectContext {
             processPendingChanges()
             guard hasChanges else { return }
             for object in pendingObjects where object.phase != .gone { object.willSave() }
-            try validate()
+            try strict { try validate() }
             var resolved: [ResolvedConflict] = []
             for _ in 0..<Self.attemptsMax {
                 try refuseGone(&resolved)
@@ -45,6 +45,7 @@ extension ManagedObjectContext {
             validation.run()
             problems += validation.problems
         }
+        if let readFailure { throw readFailure }
         try raise(problems, .multipleErrors, "\(problems.count) rules are broken")
     }
 
@@ -86,9 +87,9 @@ extension ManagedObjectContext {
 
     private func finish(_ change: StoreChange) {
         let saved = pendingObjects
-        var inserted: Set<ObjectID> = []
-        var updated: Set<ObjectID> = []
-        var deleted: Set<ObjectID> = []
+        var inserted: Set<ManagedObjectID> = []
+        var updated: Set<ManagedObjectID> = []
+        var deleted: Set<ManagedObjectID> = []
         for (old, new) in change.renamed { rename(old, new) }
         let rows = Dictionary(
             (change.inserted + change.updated).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
@@ -135,7 +136,7 @@ extension ManagedObjectContext {
         object.phase = .live
     }
 
-    private func rename(_ old: ObjectID, _ new: ObjectID) {
+    private func rename(_ old: ManagedObjectID, _ new: ManagedObjectID) {
         guard let object = registry.removeValue(forKey: old)?.object ?? pending[old] else { return }
         if pending.removeValue(forKey: old) != nil {
             pending[new] = object
@@ -155,13 +156,14 @@ extension ManagedObjectContext {
     }
 
     /// What the store did beyond what was asked: rows that delete rules found there.
-    private func applyUnknown(_ change: StoreChange, _ known: Set<ObjectID>) {
+    private func applyUnknown(_ change: StoreChange, _ known: Set<ManagedObjectID>) {
         var rest = change
         rest.inserted = []
         rest.updated.removeAll { known.contains($0.id) }
         rest.deleted.removeAll { known.contains($0.id) }
         rest.joins = []
-        if !rest.isEmpty { merge(rest) }
+        // Rows that are at hand: nothing is read, so nothing can fail.
+        if !rest.isEmpty { try? merge(rest) }
     }
 
     // MARK: Conflicts
@@ -239,7 +241,7 @@ extension ManagedObjectContext {
             case .constraint(_, let other):
                 guard let other else { throw error(conflict) }
                 resolved.append(record(object, stored: other.values))
-                resolveConstraint(object, other)
+                try resolveConstraint(object, other)
             }
         }
     }
@@ -281,9 +283,9 @@ extension ManagedObjectContext {
 
     /// Two objects with the same unique values. One of them is the other: the local one becomes an
     /// update of the stored one, or gives way to it.
-    private func resolveConstraint(_ object: ManagedObject, _ other: StoredRow) {
+    private func resolveConstraint(_ object: ManagedObject, _ other: StoredRow) throws {
         let stored = self.object(for: other)
-        if stored.current == nil { fulfill(stored) }
+        if stored.current == nil { try fulfill(stored) }
         let values = object.current ?? []
         let wasNew = object.phase == .inserted
         touched.updated.insert(object.identity)
@@ -301,7 +303,7 @@ extension ManagedObjectContext {
         for (index, slot) in stored.entity.slots.enumerated()
         where index < values.count && slot.column != nil && !slot.isDerived {
             if mergePolicy == .overwrite || values[index] != slot.defaultValue {
-                _ = stored.setSlot(index, values[index])
+                _ = try stored.setSlot(index, values[index])
             }
         }
     }

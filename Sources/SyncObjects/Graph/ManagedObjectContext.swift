@@ -6,11 +6,17 @@ import Synchronization
 /// What a context tells about itself.
 public enum ContextEvent: Sendable {
     /// Objects changed since the last such event: by this context, or by a merge.
-    case didChange(inserted: Set<ObjectID>, updated: Set<ObjectID>, deleted: Set<ObjectID>)
+    case didChange(
+        inserted: Set<ManagedObjectID>, updated: Set<ManagedObjectID>, deleted: Set<ManagedObjectID>
+    )
     /// The context was saved.
-    case didSave(inserted: Set<ObjectID>, updated: Set<ObjectID>, deleted: Set<ObjectID>)
+    case didSave(
+        inserted: Set<ManagedObjectID>, updated: Set<ManagedObjectID>, deleted: Set<ManagedObjectID>
+    )
     /// The context forgot its objects.
     case didReset
+    /// Something could not be read by an access that cannot throw. Nothing was invented instead.
+    case readFailed(ObjectError)
 }
 
 /// A room of its own for reading and changing objects, saved as a whole.
@@ -83,24 +89,26 @@ public final class ManagedObjectContext: @unchecked Sendable {
         weak var object: ManagedObject?
     }
 
-    var registry: [ObjectID: WeakObject] = [:]
+    var registry: [ManagedObjectID: WeakObject] = [:]
     /// Entries that may have lost their object; swept when they outnumber the others.
     var registrySweepSize = 1024
     /// New, edited, and to be deleted objects, in the order in which they became so.
-    var pending: [ObjectID: ManagedObject] = [:]
-    var pendingOrder: [ObjectID] = []
-    var deleteCauses: [ObjectID: GoneCause] = [:]
-    var memberCache: [MemberKey: [ObjectID]] = [:]
+    var pending: [ManagedObjectID: ManagedObject] = [:]
+    var pendingOrder: [ManagedObjectID] = []
+    var deleteCauses: [ManagedObjectID: GoneCause] = [:]
+    var memberCache: [MemberKey: [ManagedObjectID]] = [:]
     var joinEdits: [String: SaveRequest.JoinEdit] = [:]
     var touched = TouchedObjects()
     var undoLog: UndoLog?
+    /// What an access met that cannot throw, since the throwing call around it began.
+    var readFailure: ObjectError?
     var observers: [ObjectIdentifier: WeakObserver] = [:]
     private let inbox = Mutex(Inbox())
     private let children = Mutex<[ObjectIdentifier: WeakContext]>([:])
     let eventBroadcast = Broadcast<ContextEvent>()
 
     struct MemberKey: Hashable {
-        let owner: ObjectID
+        let owner: ManagedObjectID
         let relation: String
     }
 
@@ -118,10 +126,14 @@ public final class ManagedObjectContext: @unchecked Sendable {
     }
 
     struct TouchedObjects {
-        var inserted: Set<ObjectID> = []
-        var updated: Set<ObjectID> = []
-        var deleted: Set<ObjectID> = []
-        var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
+        var inserted: Set<ManagedObjectID> = []
+        var updated: Set<ManagedObjectID> = []
+        var deleted: Set<ManagedObjectID> = []
+        /// Roots of which anything may have changed.
+        var unseen: Set<String> = []
+        var isEmpty: Bool {
+            inserted.isEmpty && updated.isEmpty && deleted.isEmpty && unseen.isEmpty
+        }
     }
 
     init(
@@ -176,23 +188,47 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
     // MARK: What others saved
 
+    /// How long after a merge that could not read the store the next one comes.
+    private static let mergeRetryDelay = DispatchTimeInterval.milliseconds(50)
+
     func takeInbox() {
         let changes = inbox.withLock { inbox -> [StoreChange] in
             guard inbox.isAutomatic else { return [] }
             defer { inbox.changes = [] }
             return inbox.changes
         }
-        for change in changes { merge(change) }
+        do { try merge(changes) } catch { retryMerging() }
     }
 
     /// Takes over what others saved, also when that does not happen by itself.
-    public func mergeChanges() {
-        performAndWait {
+    ///
+    /// - Throws: what the store says; what was not merged is merged later.
+    public func mergeChanges() throws {
+        try performAndWait {
             let changes = inbox.withLock { inbox -> [StoreChange] in
                 defer { inbox.changes = [] }
                 return inbox.changes
             }
-            for change in changes { merge(change) }
+            try merge(changes)
+        }
+    }
+
+    /// What cannot be merged, because the store cannot be read just now, stays first in the inbox.
+    private func merge(_ changes: [StoreChange]) throws {
+        for (index, change) in changes.enumerated() {
+            do {
+                try strict { try merge(change) }
+            } catch {
+                inbox.withLock { $0.changes.insert(contentsOf: changes[index...], at: 0) }
+                note(error, nil)
+                throw error
+            }
+        }
+    }
+
+    private func retryMerging() {
+        queue.asyncAfter(deadline: .now() + Self.mergeRetryDelay) { [weak self] in
+            self?.performAndWait {}
         }
     }
 
@@ -221,8 +257,7 @@ extension ManagedObjectContext: ChangeListener {
     }
 }
 
-/// Something that follows a context from inside: called with the gate held, after each change. No
-/// touched object at all means that anything may have changed.
+/// Something that follows a context from inside: called with the gate held, after each change.
 protocol ContextObserver: AnyObject, Sendable {
     func contextDidChange(
         _ context: ManagedObjectContext, _ touched: ManagedObjectContext.TouchedObjects)

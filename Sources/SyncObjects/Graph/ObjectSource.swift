@@ -4,7 +4,7 @@ import SyncCore
 /// Where a context reads and saves: the store, or a parent context.
 protocol ObjectSource: AnyObject, Sendable {
     func rows(_ query: ObjectQuery) throws -> [StoredRow]
-    func ids(_ query: ObjectQuery) throws -> [ObjectID]
+    func ids(_ query: ObjectQuery) throws -> [ManagedObjectID]
     func count(_ query: ObjectQuery) throws -> Int
     /// Keys at the other side of a many-to-many relationship, with their places in its order.
     func pairs(
@@ -19,7 +19,7 @@ extension StoreCoordinator: ObjectSource {
         try read { try rows.fetch(query, $0) }
     }
 
-    func ids(_ query: ObjectQuery) throws -> [ObjectID] {
+    func ids(_ query: ObjectQuery) throws -> [ManagedObjectID] {
         try read { try rows.fetchIDs(query, $0) }
     }
 

@@ -7,18 +7,20 @@ import SyncCore
 extension ManagedObjectContext: ObjectSource {
     func rows(_ query: ObjectQuery) throws -> [StoredRow] {
         try gate.locked {
-            if let keys = query.keys { return try rows(query, keys) }
-            return try fetch(BoundRequest(query: query, includesPending: true, batchSize: 0))
-                .compactMap(row)
+            try strict {
+                if let keys = query.keys { return try rows(query, keys) }
+                return try fetch(BoundRequest(query: query, includesPending: true, batchSize: 0))
+                    .compactMap(row)
+            }
         }
     }
 
-    private func rows(_ query: ObjectQuery, _ keys: [ObjectKey]) throws -> [StoredRow] {
+    private func rows(_ query: ObjectQuery, _ keys: [ManagedObjectKey]) throws -> [StoredRow] {
         var plain = query
         plain.keys = nil
         let origin = coordinator.identities.origin(query.entity.root)
         var rows: [StoredRow] = []
-        var unknown: [ObjectKey] = []
+        var unknown: [ManagedObjectKey] = []
         for key in keys {
             let id = coordinator.identities.resolve(coordinator.identities.id(origin, key))
             let known = pending[id] ?? registry[id]?.object
@@ -27,7 +29,7 @@ extension ManagedObjectContext: ObjectSource {
                 continue
             }
             if object.phase == .live || object.phase == .inserted, matches(object, plain),
-                let row = row(object)
+                let row = try row(object)
             {
                 rows.append(row)
             }
@@ -35,16 +37,16 @@ extension ManagedObjectContext: ObjectSource {
         guard !unknown.isEmpty else { return rows }
         var rest = query
         rest.keys = unknown
-        return rows + (try source.rows(rest)).compactMap { row(object(for: $0)) }
+        return rows + (try source.rows(rest).compactMap { try row(object(for: $0)) })
     }
 
-    private func row(_ object: ManagedObject) -> StoredRow? {
-        if object.current == nil { fulfill(object) }
+    private func row(_ object: ManagedObject) throws -> StoredRow? {
+        if object.current == nil { try fulfill(object) }
         guard let values = object.current, object.phase != .gone else { return nil }
         return StoredRow(entity: object.entity, id: object.identity, values: values)
     }
 
-    func ids(_ query: ObjectQuery) throws -> [ObjectID] { try rows(query).map(\.id) }
+    func ids(_ query: ObjectQuery) throws -> [ManagedObjectID] { try rows(query).map(\.id) }
 
     func count(_ query: ObjectQuery) throws -> Int { try rows(query).count }
 
@@ -76,24 +78,24 @@ extension ManagedObjectContext: ObjectSource {
     func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange {
         try performAndWait {
             let conflicts =
-                request.updates.compactMap(conflict)
+                try request.updates.compactMap(conflict)
                 + request.deletes.compactMap(conflict)
             guard conflicts.isEmpty else { throw SaveConflicts(conflicts: conflicts) }
             var change = StoreChange()
             for item in request.inserts {
                 let object = take(item)
-                if let row = row(object) { change.inserted.append(row) }
+                if let row = try row(object) { change.inserted.append(row) }
             }
             for item in request.updates {
                 guard let object = try held(item.id, item.entity) else { continue }
                 for slot in item.new.indices where item.new[slot] != item.old[slot] {
-                    _ = object.setSlot(slot, item.new[slot])
+                    _ = try object.setSlot(slot, item.new[slot])
                 }
-                if let row = row(object) { change.updated.append(row) }
+                if let row = try row(object) { change.updated.append(row) }
             }
             for item in request.deletes {
                 guard let object = try held(item.id, item.entity) else { continue }
-                delete(object)
+                try delete(object)
                 change.deleted.append((item.entity, item.id, Gone(item.cause)))
             }
             for edit in request.joins {
@@ -114,9 +116,9 @@ extension ManagedObjectContext: ObjectSource {
         }
     }
 
-    private func held(_ id: ObjectID, _ entity: EntityLayout) throws -> ManagedObject? {
+    private func held(_ id: ManagedObjectID, _ entity: EntityLayout) throws -> ManagedObject? {
         let object = pending[id] ?? registry[id]?.object ?? fault(id, entity)
-        if object.current == nil { fulfill(object) }
+        if object.current == nil { try fulfill(object) }
         return object.phase == .gone ? nil : object
     }
 
@@ -133,16 +135,16 @@ extension ManagedObjectContext: ObjectSource {
         return object
     }
 
-    private func conflict(_ item: SaveRequest.Update) -> SaveConflict? {
-        guard let object = try? held(item.id, item.entity), object.phase != .deletePending,
-            let row = row(object)
+    private func conflict(_ item: SaveRequest.Update) throws -> SaveConflict? {
+        guard let object = try held(item.id, item.entity), object.phase != .deletePending,
+            let row = try row(object)
         else { return SaveConflict(id: item.id, kind: .deleted) }
         return row.values == item.old ? nil : SaveConflict(id: item.id, kind: .changed(stored: row))
     }
 
-    private func conflict(_ item: SaveRequest.Delete) -> SaveConflict? {
-        guard let object = try? held(item.id, item.entity), object.phase != .deletePending,
-            let row = row(object)
+    private func conflict(_ item: SaveRequest.Delete) throws -> SaveConflict? {
+        guard let object = try held(item.id, item.entity), object.phase != .deletePending,
+            let row = try row(object)
         else { return nil }
         return row.values == item.old
             ? nil : SaveConflict(id: item.id, kind: .deleteOfChanged(stored: row))

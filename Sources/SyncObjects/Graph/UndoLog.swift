@@ -123,9 +123,13 @@ extension ManagedObjectContext {
                             .cannotUndo, "the object is gone", entity: object.entity.name,
                             property: object.entity.slots[slot].name, object: object.identity))
                 } else if object.phase != .deletePending {
-                    _ = object.setSlot(slot, old)
+                    do {
+                        _ = try object.setSlot(slot, old)
+                    } catch {
+                        lost.append(Self.readError(error, object))
+                    }
                 }
-            case .insert(let object): delete(object)
+            case .insert(let object): try delete(object)
             case .delete(let object, let wasInserted): bringBack(object, wasInserted)
             case .pairs(let edit):
                 undoLog?.note(.pairs(joinEdits[edit.join.table] ?? .init(join: edit.join)))

@@ -11,7 +11,7 @@ struct ModelArchive: Codable {
         var name: String
         var parent: String?
         var isAbstract: Bool
-        var attributes: [Attribute]
+        var attributes: [ArchivedAttribute]
         var relationships: [RelationshipDescription]
         var constraints: [[String]]
         var indexes: [[String]]
@@ -21,7 +21,7 @@ struct ModelArchive: Codable {
         var keyColumns: [EntityDescription.KeyColumn]
     }
 
-    struct Attribute: Codable {
+    struct ArchivedAttribute: Codable {
         var name: String
         var type: String
         var dates: String
@@ -40,7 +40,7 @@ struct ModelArchive: Codable {
         entities = model.entities.map { entity in
             Entity(
                 name: entity.name, parent: entity.parent, isAbstract: entity.isAbstract,
-                attributes: entity.attributes.map(Attribute.init),
+                attributes: entity.attributes.map(ArchivedAttribute.init),
                 relationships: entity.relationships, constraints: entity.uniquenessConstraints,
                 indexes: entity.indexes, renamingIdentifier: entity.renamingIdentifier,
                 modifier: entity.versionHashModifier, table: entity.table,
@@ -75,7 +75,7 @@ extension ModelArchive.Entity {
     }
 }
 
-extension ModelArchive.Attribute {
+extension ModelArchive.ArchivedAttribute {
     fileprivate init(_ attribute: AttributeDescription) {
         name = attribute.name
         type = attribute.type.rawValue

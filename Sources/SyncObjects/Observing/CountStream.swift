@@ -13,7 +13,9 @@ extension ManagedObjectContext {
             let task = Task { [weak self] in
                 var last = first
                 for await _ in events {
-                    guard let count = try? self?.count(for: request) else { break }
+                    guard let self else { break }
+                    // A count that cannot be read is told by the context; the last one stands.
+                    guard let count = try? self.count(for: request) else { continue }
                     if count != last { continuation.yield(count) }
                     last = count
                 }

@@ -22,8 +22,10 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     private let isIncremental: Bool
     private let broadcast = Broadcast<ResultUpdate<Object>>()
     private var entries: [Object] = []
-    private var sortValues: [ObjectID: [Value]] = [:]
+    private var sortValues: [ManagedObjectID: [Value]] = [:]
     private var current: ResultSnapshot<Object>?
+    /// Why the last look failed: the results are those of the look before.
+    private var failure: ObjectError?
 
     /// Makes a controller; ``performFetch()`` starts it.
     ///
@@ -63,6 +65,10 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     /// The results; nil before the first fetch and after a reset of the context.
     public var snapshot: ResultSnapshot<Object>? { context.gate.locked { current } }
 
+    /// Why the results are not those of now: the last look could not read the store. Nil when all
+    /// is well; the next change, and ``performFetch()``, look again.
+    public var lastError: ObjectError? { context.gate.locked { failure } }
+
     /// Updates from now on; the first is the present results. Ends with the controller or the
     /// context's reset.
     public var updates: AsyncStream<ResultUpdate<Object>> {
@@ -86,7 +92,8 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     public func performFetch() throws -> ResultSnapshot<Object> {
         try context.performAndWait {
             context.observers[ObjectIdentifier(self)] = .init(observer: self)
-            try refetch()
+            try context.strict { try refetch() }
+            failure = nil
             let snapshot = makeSnapshot()
             let former = current
             current = snapshot
@@ -108,7 +115,9 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
 
     private func apply(_ touched: ManagedObjectContext.TouchedObjects) throws {
         let changed = touched.updated.union(touched.inserted).union(touched.deleted)
-        guard !touched.isEmpty, isIncremental else { return try refetch() }
+        guard touched.unseen.isDisjoint(with: roots), isIncremental, failure == nil else {
+            return try refetch()
+        }
         let own = changed.filter { $0.entity == bound.query.entity.root }
         guard own.count < max(64, entries.count / 4) else { return try refetch() }
         for id in own {
@@ -124,12 +133,12 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     }
 
     /// The touched objects that are there, read where the context does not know them.
-    private func present(_ ids: Set<ObjectID>) throws -> [Object] {
+    private func present(_ ids: Set<ManagedObjectID>) throws -> [Object] {
         var objects: [ManagedObject] = []
-        var unknown: [ObjectKey] = []
+        var unknown: [ManagedObjectKey] = []
         for id in ids {
             if let object = context.pending[id] ?? context.registry[id]?.object {
-                if object.current == nil { context.fulfill(object) }
+                if object.current == nil { try context.fulfill(object) }
                 if object.phase == .live || object.phase == .inserted { objects.append(object) }
             } else {
                 unknown.append(id.key)
@@ -144,7 +153,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
         return objects.compactMap { $0 as? Object }
     }
 
-    private func place(of id: ObjectID, _ values: [Value]) -> Int? {
+    private func place(of id: ManagedObjectID, _ values: [Value]) -> Int? {
         let place = lowerBound(values, id.key, of: id)
         guard place < entries.count, entries[place].identity == id else {
             return entries.firstIndex { $0.identity == id }
@@ -153,7 +162,9 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     }
 
     /// The first place whose entry does not come before these values and this key.
-    private func lowerBound(_ values: [Value], _ key: ObjectKey, of id: ObjectID? = nil) -> Int {
+    private func lowerBound(
+        _ values: [Value], _ key: ManagedObjectKey, of id: ManagedObjectID? = nil
+    ) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {
             let middle = (low + high) / 2
@@ -170,7 +181,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     }
 
     private func precedes(
-        _ left: [Value], _ leftKey: ObjectKey, _ right: [Value], _ rightKey: ObjectKey
+        _ left: [Value], _ leftKey: ManagedObjectKey, _ right: [Value], _ rightKey: ManagedObjectKey
     ) -> Bool {
         for (index, key) in bound.query.sort.enumerated() where index < left.count {
             let order = key.order(left[index], right[index])
@@ -209,7 +220,8 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     }
 
     private func update(
-        from old: ResultSnapshot<Object>?, to new: ResultSnapshot<Object>, changed: Set<ObjectID>
+        from old: ResultSnapshot<Object>?, to new: ResultSnapshot<Object>,
+        changed: Set<ManagedObjectID>
     ) -> ResultUpdate<Object> {
         let oldIDs = old?.ids ?? []
         guard oldIDs != new.ids else {
@@ -243,10 +255,17 @@ extension FetchedResultsController: ContextObserver {
     ) {
         guard let former = current else { return }
         let changed = touched.updated.union(touched.inserted).union(touched.deleted)
-        guard touched.isEmpty || changed.contains(where: { roots.contains($0.entity) }) else {
-            return
+        let concerns =
+            failure != nil || !touched.unseen.isDisjoint(with: roots)
+            || changed.contains { roots.contains($0.entity) }
+        guard concerns else { return }
+        do {
+            try context.strict { try apply(touched) }
+            failure = nil
+        } catch {
+            failure = ManagedObjectContext.readError(error, nil)
+            return context.note(error, nil)
         }
-        guard (try? apply(touched)) != nil else { return }
         let snapshot = makeSnapshot()
         let update = update(from: former, to: snapshot, changed: changed)
         let isSame =

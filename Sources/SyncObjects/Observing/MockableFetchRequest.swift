@@ -41,7 +41,7 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
         /// The first one after the list was connected: show it without animation.
         public let isInitial: Bool
         /// Fetched objects that cannot be turned into the value, and are left out.
-        public let dropped: [ObjectID]
+        public let dropped: [ManagedObjectID]
     }
 
     private struct Identity: Equatable {
@@ -80,7 +80,7 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
     }
 
     /// Fetched objects that cannot be turned into the value, and are left out.
-    public var dropped: [ObjectID] { state.withLock { $0.delivery?.dropped ?? [] } }
+    public var dropped: [ManagedObjectID] { state.withLock { $0.delivery?.dropped ?? [] } }
 
     /// Deliveries from now on.
     public var deliveries: AsyncStream<Delivery> { broadcast.stream() }
@@ -164,7 +164,7 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
     ) {
         guard state.withLock({ $0.controller === controller }) else { return }
         var objects: [AnyConvertibleValueObservableObject<Value>] = []
-        var dropped: [ObjectID] = []
+        var dropped: [ManagedObjectID] = []
         for object in snapshot.objects {
             if let convertible = object as? any ConvertibleValueObservableObject<Value> {
                 objects.append(Self.erase(convertible))
@@ -182,7 +182,7 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
     }
 
     private func deliver(
-        _ objects: [AnyConvertibleValueObservableObject<Value>], _ dropped: [ObjectID]
+        _ objects: [AnyConvertibleValueObservableObject<Value>], _ dropped: [ManagedObjectID]
     ) {
         // Asking objects takes gates: so before the lock, never inside of it.
         let identities = objects.map {

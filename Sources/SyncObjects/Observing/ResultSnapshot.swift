@@ -35,7 +35,7 @@ public struct ResultSnapshot<Object: ManagedObject>: Sendable {
     /// The objects, in order: those of each section beside each other.
     public let objects: [Object]
     /// Their identities.
-    public let ids: [ObjectID]
+    public let ids: [ManagedObjectID]
     /// The sections, in the order of the objects; empty when none were asked for.
     public let sections: [Section]
 
@@ -71,7 +71,7 @@ public struct ResultUpdate<Object: ManagedObject>: Sendable {
     /// One object that moved.
     public struct Move: Sendable, Hashable {
         /// The object.
-        public let id: ObjectID
+        public let id: ManagedObjectID
         /// Its place before.
         public let from: Int
         /// Its place now.
@@ -83,13 +83,13 @@ public struct ResultUpdate<Object: ManagedObject>: Sendable {
     /// The first one: show it without animation.
     public let isInitial: Bool
     /// New ones, with their places in the new array, in order.
-    public let inserted: [(id: ObjectID, place: Int)]
+    public let inserted: [(id: ManagedObjectID, place: Int)]
     /// Those that are no longer there, with their places in the old array, in order.
-    public let removed: [(id: ObjectID, place: Int)]
+    public let removed: [(id: ManagedObjectID, place: Int)]
     /// Those that changed places among the others.
     public let moved: [Move]
     /// Those that changed, and stayed where they were.
-    public let reconfigured: [ObjectID]
+    public let reconfigured: [ManagedObjectID]
 
     /// The sequence of identities changed.
     public var changesIDs: Bool { !inserted.isEmpty || !removed.isEmpty || !moved.isEmpty }

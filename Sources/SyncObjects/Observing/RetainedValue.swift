@@ -8,6 +8,8 @@ public final class RetainedValue<Value: BaseValueProtocol> {
     public private(set) var value: Value
     /// The object is gone: `value` is what it was.
     public private(set) var isGone = false
+    /// Why the object could not be read when it was last looked at; `value` is what it was before.
+    public private(set) var readError: ObjectError?
     @ObservationIgnored private let object: AnyConvertibleValueObservableObject<Value>
 
     /// Nil when the object is gone already: then there is nothing to show.
@@ -20,9 +22,12 @@ public final class RetainedValue<Value: BaseValueProtocol> {
     /// Looks at the object now.
     public func refresh() {
         guard let value = object.wrappedValue else {
-            isGone = true
+            // An object that could not be read is not gone: what was shown stays.
+            readError = (object.object as? ManagedObject)?.readError
+            isGone = readError == nil
             return
         }
+        readError = nil
         isGone = false
         if value != self.value { self.value = value }
     }

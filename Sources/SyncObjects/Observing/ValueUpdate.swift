@@ -18,7 +18,7 @@ extension ManagedObjectContext {
                 try body(object)
                 try save()
             } catch {
-                refresh(object, mergeChanges: false)
+                if object.phase == .live { forget(object) }
                 discardEdits(of: object)
                 throw error
             }
@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     /// - Throws: as `update`
     public func delete<Object: ManagedObject>(_ type: Object.Type, _ id: WrappedID) throws {
         try performAndWait {
-            delete(try confirmed(type, id))
+            try delete(try confirmed(type, id))
             try save()
         }
     }

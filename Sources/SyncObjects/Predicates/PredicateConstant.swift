@@ -23,7 +23,7 @@ public indirect enum PredicateConstant: Sendable, Hashable {
     /// A URI.
     case uri(URL)
     /// An object.
-    case object(ObjectID)
+    case object(ManagedObjectID)
     /// Several values.
     case list([PredicateConstant])
 
@@ -38,7 +38,7 @@ public indirect enum PredicateConstant: Sendable, Hashable {
         switch value {
         case let value as PredicateConstant: self = value
         case let value as Bool: self = .boolean(value)
-        case let value as ObjectID: self = .object(value)
+        case let value as ManagedObjectID: self = .object(value)
         case let value as any IdentifiedObject: self = .object(value.objectID)
         case let value as any StringProtocol: self = .text(String(value))
         case let value as Date: self = .date(value)
@@ -83,5 +83,5 @@ public indirect enum PredicateConstant: Sendable, Hashable {
 /// Something that has an object's identity: objects themselves.
 public protocol IdentifiedObject {
     /// The identity.
-    var objectID: ObjectID { get }
+    var objectID: ManagedObjectID { get }
 }

@@ -31,7 +31,7 @@ public enum MergePolicy: Sendable, Hashable {
 /// A conflict that a policy resolved, with what it cost.
 public struct ResolvedConflict: Sendable {
     /// The object.
-    public let object: ObjectID
+    public let object: ManagedObjectID
     /// What the store had; nil when the object had been deleted there.
     public let stored: [String: Value]?
     /// What the context wanted; nil when it wanted to delete the object.

@@ -4,13 +4,13 @@ import SyncCore
 struct SaveRequest: Sendable {
     struct Insert: Sendable {
         let entity: EntityLayout
-        let id: ObjectID
+        let id: ManagedObjectID
         let values: [Value]
     }
 
     struct Update: Sendable {
         let entity: EntityLayout
-        let id: ObjectID
+        let id: ManagedObjectID
         /// The row as the context had read it.
         let old: [Value]
         let new: [Value]
@@ -18,7 +18,7 @@ struct SaveRequest: Sendable {
 
     struct Delete: Sendable {
         let entity: EntityLayout
-        let id: ObjectID
+        let id: ManagedObjectID
         let old: [Value]
         let cause: GoneCause
     }
@@ -58,21 +58,28 @@ struct SaveRequest: Sendable {
 struct StoreChange: Sendable {
     var inserted: [StoredRow] = []
     var updated: [StoredRow] = []
-    var deleted: [(entity: EntityLayout, id: ObjectID, gone: Gone)] = []
+    var deleted: [(entity: EntityLayout, id: ManagedObjectID, gone: Gone)] = []
     /// Owners whose many-to-many relationships changed.
     var joins: Set<String> = []
-    var author: String?
-    var contextName: String?
-    /// Nothing is known in detail: look at everything again.
-    var isUnknown = false
+    /// Objects that somebody outside of this process made or changed. Their rows are read by those
+    /// who need them.
+    var foreign: [Foreign] = []
+    /// Roots of which nothing is known in detail: look at all of their objects again.
+    var unseen: Set<String> = []
     /// The store's file is gone, or another one.
     var isLost = false
     /// Ids that were temporary, with what they became.
-    var renamed: [ObjectID: ObjectID] = [:]
+    var renamed: [ManagedObjectID: ManagedObjectID] = [:]
+
+    struct Foreign: Sendable {
+        let root: EntityLayout
+        let id: ManagedObjectID
+        let isNew: Bool
+    }
 
     var isEmpty: Bool {
-        inserted.isEmpty && updated.isEmpty && deleted.isEmpty && joins.isEmpty && !isUnknown
-            && !isLost
+        inserted.isEmpty && updated.isEmpty && deleted.isEmpty && joins.isEmpty && foreign.isEmpty
+            && unseen.isEmpty && !isLost
     }
 }
 
@@ -89,7 +96,7 @@ struct SaveConflict: Error, Sendable {
         case constraint(columns: [String], other: StoredRow?)
     }
 
-    let id: ObjectID
+    let id: ManagedObjectID
     let kind: Kind
 }
 

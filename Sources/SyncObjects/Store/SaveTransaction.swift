@@ -13,7 +13,7 @@ struct SaveTransaction {
     private let db: Database
     private let rows: StoreRows
     private let identities: Identities
-    private let deleting: Set<ObjectID>
+    private let deleting: Set<ManagedObjectID>
     private var change = StoreChange()
     private var conflicts: [SaveConflict] = []
     private var keys: [Value: Value] = [:]
@@ -24,8 +24,6 @@ struct SaveTransaction {
         self.rows = rows
         identities = rows.identities
         deleting = Set(request.deletes.map(\.id))
-        change.author = request.author
-        change.contextName = request.contextName
     }
 
     /// - Throws: ``SaveConflicts`` with all of them, or what SQLite says.
@@ -62,7 +60,7 @@ struct SaveTransaction {
         return (text, values)
     }
 
-    private func stored(_ entity: EntityLayout, _ key: ObjectKey) throws -> StoredRow? {
+    private func stored(_ entity: EntityLayout, _ key: ManagedObjectKey) throws -> StoredRow? {
         var query = ObjectQuery(entity: entity)
         query.keys = [key]
         return try rows.fetch(query, db).first
@@ -80,7 +78,7 @@ struct SaveTransaction {
 
     private func isTemporary(_ value: Value) -> Bool {
         guard case .integer(let number) = value else { return false }
-        return number < ObjectKey.temporaryBase + ObjectKey.temporaryCount
+        return number < ManagedObjectKey.temporaryBase + ManagedObjectKey.temporaryCount
     }
 
     private func resolved(_ values: [Value], _ entity: EntityLayout) -> [Value] {
@@ -131,7 +129,7 @@ struct SaveTransaction {
 
     /// Finds the row that has the unique values.
     private mutating func note(
-        _ error: DatabaseError, _ entity: EntityLayout, _ id: ObjectID, _ values: [Value]
+        _ error: DatabaseError, _ entity: EntityLayout, _ id: ManagedObjectID, _ values: [Value]
     ) throws {
         let columns = error.uniqueColumns
         var query = ObjectQuery(entity: rows.model.layouts[entity.root] ?? entity)
@@ -169,14 +167,14 @@ struct SaveTransaction {
     }
 
     private mutating func noteDeleted(
-        _ entity: EntityLayout, _ id: ObjectID, _ cause: GoneCause
+        _ entity: EntityLayout, _ id: ManagedObjectID, _ cause: GoneCause
     ) {
         change.deleted.append((entity, id, Gone(cause, author: request.author, time: Date())))
     }
 
     /// Applies the delete rules to rows that the context did not know of: another process may have
     /// added them a moment ago.
-    private mutating func followRules(_ entity: EntityLayout, _ id: ObjectID) throws {
+    private mutating func followRules(_ entity: EntityLayout, _ id: ManagedObjectID) throws {
         guard let reference = id.key.reference else { return }
         for relation in entity.relations {
             guard case .inverse(let name, let slot, _) = relation.storage,
@@ -192,7 +190,8 @@ struct SaveTransaction {
     }
 
     private mutating func apply(
-        _ rule: DeleteRule, _ row: StoredRow, _ slot: Int, owner: ObjectID, _ relation: String
+        _ rule: DeleteRule, _ row: StoredRow, _ slot: Int, owner: ManagedObjectID,
+        _ relation: String
     ) throws {
         let table = row.entity.table
         switch rule {
@@ -296,7 +295,7 @@ struct SaveTransaction {
         let rowID = db.lastInsertedRowID
         let key =
             entity.table.key.count == 1 && entity.table.key[0].isRowID
-            ? ObjectKey.integer(rowID) : ObjectKey(keyValues(entity, values))
+            ? ManagedObjectKey.integer(rowID) : ManagedObjectKey(keyValues(entity, values))
         let id = identities.id(item.id.origin, key)
         change.renamed[item.id] = id
         if let temporary = item.id.key.reference, let real = key.reference {

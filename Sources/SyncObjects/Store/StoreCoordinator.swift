@@ -18,26 +18,32 @@ public final class StoreCoordinator: Sendable {
     let queue: DatabaseQueue
     let identities: Identities
     let rows: StoreRows
-    private let file: StoreFileIdentity?
-    private let follower: StoreFollower?
-    private let state: Mutex<State>
+    let file: StoreFileIdentity?
+    let follower: StoreFollower?
+    let state: Mutex<State>
 
-    private struct State {
+    struct State {
         var keys: [String: KeyBlock] = [:]
         var listeners: [ObjectIdentifier: WeakListener] = [:]
         var conflicts: [ResolvedConflict] = []
         var hasMarkers = false
-        var dataVersion: Int64?
+        /// Who this coordinator said it was in its saves: how history's own echo is known.
+        var signatures: Set<Signature> = []
     }
 
-    private struct KeyBlock {
+    struct Signature: Hashable {
+        let author: String
+        let context: String?
+    }
+
+    struct KeyBlock {
         var next: Int64 = 1
         var end: Int64 = 1
         /// Grows with each reservation, so that small stores have small keys.
         var size: Int64 = 16
     }
 
-    private struct WeakListener {
+    struct WeakListener {
         weak var listener: (any ChangeListener)?
     }
 
@@ -61,7 +67,10 @@ public final class StoreCoordinator: Sendable {
         var state = State()
         state.hasMarkers = try queue.read { try $0.viewExists("syncd_txn") }
         self.state = Mutex(state)
+        FollowedFiles.shared.add(file)
     }
+
+    deinit { FollowedFiles.shared.remove(file) }
 
     /// The store's identity, which its objects' ids carry.
     public var storeID: UUID { identities.store }
@@ -102,7 +111,7 @@ public final class StoreCoordinator: Sendable {
 
     /// The key of a new object. Permanent, when the table is one of ours and the store can be
     /// written; the first object of a block costs a small transaction.
-    func newKey(_ entity: EntityLayout) -> ObjectKey {
+    func newKey(_ entity: EntityLayout) -> ManagedObjectKey {
         guard entity.table.isManaged, !isReadOnly else { return identities.temporaryKey() }
         let table = entity.table.name
         let taken = state.withLock { state -> Int64? in
@@ -148,19 +157,23 @@ public final class StoreCoordinator: Sendable {
     /// - Throws: ``SaveConflicts``, or an ``ObjectError`` with nothing written.
     func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange {
         let change = try write { db in
-            let isMarked = request.author != nil && state.withLock(\.hasMarkers)
-            if isMarked {
+            let author = state.withLock { $0.hasMarkers ? request.author : nil }
+            if let author {
+                state.withLock {
+                    _ = $0.signatures.insert(
+                        Signature(author: author, context: request.contextName))
+                }
                 try db.execute(
                     sql: "INSERT INTO syncd_txn(author, context, pid) VALUES (?, ?, ?)",
                     arguments: [
-                        request.author, request.contextName,
+                        author, request.contextName,
                         ProcessInfo.processInfo.processIdentifier,
                     ])
             }
             var transaction = SaveTransaction(request, db, rows)
             let change = try transaction.run()
             // The end is said as well: nobody may be there to see where the commit ends.
-            if isMarked { try db.execute(sql: "INSERT INTO syncd_txn(author) VALUES (NULL)") }
+            if author != nil { try db.execute(sql: "INSERT INTO syncd_txn(author) VALUES (NULL)") }
             return change
         }
         for (temporary, permanent) in change.renamed where temporary.isTemporary {
@@ -218,79 +231,6 @@ public final class StoreCoordinator: Sendable {
 
     func remove(_ listener: any ChangeListener) {
         state.withLock { _ = $0.listeners.removeValue(forKey: ObjectIdentifier(listener)) }
-    }
-
-    // MARK: Other processes
-
-    /// Follows what other processes commit, from now on: contexts merge it as they merge each
-    /// other's saves. Does nothing for a store in memory.
-    ///
-    /// - Throws: when the system has no watch left. `checkForExternalChanges()` can be called
-    ///   instead.
-    public func followExternalChanges() throws {
-        guard let follower else { return }
-        try checkForExternalChanges()
-        let index = try queue.read { db in
-            try db.sqliteConnection.flatMap { try WalIndex($0) }
-        }
-        try follower.start(index) { [weak self] event in
-            switch event {
-            case .committed, .journalModeChanged: _ = try? self?.checkForExternalChanges()
-            case .replaced, .removed: self?.lose()
-            }
-        }
-    }
-
-    /// The file at the path is another one, or none: every object is gone, with its edits.
-    private func lose() {
-        guard (try? checkFile()) == nil else { return }
-        var change = StoreChange()
-        change.isLost = true
-        publish(change, except: nil)
-    }
-
-    /// What history says was deleted; the rows say the rest.
-    private func externalDeletions() -> StoreChange {
-        var change = StoreChange()
-        guard let follower else { return change }
-        let deletions = follower.deletions()
-        if let hasMarkers = try? read({ try $0.viewExists("syncd_txn") }) {
-            state.withLock { $0.hasMarkers = hasMarkers }
-        }
-        let roots = Dictionary(
-            model.layouts.values.filter { $0.name == $0.root }.map { ($0.table.name, $0) },
-            uniquingKeysWith: { first, _ in first })
-        for item in deletions {
-            guard let entity = roots[item.table] else { continue }
-            var gone = item.gone
-            if let parent = item.cascadeOf, let owner = roots[parent.table] {
-                gone.cause = .cascade(
-                    of: identities.id(identities.origin(owner.root), parent.key))
-            }
-            let id = identities.id(identities.origin(entity.root), item.key)
-            change.deleted.append((entity, id, gone))
-        }
-        return change
-    }
-
-    /// Asks SQLite whether another connection has committed since the last look, and if so tells
-    /// every context to look again.
-    ///
-    /// - Returns: Whether anything was committed.
-    @discardableResult
-    public func checkForExternalChanges() throws -> Bool {
-        try checkFile()
-        let version = try read { try Int64.fetchOne($0, sql: "PRAGMA data_version") }
-        let isNew = state.withLock { state in
-            defer { state.dataVersion = version }
-            return state.dataVersion != nil && state.dataVersion != version
-        }
-        if isNew {
-            var change = externalDeletions()
-            change.isUnknown = true
-            publish(change, except: nil)
-        }
-        return isNew
     }
 }
 

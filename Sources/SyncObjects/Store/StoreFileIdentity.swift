@@ -2,7 +2,7 @@ import Foundation
 
 /// Which file is at a path. SQLite goes on writing to a file that was moved away, and a WAL that is
 /// left behind then damages the new one: so each write looks first.
-struct StoreFileIdentity: Sendable, Equatable {
+struct StoreFileIdentity: Sendable, Hashable {
     let inode: UInt64
     let device: UInt64
 

@@ -1,97 +1,284 @@
 import Dispatch
 import Foundation
+import SyncClient
 import SyncCore
 import Synchronization
 
-/// Follows what other processes commit to a store, by watching its file; where the database is
-/// tracked, its history says who deleted what.
+/// Follows what other processes commit to a store.
 ///
-/// Invariants: `token` only moves forward; it is read, and moved, by one look at a time.
-final class StoreFollower: Sendable {
-    /// What history says of a look's interval.
-    struct Deletion: Sendable {
-        let table: String
-        let key: ObjectKey
-        let gone: Gone
-        let cascadeOf: (table: String, key: ObjectKey)?
-    }
-
-    private struct State {
-        var history: SyncCore.Store?
-        var token: Token?
-    }
+/// Two bells, one book. The bells are syncd's subscription and a watch on the file; the book is the
+/// position in history up to which contexts were told. The subscription brings transactions along;
+/// the watch has them read from the file, and while a subscription stands it waits a moment first,
+/// so that it only does what the daemon did not. Both tell through the same position, so whoever is
+/// late tells nothing twice, and neither has to know whether the other lives: the daemon may come,
+/// go and restart at any moment.
+///
+/// Without history (a database that is not tracked) the watch alone is left, and nothing says what
+/// was changed.
+///
+/// Invariants: `token` and `position` only move forward but for a resync, which has everything read
+/// again; they are used on `queue` alone, as is `history`.
+///
+/// `@unchecked Sendable`: what is mutable is confined to `queue`, or guarded by a mutex.
+final class StoreFollower: @unchecked Sendable {
+    /// How long the watch waits for the daemon's word.
+    private static let grace = DispatchTimeInterval.milliseconds(40)
+    /// How long after a failed look the next one comes.
+    private static let retryDelay: Duration = .milliseconds(60)
 
     /// One thread watches all stores of the process.
     private static let watcher = Mutex<StoreWatcher?>(nil)
 
     private let path: String
-    private let queue = DispatchQueue(label: "syncd.follow", qos: .userInitiated)
-    private let state = Mutex(State())
-    private let watch = Mutex<(watcher: StoreWatcher, id: StoreWatcher.StoreID)?>(nil)
+    let queue = DispatchQueue(label: "syncd.follow", qos: .userInitiated)
+    private let shown = Mutex(FollowState())
+    private let running = Mutex(Running())
+
+    private struct Running {
+        var watch: (watcher: StoreWatcher, id: StoreWatcher.StoreID)?
+        var subscription: Task<Void, Never>?
+    }
+
+    // Confined to the queue.
+    private var history: SyncCore.Store?
+    private var token: Token?
+    /// The last log row that contexts were told of.
+    private var position: Int64 = 0
+    private var dataVersion: Int64?
+    private var schemaVersion: Int64?
+    private var unrecorded: Set<String> = []
+    private var isLookScheduled = false
 
     init(path: String) { self.path = path }
 
-    deinit {
-        if let watch = watch.withLock({ $0 }) { watch.watcher.remove(watch.id) }
+    deinit { stop() }
+
+    var followState: FollowState { shown.withLock { $0 } }
+
+    func stop() {
+        let former = running.withLock { running in
+            defer { running = Running() }
+            return running
+        }
+        former.subscription?.cancel()
+        if let watch = former.watch { watch.watcher.remove(watch.id) }
     }
 
-    /// Calls `onEvent`, on a queue of its own, after each commit of anybody.
-    func start(_ index: WalIndex?, _ onEvent: @escaping @Sendable (StoreEvent) -> Void) throws {
+    func start(_ coordinator: StoreCoordinator, _ client: StoreClient?) throws {
+        guard running.withLock({ $0.watch == nil }) else { return }
+        _ = try look(coordinator)
+        let index = try coordinator.queue.read { db in
+            try db.sqliteConnection.flatMap { try WalIndex($0) }
+        }
         let watcher = try Self.watcher.withLock { shared in
             let watcher = try shared ?? StoreWatcher()
             shared = watcher
             return watcher
         }
-        let queue = queue
-        let id = watcher.add(path: path, index: index) { event in
-            queue.async { onEvent(event) }
+        let id = watcher.add(path: path, index: index) { [weak self, weak coordinator] event in
+            guard let self, let coordinator else { return }
+            self.hear(event, coordinator)
         }
-        watch.withLock { $0 = (watcher, id) }
-        openHistory()
+        running.withLock { $0.watch = (watcher, id) }
+        shown.withLock { $0.source = .file }
+        guard let client else { return }
+        let subscriber = DaemonSubscriber(client: client, path: path)
+        let task = Task { [weak self, weak coordinator] in
+            await subscriber.run(
+                token: { [weak self, weak coordinator] in await self?.currentToken(coordinator) },
+                take: { [weak self, weak coordinator] notice in
+                    await self?.take(notice, coordinator) ?? false
+                },
+                resync: { [weak self, weak coordinator] error in
+                    await self?.resync(coordinator, error)
+                },
+                connected: { [weak self] isConnected in
+                    self?.shown.withLock { $0.source = isConnected ? .daemon : .file }
+                })
+        }
+        running.withLock { $0.subscription = task }
     }
 
-    /// Opens the history, when there is one and it is not open yet. Deletions from now on are
-    /// known.
-    func openHistory() {
-        guard state.withLock({ $0.history == nil }) else { return }
-        guard let history = try? SyncCore.Store.open(path), let head = try? history.head() else {
-            return
+    // MARK: The watch
+
+    private func hear(_ event: StoreEvent, _ coordinator: StoreCoordinator) {
+        switch event {
+        case .committed, .journalModeChanged:
+            queue.async { [weak coordinator] in
+                guard let coordinator, !self.isLookScheduled else { return }
+                guard self.followState.source == .daemon else { return self.lookNow(coordinator) }
+                self.isLookScheduled = true
+                self.queue.asyncAfter(deadline: .now() + Self.grace) { [weak coordinator] in
+                    self.isLookScheduled = false
+                    if let coordinator { self.lookNow(coordinator) }
+                }
+            }
+        case .replaced, .removed:
+            queue.async { [weak coordinator] in coordinator?.loseIfReplaced() }
         }
-        state.withLock { $0 = State(history: history, token: head) }
     }
 
-    /// What was deleted since the last call by others than this process. Empty without history, and
-    /// when history has been purged in between: then the rows alone say what is there.
-    func deletions() -> [Deletion] {
-        openHistory()
-        guard
-            let (history, token) = state.withLock({ state in state.history.map { ($0, state.token) }
-            }),
-            let head = try? history.head()
-        else { return [] }
+    /// Looks, and again a moment later when that fails.
+    private func lookNow(_ coordinator: StoreCoordinator, always: Bool = false) {
+        do {
+            if always { dataVersion = dataVersion.map { _ in -1 } }
+            _ = try lookOnQueue(coordinator)
+            shown.withLock { $0.lastError = nil }
+        } catch {
+            let error = ManagedReadError.make(error, path)
+            shown.withLock { $0.lastError = error }
+            if error.code == .storeRemoved || error.code == .storeReplaced {
+                return coordinator.loseIfReplaced()
+            }
+            if let watch = running.withLock({ $0.watch }) {
+                watch.watcher.poke(watch.id, after: Self.retryDelay)
+            }
+        }
+    }
+
+    /// - Returns: Whether another connection has committed since the last look.
+    func look(_ coordinator: StoreCoordinator) throws -> Bool {
+        try queue.sync { try lookOnQueue(coordinator) }
+    }
+
+    private func lookOnQueue(_ coordinator: StoreCoordinator) throws -> Bool {
+        try coordinator.checkFile()
+        let versions = try coordinator.versions()
+        guard versions.data != dataVersion || versions.schema != schemaVersion else { return false }
+        let isFirst = dataVersion == nil
+        let hasBegun =
+            try versions.schema != schemaVersion ? learnSchema(coordinator) : false
+        // What was committed before history is read on is not in what it will tell.
+        if isFirst || hasBegun {
+            coordinator.publishUnseen(coordinator.allRoots)
+        } else {
+            try tell(coordinator)
+        }
+        (dataVersion, schemaVersion) = (versions.data, versions.schema)
+        return !isFirst
+    }
+
+    /// - Returns: Whether history is read from now on.
+    private func learnSchema(_ coordinator: StoreCoordinator) throws -> Bool {
+        let had = history != nil
+        unrecorded = try coordinator.unrecordedRoots()
+        let isTracked = coordinator.state.withLock(\.hasMarkers)
+        if !isTracked {
+            (history, token) = (nil, nil)
+        } else if history == nil {
+            let store = try SyncCore.Store.open(path)
+            try begin(store, coordinator)
+        }
+        let has = history != nil
+        shown.withLock { $0.hasHistory = has }
+        return has && !had
+    }
+
+    /// History is read from its end on.
+    private func begin(_ store: SyncCore.Store, _ coordinator: StoreCoordinator) throws {
+        let head = try store.head()
+        history = store
+        token = head
+        position = head.number
+        coordinator.identities.beginHearing()
+    }
+
+    private func tell(_ coordinator: StoreCoordinator) throws {
+        guard let history, token != nil else {
+            return coordinator.publishUnseen(coordinator.allRoots)
+        }
         var query = HistoryQuery()
         query.after = token
-        query.upTo = head
-        query.kinds = [.delete]
-        let transactions = (try? history.history(query)) ?? []
-        state.withLock { $0.token = head }
-        let own = Int64(ProcessInfo.processInfo.processIdentifier)
-        return transactions.filter { $0.process?.pid != own }.flatMap { transaction in
-            transaction.changes.filter { $0.kind == .delete }.map { deletion($0, transaction) }
+        do {
+            try advance(try history.history(query), coordinator)
+        } catch let error as SyncError where error.needsResync {
+            try startOver(coordinator)
+        }
+        if !unrecorded.isEmpty { coordinator.publishUnseen(unrecorded) }
+    }
+
+    private func advance(
+        _ transactions: [SyncCore.Transaction], _ coordinator: StoreCoordinator
+    ) throws {
+        guard let last = transactions.last, last.number > position else { return }
+        coordinator.publish(transactions, after: position)
+        token = last.token
+        position = last.number
+    }
+
+    /// History cannot be continued: everything that is held is read again.
+    private func startOver(_ coordinator: StoreCoordinator) throws {
+        let store = try SyncCore.Store.open(path)
+        try begin(store, coordinator)
+        coordinator.publishUnseen(coordinator.allRoots)
+        shown.withLock { $0.resyncs += 1 }
+    }
+
+    // MARK: The daemon
+
+    private func onQueue<Result: Sendable>(
+        _ body: @escaping @Sendable () -> Result
+    ) async -> Result {
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: body()) }
         }
     }
 
-    private func deletion(_ change: Change, _ transaction: Transaction) -> Deletion {
-        let gone = Gone(
-            .deleted, author: transaction.author,
-            time: Date(timeIntervalSince1970: Double(transaction.timestamp.milliseconds) / 1000),
-            transaction: transaction.number)
-        var parent: (String, ObjectKey)?
-        if case .cascade(let object) = change.cause {
-            parent = (object.entity, ObjectKey(object.key.values))
+    private func currentToken(_ coordinator: StoreCoordinator?) async -> Token? {
+        await onQueue { self.token }
+    }
+
+    /// - Returns: False when the subscription has to begin anew.
+    private func take(_ notice: Notice, _ coordinator: StoreCoordinator?) async -> Bool {
+        await onQueue { [weak coordinator] in
+            guard let coordinator else { return false }
+            switch notice {
+            case .transaction(let transaction):
+                // Without a position of our own there is nothing to continue: the watch begins it.
+                guard self.token != nil else { return false }
+                self.takeTransaction(transaction, coordinator)
+            case .storeReplaced:
+                coordinator.loseIfReplaced()
+                if (try? coordinator.checkFile()) != nil { try? self.startOver(coordinator) }
+            case .storeRemoved: coordinator.loseIfReplaced()
+            case .schemaChanged, .storeReturned: self.lookNow(coordinator)
+            case .began, .gone, .changed, .replaced, .lagged, .historyPurged: break
+            }
+            return true
         }
-        return Deletion(
-            table: change.object.entity, key: ObjectKey(change.object.key.values), gone: gone,
-            cascadeOf: parent)
+    }
+
+    /// Rows of the log do not travel, so that a transaction which others ran into (`coalesced`) may
+    /// hold what was told already: that one is read from the file, which knows.
+    private func takeTransaction(
+        _ transaction: SyncCore.Transaction, _ coordinator: StoreCoordinator
+    ) {
+        guard transaction.number > position else { return }
+        if transaction.flags.contains(.coalesced) { return lookNow(coordinator, always: true) }
+        coordinator.publish([transaction], after: 0)
+        token = transaction.token
+        position = transaction.number
+    }
+
+    private func resync(_ coordinator: StoreCoordinator?, _ error: SyncError) async {
+        await onQueue { [weak coordinator] in
+            guard let coordinator else { return }
+            do {
+                try self.startOver(coordinator)
+            } catch {
+                self.shown.withLock { $0.lastError = ManagedReadError.make(error, self.path) }
+            }
+        }
+    }
+}
+
+/// Errors of other layers as this one's.
+enum ManagedReadError {
+    static func make(_ error: any Error, _ path: String) -> ObjectError {
+        if let error = error as? ObjectError { return error }
+        let sync = error as? SyncError
+        return ObjectError(
+            .storeFailure, sync?.reason ?? "\(error)", hint: sync?.hint, path: path,
+            underlying: error)
     }
 }

@@ -4,7 +4,7 @@ import SyncCore
 /// One object as the store has it.
 struct StoredRow: Sendable {
     let entity: EntityLayout
-    let id: ObjectID
+    let id: ManagedObjectID
     /// The slots of the entity; transient ones have their defaults.
     let values: [Value]
 }
@@ -18,7 +18,7 @@ struct ObjectQuery {
     var limit: Int?
     var offset = 0
     /// Only rows with these keys.
-    var keys: [ObjectKey]?
+    var keys: [ManagedObjectKey]?
 }
 
 /// Reads rows as objects. Stateless: what it needs to know stands in the layouts.
@@ -50,15 +50,15 @@ struct StoreRows {
         return rows
     }
 
-    func fetchIDs(_ query: ObjectQuery, _ db: Database) throws -> [ObjectID] {
+    func fetchIDs(_ query: ObjectQuery, _ db: Database) throws -> [ManagedObjectID] {
         let table = query.entity.table
         let (sql, arguments) = try select(query, columns: table.key.map(\.column))
         let statement = try RawStatement(db, sql)
         statement.bind(arguments)
         let origin = identities.origin(query.entity.root)
-        var ids: [ObjectID] = []
+        var ids: [ManagedObjectID] = []
         while try statement.step() {
-            let key = ObjectKey((0..<table.key.count).map(statement.value))
+            let key = ManagedObjectKey((0..<table.key.count).map(statement.value))
             ids.append(identities.id(origin, key))
         }
         return ids
@@ -119,7 +119,7 @@ struct StoreRows {
     }
 
     private static func condition(
-        _ table: TableLayout, _ keys: [ObjectKey], _ sql: inout PredicateSQL
+        _ table: TableLayout, _ keys: [ManagedObjectKey], _ sql: inout PredicateSQL
     ) -> String {
         if table.key.count == 1 {
             let marks = keys.map { sql.bind($0.values[0]) }.joined(separator: ", ")
@@ -155,7 +155,7 @@ struct RowDecoder {
     private let table: TableLayout
     private let fallback: EntityLayout
     private let layouts: [String: EntityLayout]
-    private let origin: ObjectID.Origin
+    private let origin: ManagedObjectID.Origin
     private let identities: Identities
 
     init(_ entity: EntityLayout, _ model: ManagedObjectModel, _ identities: Identities) {
@@ -175,11 +175,11 @@ struct RowDecoder {
             else { return nil }
             entity = layout
         }
-        let key: ObjectKey
+        let key: ManagedObjectKey
         if table.key.count == 1 {
-            key = ObjectKey(single: statement.value(0))
+            key = ManagedObjectKey(single: statement.value(0))
         } else {
-            key = ObjectKey((0..<table.key.count).map(statement.value))
+            key = ManagedObjectKey((0..<table.key.count).map(statement.value))
         }
         let first = table.firstColumn
         let values = entity.slots.map { slot in
@@ -189,7 +189,7 @@ struct RowDecoder {
     }
 }
 
-extension ObjectKey {
+extension ManagedObjectKey {
     fileprivate init(single value: Value) {
         if case .integer(let number) = value {
             self = .integer(number)

@@ -40,7 +40,7 @@ public struct AttributeCoding: Sendable, Hashable {
         case .binary, .transformable: return Data(stored: value, self)
         case .uuid: return UUID(stored: value, self)
         case .uri: return URL(stored: value, self)
-        case .objectID: return ObjectID(stored: value, self)
+        case .objectID: return ManagedObjectID(stored: value, self)
         case .any: return Self.natural(value)
         }
     }
@@ -68,7 +68,7 @@ public struct AttributeCoding: Sendable, Hashable {
             if let text = value as? String { return .text(text) }
             return (value as? URL).map { .text($0.absoluteString) }
         case .objectID:
-            return (value as? ObjectID).map { .text($0.uriRepresentation.absoluteString) }
+            return (value as? ManagedObjectID).map { .text($0.uriRepresentation.absoluteString) }
         case .any: return anything(value)
         }
     }

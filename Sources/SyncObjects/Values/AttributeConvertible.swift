@@ -131,7 +131,7 @@ extension URL: AttributeConvertible {
     }
 }
 
-extension ObjectID: AttributeConvertible {
+extension ManagedObjectID: AttributeConvertible {
     /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
         guard case .text(let text) = value, let url = URL(string: text) else { return nil }

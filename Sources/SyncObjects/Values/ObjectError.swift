@@ -34,7 +34,7 @@ public struct ObjectError: Error, Sendable {
     /// The property it happened to.
     public var property: String?
     /// The object it happened to.
-    public var object: ObjectID?
+    public var object: ManagedObjectID?
     /// The reasons, when there is more than one.
     public var details: [ObjectError]
     /// The error below this one.
@@ -43,7 +43,7 @@ public struct ObjectError: Error, Sendable {
     /// Makes an error.
     public init(
         _ code: Code, _ reason: String, hint: String? = nil, path: String? = nil,
-        entity: String? = nil, property: String? = nil, object: ObjectID? = nil,
+        entity: String? = nil, property: String? = nil, object: ManagedObjectID? = nil,
         details: [ObjectError] = [], underlying: (any Error)? = nil
     ) {
         self.code = code

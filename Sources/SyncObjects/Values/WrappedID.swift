@@ -9,7 +9,7 @@ public enum WrappedID: Sendable, Hashable, Identifiable {
     /// A UUID.
     case uuid(UUID)
     /// The identity of an object of a store.
-    case objectID(ObjectID)
+    case objectID(ManagedObjectID)
 
     /// Itself.
     public var id: Self { self }
@@ -33,7 +33,7 @@ public enum WrappedID: Sendable, Hashable, Identifiable {
     }
 
     /// The object's identity, for that case.
-    public var objectID: ObjectID? {
+    public var objectID: ManagedObjectID? {
         if case .objectID(let id) = self { return id }
         return nil
     }

@@ -121,7 +121,7 @@ import Testing
         #expect(copy.tasks.map(\.title) == ["a", "b", "c"])
         // Another one moves and a member is deleted meanwhile: no hole, no double place.
         copy.tasks = [copy.tasks[2], copy.tasks[0], copy.tasks[1]]
-        context.delete(tasks[0])
+        try context.delete(tasks[0])
         try context.save()
         reader.performAndWait {}
         #expect(copy.tasks.map(\.title) == ["c", "b"])
@@ -148,7 +148,7 @@ import Testing
         try context.save()
         reader.performAndWait {}
         #expect((copy["bs"] as? [ManagedObject])?.count == 2)
-        context.delete(bs[1])
+        try context.delete(bs[1])
         try context.save()
         reader.performAndWait {}
         #expect((copy["bs"] as? [ManagedObject])?.map(\.objectID) == [bs[2].objectID])
@@ -234,7 +234,7 @@ import Testing
             FetchRequest<TodoTask>(sortedBy: [SortKey(\TodoTask.priority, ascending: false)]))
         #expect(tasks.map(\.title) == ["c", "b", "a"])
         tasks[0].priority = 0
-        context.delete(tasks[1])
+        try context.delete(tasks[1])
         try task("d", in: context).priority = 2
         let positive = FetchRequest<TodoTask>(
             where: try FetchPredicate("priority > 0"), sortedBy: [SortKey("title")])
@@ -329,7 +329,7 @@ import Testing
         try context.save()
         let reader = try other()
         let copies = try [group, task, memo].map { try reader.existingObject(with: $0.objectID) }
-        context.delete(group)
+        try context.delete(group)
         #expect(memo.state == .deletePending)
         try context.save()
         reader.performAndWait {}
@@ -351,9 +351,9 @@ import Testing
         let task = try task("late", in: second)
         task.group = try second.existingObject(with: group.objectID) as? TodoGroup
         try second.save()
-        context.delete(group)
+        try context.delete(group)
         try context.save()
-        second.mergeChanges()
+        try second.mergeChanges()
         #expect(task.state.isGone)
         #expect(try other().count(for: FetchRequest<TodoTask>()) == 0)
     }
@@ -365,11 +365,11 @@ import Testing
         let task = try task("a", in: context)
         task.group = group
         try context.save()
-        context.delete(group)
+        try context.delete(group)
         let error = #expect(throws: ObjectError.self) { try context.save() }
         #expect(error?.code == .deleteDenied)
         #expect(error?.code.number == 1600)
-        context.delete(task)
+        try context.delete(task)
         try context.save()
         #expect(try container.newBackgroundContext().count(for: FetchRequest<TodoGroup>()) == 0)
     }
@@ -381,7 +381,7 @@ import Testing
         let task = try task("a", in: context)
         task.group = group
         try context.save()
-        context.delete(group)
+        try context.delete(group)
         #expect(task.group == nil)
         try context.save()
         #expect(task.state == .clean)
@@ -390,7 +390,7 @@ import Testing
     @Test func keysAreNeverGivenTwice() throws {
         let first = try task("a", in: context)
         try context.save()
-        context.delete(first)
+        try context.delete(first)
         try context.save()
         let second = try task("b", in: context)
         #expect(second.objectID != first.objectID)
@@ -398,7 +398,7 @@ import Testing
         try context.save()
         try container.coordinator.write { db in
             try db.execute(sql: "INSERT INTO C_Task(title) VALUES ('foreign')")
-            #expect(ObjectKey.integer(db.lastInsertedRowID) != key)
+            #expect(ManagedObjectKey.integer(db.lastInsertedRowID) != key)
         }
     }
 
@@ -420,7 +420,7 @@ import Testing
         let grandchild = child.makeChild()
         let deep = try #require(
             try grandchild.existingObject(with: task.objectID) as? TodoTask)
-        grandchild.delete(deep)
+        try grandchild.delete(deep)
         try grandchild.save()
         #expect(child.deletedObjects.count == 1)
         #expect(context.deletedObjects.isEmpty)
@@ -448,7 +448,7 @@ import Testing
         try context.undo()
         #expect(task.title == "a")
         try context.save()
-        context.delete(task)
+        try context.delete(task)
         try context.save()
         #expect(task.state.isGone)
         try context.undo()
@@ -466,7 +466,7 @@ import Testing
         context.rollback()
         #expect(task.title == "a")
         #expect(new.state == .gone(Gone(.neverSaved)))
-        context.delete(task)
+        try context.delete(task)
         context.rollback()
         #expect(task.state == .clean)
         #expect(!context.hasChanges)
@@ -507,7 +507,7 @@ import Testing
             try context.save()
             return task.objectID
         }
-        var saved: Set<ObjectID> = []
+        var saved: Set<ManagedObjectID> = []
         for await event in events {
             if case .didSave(let inserted, _, _) = event {
                 saved = inserted

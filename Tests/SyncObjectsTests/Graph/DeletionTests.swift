@@ -26,7 +26,7 @@ import Testing
     }
 
     private func deleteTheirs() throws {
-        theirs.delete(copy)
+        try theirs.delete(copy)
         try theirs.save()
     }
 
@@ -151,7 +151,7 @@ import Testing
         mine.automaticallyMergesChangesFromParent = false
         copy.title = "theirs"
         try theirs.save()
-        mine.delete(task)
+        try mine.delete(task)
         let error = #expect(throws: ObjectError.self) { try mine.save() }
         #expect(error?.code == .deleteOfChangedObject)
         #expect(try stored() == ["theirs"])
@@ -159,7 +159,7 @@ import Testing
         try mine.save()
         #expect(task.state == .clean)
         #expect(task.title == "theirs")
-        mine.delete(task)
+        try mine.delete(task)
         mine.mergePolicy = .keepLocal
         try mine.save()
         #expect(try stored().isEmpty)
@@ -167,7 +167,7 @@ import Testing
 
     @Test func bothMayDelete() throws {
         mine.automaticallyMergesChangesFromParent = false
-        mine.delete(task)
+        try mine.delete(task)
         try deleteTheirs()
         try mine.save()
         #expect(task.state.isGone)
@@ -227,14 +227,14 @@ import Testing
         #expect(first["n"] as? Int64 == 5)
         #expect(second.state == .gone(Gone(.merged(into: first.objectID))))
         // A value freed by a deletion may be taken in the same save.
-        context.delete(first)
+        try context.delete(first)
         let third = try context.insert("U")
         third["code"] = "x"
         let fourth = try context.insert("U")
         fourth["code"] = "y"
         try context.save()
         #expect(try context.count(for: FetchRequest<ManagedObject>("U")) == 2)
-        context.delete(third)
+        try context.delete(third)
         fourth["code"] = "x"
         try context.save()
         #expect(fourth["code"] as? String == "x")
@@ -252,7 +252,7 @@ import Testing
         let list = group.tasks
         let other = try #require(
             try theirs.existingObject(with: tasks[2].objectID) as? TodoTask)
-        theirs.delete(other)
+        try theirs.delete(other)
         try theirs.save()
         var seen: [String?] = []
         for task in list {
@@ -286,7 +286,7 @@ import Testing
     }
 
     @Test func manyThreadsReadAndDeleteWithoutATrap() async throws {
-        var ids: [ObjectID] = []
+        var ids: [ManagedObjectID] = []
         try mine.performAndWait {
             for index in 0..<200 {
                 let task = try TodoTask(context: mine)
@@ -306,7 +306,7 @@ import Testing
                     guard let context = try? container.newBackgroundContext() else { return }
                     for id in part {
                         if let object = try? context.existingObject(with: id) {
-                            context.delete(object)
+                            try? context.delete(object)
                         }
                         try? context.save()
                     }

@@ -45,7 +45,7 @@ final class Diary: ManagedObject, @unchecked Sendable {
         try context.save()
         diary.text = "b"
         try context.save()
-        context.delete(diary)
+        try context.delete(diary)
         try context.save()
         #expect(
             diary.calls == [
@@ -88,9 +88,9 @@ final class Diary: ManagedObject, @unchecked Sendable {
         let diary = try Diary(context: context)
         try context.save()
         diary.text = "edit"
-        context.refresh(diary, mergeChanges: true)
+        try context.refresh(diary, mergeChanges: true)
         #expect(diary.text == "edit")
-        context.refresh(diary, mergeChanges: false)
+        try context.refresh(diary, mergeChanges: false)
         #expect(diary.isFault)
         #expect(diary.text == "new")
         #expect(!context.hasChanges)
@@ -134,9 +134,9 @@ final class Diary: ManagedObject, @unchecked Sendable {
         #expect(throws: ObjectError(.missingMandatory, "")) { try context.save() }
         pet["owner"] = owner
         try context.save()
-        context.delete(owner)
+        try context.delete(owner)
         #expect(throws: ObjectError(.missingMandatory, "")) { try context.save() }
-        context.delete(pet)
+        try context.delete(pet)
         try context.save()
     }
 
@@ -146,7 +146,7 @@ final class Diary: ManagedObject, @unchecked Sendable {
         let child = context.makeChild()
         let copy = try #require(try child.existingObject(with: diary.objectID) as? Diary)
         copy.text = "edited"
-        context.delete(diary)
+        try context.delete(diary)
         let error = #expect(throws: ObjectError.self) { try child.save() }
         #expect(error?.code == .deletedElsewhere)
         #expect(copy.text == "edited")

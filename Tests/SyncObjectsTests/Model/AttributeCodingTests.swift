@@ -36,7 +36,7 @@ import Testing
     @Test func everyTypeRoundTrips() throws {
         let uuid = UUID()
         let url = try #require(URL(string: "https://example.org/a%20b?q=%C3%A9"))
-        let id = ObjectID(.init(store: uuid, entity: "Item"), .text("a/ä,#"), incarnation: 3)
+        let id = ManagedObjectID(.init(store: uuid, entity: "Item"), .text("a/ä,#"), incarnation: 3)
         let values: [(AttributeType, any Sendable & Equatable)] = [
             (.integer16, Int16.min), (.integer32, Int32.max), (.integer64, Int64.min),
             (.float, Float(1.5)), (.double, 0.1), (.decimal, Decimal(string: "0.10") ?? 0),
@@ -71,21 +71,21 @@ import Testing
     }
 
     @Test func objectIDsRoundTripAsURIs() {
-        let origin = SyncObjects.ObjectID.Origin(store: UUID(), entity: "Ein gang")
-        let keys: [SyncObjects.ObjectKey] = [
+        let origin = SyncObjects.ManagedObjectID.Origin(store: UUID(), entity: "Ein gang")
+        let keys: [SyncObjects.ManagedObjectKey] = [
             .integer(-7), .text("a/b#c,%"), .temporary(3),
             .values([.text("x,y"), .integer(1), .blob([0, 200]), .real(0.1), .null]),
         ]
         for key in keys {
-            let id = SyncObjects.ObjectID(origin, key)
-            #expect(ObjectID(uri: id.uriRepresentation) == id)
+            let id = SyncObjects.ManagedObjectID(origin, key)
+            #expect(ManagedObjectID(uri: id.uriRepresentation) == id)
         }
-        #expect(URL(string: "syncd://x/y").flatMap(ObjectID.init(uri:)) == nil)
+        #expect(URL(string: "syncd://x/y").flatMap(ManagedObjectID.init(uri:)) == nil)
     }
 
     @Test func identitiesOfTwoStoresDiffer() {
-        let one = ObjectID(.init(store: UUID(), entity: "Item"), .integer(1))
-        let other = ObjectID(.init(store: UUID(), entity: "Item"), .integer(1))
+        let one = ManagedObjectID(.init(store: UUID(), entity: "Item"), .integer(1))
+        let other = ManagedObjectID(.init(store: UUID(), entity: "Item"), .integer(1))
         #expect(one != other)
         #expect(one != one.with(incarnation: 2))
     }

@@ -43,7 +43,7 @@ struct Sources: ObjectsDataSource {
 
     private func deleteElsewhere() throws {
         let other = try container.newBackgroundContext()
-        other.delete(try other.existingObject(with: task.objectID))
+        try other.delete(try other.existingObject(with: task.objectID))
         try other.save()
         context.performAndWait {}
     }
@@ -113,13 +113,13 @@ struct Sources: ObjectsDataSource {
         let error = #expect(throws: ObjectError.self) {
             try writer.update(TodoTask.self, value.id) { object in
                 object.title = "late"
-                racer.delete(try racer.existingObject(with: object.objectID))
+                try racer.delete(try racer.existingObject(with: object.objectID))
                 try racer.save()
             }
         }
         #expect(error?.code == .deletedElsewhere)
         #expect(!writer.hasChanges)
-        writer.mergeChanges()
+        try writer.mergeChanges()
         #expect(throws: ObjectError(.noSuchObject, "")) {
             try writer.update(TodoTask.self, value.id) { $0.title = "never" }
         }
@@ -136,7 +136,7 @@ struct Sources: ObjectsDataSource {
         let value = try #require(task.convertToValueType())
         task.title = "edited"
         let other = try container.newBackgroundContext()
-        other.delete(try other.existingObject(with: task.objectID))
+        try other.delete(try other.existingObject(with: task.objectID))
         try other.save()
         context.mergePolicy = .keepLocal
         try context.save()

@@ -67,7 +67,7 @@ import Testing
         #expect(await updates.next()?.reconfigured == [b.objectID])
 
         // Deleted and another one in its place: a removal and an insertion.
-        context.delete(b)
+        try context.delete(b)
         let d = try add("d", 2, in: context)
         try context.save()
         let replaced = try #require(await updates.next())
@@ -107,7 +107,7 @@ import Testing
         try other.save()
         context.performAndWait {}
         #expect(titles(controller) == ["y"])
-        other.delete(task)
+        try other.delete(task)
         try other.save()
         context.performAndWait {}
         #expect(titles(controller) == [])
@@ -133,7 +133,7 @@ import Testing
                     try add("\(random.next() % 9)", Int(random.next() % 4), in: context)
                 case 2: task?.priority = Int(random.next() % 4)
                 case 3: task?.completed = random.next() % 2 == 0
-                case 4: task.map(context.delete)
+                case 4: if let task { try context.delete(task) }
                 default: try context.save()
                 }
                 mine.performAndWait {}
@@ -161,7 +161,7 @@ import Testing
         let items = snapshot.itemsWithMarks
         #expect(items.count == 5 + 6)
         #expect(Set(items.map(\.id)).count == items.count)
-        context.delete(snapshot.objects[4])
+        try context.delete(snapshot.objects[4])
         context.processPendingChanges()
         #expect(controller.snapshot?.sections.map(\.name) == ["1", "2"])
         #expect(snapshot.sections.count == 3)

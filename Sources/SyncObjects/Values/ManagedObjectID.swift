@@ -7,7 +7,7 @@ import SyncCore
 /// In tables that syncd made, an id is permanent from the birth of its object and is never given to
 /// another one. In an existing table whose key comes from the row itself, a new object has a
 /// temporary id until its first save; contexts find it under both.
-public struct ObjectID: Sendable {
+public struct ManagedObjectID: Sendable {
     /// Where objects come from: one store, one entity.
     final class Origin: Sendable {
         let store: UUID
@@ -26,11 +26,11 @@ public struct ObjectID: Sendable {
 
     let origin: Origin
     /// What tells the rows of the table apart.
-    public let key: ObjectKey
+    public let key: ManagedObjectKey
     /// Counts the objects that had this key: 1 for the first, one more after each re-creation.
     public let incarnation: UInt32
 
-    init(_ origin: Origin, _ key: ObjectKey, incarnation: UInt32 = 1) {
+    init(_ origin: Origin, _ key: ManagedObjectKey, incarnation: UInt32 = 1) {
         self.origin = origin
         self.key = key
         self.incarnation = incarnation
@@ -44,12 +44,12 @@ public struct ObjectID: Sendable {
     public var isTemporary: Bool { key.isTemporary }
 
     /// The same key in another incarnation.
-    func with(incarnation: UInt32) -> ObjectID {
-        ObjectID(origin, key, incarnation: incarnation)
+    func with(incarnation: UInt32) -> ManagedObjectID {
+        ManagedObjectID(origin, key, incarnation: incarnation)
     }
 }
 
-extension ObjectID: Hashable {
+extension ManagedObjectID: Hashable {
     /// Equal when what tells them apart is equal.
     public static func == (left: Self, right: Self) -> Bool {
         guard left.key == right.key, left.incarnation == right.incarnation else { return false }
@@ -64,7 +64,7 @@ extension ObjectID: Hashable {
     }
 }
 
-extension ObjectID: CustomStringConvertible, Comparable {
+extension ManagedObjectID: CustomStringConvertible, Comparable {
     /// `Album/348`
     public var description: String { "\(entity)/\(key)" }
 
@@ -78,7 +78,7 @@ extension ObjectID: CustomStringConvertible, Comparable {
     }
 }
 
-extension ObjectID {
+extension ManagedObjectID {
     /// `syncd://STORE/ENTITY/KEY`, with `#2` and so on for later incarnations.
     public var uriRepresentation: URL {
         let name = entity.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? entity
@@ -103,7 +103,7 @@ extension ObjectID {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, let store = UUID(uuidString: String(parts[0])),
             let entity = parts[1].removingPercentEncoding, !entity.isEmpty,
-            let key = ObjectKey(pathComponent: parts[2])
+            let key = ManagedObjectKey(pathComponent: parts[2])
         else { return nil }
         self.init(Origin(store: store, entity: entity), key, incarnation: incarnation)
     }

@@ -2,7 +2,7 @@ import Foundation
 import SyncCore
 
 /// What tells the rows of one table apart.
-public enum ObjectKey: Sendable, Hashable {
+public enum ManagedObjectKey: Sendable, Hashable {
     /// An integer key: of every table that syncd makes, and of most others.
     case integer(Int64)
     /// A text key.
@@ -59,7 +59,7 @@ public enum ObjectKey: Sendable, Hashable {
     }
 }
 
-extension ObjectKey: CustomStringConvertible {
+extension ManagedObjectKey: CustomStringConvertible {
     /// The key as text; the columns of a composite key are joined by commas.
     public var description: String {
         switch self {
@@ -71,7 +71,7 @@ extension ObjectKey: CustomStringConvertible {
     }
 }
 
-extension ObjectKey {
+extension ManagedObjectKey {
     /// The key in the path of a URI: a letter for the kind, then percent escapes.
     var pathComponent: String {
         switch self {

@@ -1,0 +1,84 @@
+import SyncCore
+
+// Deleting: first everything is read that the delete rules look at, then everything is marked. So a
+// read that fails leaves nothing half deleted.
+
+extension ManagedObjectContext {
+    /// One object to delete, with what its relationships lead to.
+    private struct Doomed {
+        let object: ManagedObject
+        let cause: GoneCause
+        let related: [[ManagedObject]]
+    }
+
+    /// Marks an object for deletion, and what its delete rules say with it.
+    ///
+    /// An object that was never saved is gone at once.
+    ///
+    /// - Throws: what the store says when something must be read for that; nothing is marked then.
+    public func delete(_ object: ManagedObject) throws {
+        try gate.locked {
+            guard object.contextReference === self else { return }
+            guard object.phase == .live || object.phase == .inserted else {
+                if object.phase == .deletePending { object.prepareForDeletion() }
+                return
+            }
+            var doomed: [Doomed] = []
+            var seen: Set<ObjectIdentifier> = []
+            try strict { try gather(object, .deleted, &doomed, &seen) }
+            for item in doomed { mark(item) }
+        }
+    }
+
+    private func gather(
+        _ object: ManagedObject, _ cause: GoneCause, _ doomed: inout [Doomed],
+        _ seen: inout Set<ObjectIdentifier>
+    ) throws {
+        guard object.phase == .live || object.phase == .inserted,
+            seen.insert(ObjectIdentifier(object)).inserted
+        else { return }
+        if object.current == nil { try fulfill(object) }
+        guard object.phase != .gone else { return }
+        let related = try object.entity.relations.indices.map { try object.readMembers($0) }
+        doomed.append(Doomed(object: object, cause: cause, related: related))
+        for (relation, targets) in zip(object.entity.relations, related)
+        where relation.description.deleteRule == .cascade {
+            for target in targets {
+                try gather(target, .cascade(of: object.identity), &doomed, &seen)
+            }
+        }
+    }
+
+    private func mark(_ item: Doomed) {
+        let object = item.object
+        guard object.phase == .live || object.phase == .inserted else { return }
+        object.prepareForDeletion()
+        undoLog?.note(.delete(object, wasInserted: object.phase == .inserted))
+        let isNew = object.phase == .inserted
+        object.phase = .deletePending
+        deleteCauses[object.identity] = item.cause
+        hold(object)
+        touched.deleted.insert(object.identity)
+        for (index, targets) in item.related.enumerated() { follow(object, index, targets) }
+        removeMember(object)
+        if isNew {
+            release(object)
+            object.phase = .gone
+            object.goneDetail = Gone(.neverSaved)
+            object.send(.gone(Gone(.neverSaved)))
+        }
+    }
+
+    /// What becomes of the far ends. Everything that this touches was read by `gather`.
+    private func follow(_ object: ManagedObject, _ index: Int, _ targets: [ManagedObject]) {
+        let relation = object.entity.relations[index]
+        if relation.description.deleteRule == .nullify,
+            case .inverse(_, let slot, _) = relation.storage
+        {
+            for target in targets where target.current != nil { target.store(.null, slot) }
+        }
+        if case .join(let join, let isSource) = relation.storage {
+            setPairs(object, join, isSource: isSource, targets, [])
+        }
+    }
+}

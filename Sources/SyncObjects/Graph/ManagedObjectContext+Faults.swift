@@ -1,0 +1,158 @@
+import Foundation
+import SyncCore
+
+// Reading what is not in memory yet, and what to do when that fails.
+//
+// A read that fails is never an answer. Calls that can throw do; an access that cannot (a property)
+// answers nil, leaves the object a fault, and says so three times: in the object's `readError`, in
+// the context's events, and by the error of the throwing call that it was part of, if there is one.
+
+extension ManagedObjectContext {
+    /// Notes what an access met that cannot throw.
+    func note(_ error: any Error, _ object: ManagedObject?) {
+        let error = Self.readError(error, object)
+        object?.readFailure = error
+        readFailure = readFailure ?? error
+        eventBroadcast.send(.readFailed(error))
+    }
+
+    static func readError(_ error: any Error, _ object: ManagedObject?) -> ObjectError {
+        var result =
+            error as? ObjectError
+            ?? ObjectError(.storeFailure, "\(error)", underlying: error)
+        result.object = result.object ?? object?.identity
+        result.entity = result.entity ?? object?.entity.name
+        return result
+    }
+
+    /// Runs `body`, and throws what accesses inside of it met that cannot throw themselves.
+    func strict<Result>(_ body: () throws -> Result) throws -> Result {
+        let before = readFailure
+        readFailure = nil
+        defer { readFailure = before }
+        let result = try body()
+        if let readFailure { throw readFailure }
+        return result
+    }
+
+    /// Reads a fault, and with it its neighbours of the same fetch. One whose row is missing is
+    /// gone.
+    ///
+    /// - Throws: what the store says; the object is the fault that it was.
+    func fulfill(_ object: ManagedObject) throws {
+        guard object.phase != .gone, object.phase != .inserted else { return }
+        var wanted = [object.identity]
+        if let batch = object.faultBatch {
+            wanted += batch.ids.filter { id in
+                guard id != object.identity, let neighbour = registry[id]?.object else {
+                    return false
+                }
+                return neighbour.current == nil
+            }
+        }
+        var query = ObjectQuery(entity: object.entity)
+        query.keys = wanted.map(\.key)
+        let rows = try source.rows(query)
+        object.readFailure = nil
+        var isFound = false
+        for row in rows {
+            guard let known = registry[row.id]?.object, known.current == nil else { continue }
+            if known === object { isFound = true }
+            fill(known, row.values)
+        }
+        guard !isFound else { return }
+        let next = coordinator.identities.id(object.identity.origin, object.identity.key)
+        markGone(object, Gone(next == object.identity ? .unknown : .replaced(by: next)))
+    }
+
+    func fill(_ object: ManagedObject, _ values: [Value]) {
+        object.committed = values
+        object.current = values
+        object.faultBatch = nil
+        object.readFailure = nil
+        object.awakeFromFetch()
+    }
+
+    func markGone(_ object: ManagedObject, _ gone: Gone) {
+        guard object.phase != .gone else { return }
+        let hadEdits = object.hasEdits || object.phase == .inserted
+        object.phase = .gone
+        object.goneDetail = gone
+        touched.deleted.insert(object.identity)
+        // Edits of a gone object stay in the way of the save until somebody decides about them.
+        if !hadEdits { release(object) }
+        retained.remove(object)
+        dropMembers()
+        object.send(.gone(gone))
+    }
+
+    /// Makes an unchanged object a fault again, or reads it anew.
+    ///
+    /// - Parameter mergeChanges: Reads it anew with its edits on top; else edits are dropped.
+    /// - Throws: what the store says; the object is as it was.
+    public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
+        try gate.locked {
+            guard object.phase == .live, object.contextReference === self else { return }
+            if mergeChanges, object.hasEdits {
+                var query = ObjectQuery(entity: object.entity)
+                query.keys = [object.identity.key]
+                guard let row = try source.rows(query).first, row.id == object.identity else {
+                    return markGone(object, Gone(.unknown))
+                }
+                rebase(object, row.values)
+                dropMembers()
+            } else {
+                forget(object)
+            }
+        }
+    }
+
+    /// Makes an object a fault; its edits are dropped.
+    func forget(_ object: ManagedObject) {
+        if object.hasEdits { touched.updated.insert(object.identity) }
+        object.willTurnIntoFault()
+        object.current = nil
+        object.committed = nil
+        release(object)
+        object.didTurnIntoFault()
+        dropMembers()
+    }
+
+    /// As `refresh(_:mergeChanges: true)` for every object that the context knows.
+    ///
+    /// - Throws: what the store says, after the others were refreshed.
+    public func refreshAllObjects() throws {
+        try gate.locked {
+            var failure: (any Error)?
+            for object in registry.values.compactMap(\.object) {
+                do { try refresh(object, mergeChanges: true) } catch { failure = error }
+            }
+            if let failure { throw failure }
+        }
+    }
+
+    /// Gives an object newly committed values, with its edits on top.
+    func rebase(_ object: ManagedObject, _ values: [Value]) {
+        guard let committed = object.committed, let current = object.current else {
+            object.committed = values
+            object.current = values
+            return
+        }
+        var merged = values
+        var changed: Set<String> = []
+        for (index, slot) in object.entity.slots.enumerated() {
+            if current[index] != committed[index] || slot.column == nil {
+                merged[index] = current[index]
+            } else if current[index] != values[index] {
+                changed.insert(slot.name)
+            }
+        }
+        object.committed = values
+        object.current = merged
+        if !object.hasEdits, object.phase == .live { release(object) }
+        if !changed.isEmpty {
+            touched.updated.insert(object.identity)
+            object.send(.changed(changed))
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import Synchronization
+
+/// How many coordinators of this process have a file open: one that is alone knows that what
+/// history tells of this process is its own.
+final class FollowedFiles: Sendable {
+    static let shared = FollowedFiles()
+
+    private let counts = Mutex<[StoreFileIdentity: Int]>([:])
+
+    func add(_ file: StoreFileIdentity?) {
+        guard let file else { return }
+        counts.withLock { $0[file, default: 0] += 1 }
+    }
+
+    func remove(_ file: StoreFileIdentity?) {
+        guard let file else { return }
+        counts.withLock { counts in
+            let left = (counts[file] ?? 1) - 1
+            counts[file] = left > 0 ? left : nil
+        }
+    }
+
+    func isAlone(_ file: StoreFileIdentity?) -> Bool {
+        file.map { file in counts.withLock { $0[file] == 1 } } ?? true
+    }
+}
