@@ -26,13 +26,23 @@ struct TransactionBuilder {
         var seq: Int64
         var state: State
         var mask = ColumnMask()
-        /// Of a delete, by position in the layout's `kept`.
+        /// Of a delete, by position in the layout's `kept`: the values that the delete met.
         var kept: [Value] = []
-        /// Of an update with `undo`, by column; NULL where the column did not change.
+        /// Of an update with `undo`, by column; NULL where the column did not change. Stays when
+        /// the object is deleted or replaced afterwards: see ``keptBefore``.
         var old: [Value] = []
         /// Julian day of the statement that had the last word: equal within one statement.
         var time: Double?
         var cause = NetChange.Cause.direct
+
+        /// The kept values as they were before the transaction, where `undo` tells: what it changed
+        /// before it deleted the object is nothing that anybody else ever saw.
+        var keptBefore: [Value] {
+            guard !old.isEmpty, kept.count == entity.layout.kept.count else { return kept }
+            return zip(entity.layout.kept, kept).map { position, value in
+                mask.contains(position) && position < old.count ? old[position] : value
+            }
+        }
     }
 
     private struct Name: Hashable {
@@ -103,9 +113,9 @@ struct TransactionBuilder {
             markInserted(draft(entity, record, key, .inserted))
         case .replacing:
             drafts[index].state = .updated
+            drafts[index].old = entity.oldValues(fromKept: drafts[index].keptBefore)
             drafts[index].mask = entity.nonKeyMask
             drafts[index].cause = .replace
-            drafts[index].old = entity.oldValues(fromKept: drafts[index].kept)
             drafts[index].kept = []
         }
     }
@@ -156,9 +166,7 @@ struct TransactionBuilder {
         case .updated, .replacing:
             drafts[index].state = .deleted
             drafts[index].time = record.time
-            drafts[index].mask = ColumnMask()
             drafts[index].kept = entity.keptValues(record)
-            drafts[index].old = []
             drafts[index].cause = cause
         }
     }
@@ -217,9 +225,12 @@ struct TransactionBuilder {
             kind: draft.state == .inserted
                 ? .insert : draft.state == .updated ? .update : .delete)
         change.cause = draft.cause
-        change.mask = draft.mask
-        change.kept = draft.kept
-        if !draft.old.isEmpty { change.old = draft.mask.positions.map { draft.old[$0] } }
+        if draft.state == .updated {
+            change.mask = draft.mask
+            if !draft.old.isEmpty { change.old = draft.mask.positions.map { draft.old[$0] } }
+        } else {
+            change.kept = draft.keptBefore
+        }
         return change
     }
 }

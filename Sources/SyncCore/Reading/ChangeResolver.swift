@@ -14,8 +14,9 @@ final class ChangeResolver {
     private let catalog: EntityCatalog
     private let findInsert: Statement
     private let findNumber: Statement
-    /// Inserts of transactions that the history tables do not have yet, ascending.
-    private var births: [Name: [Int64]] = [:]
+    /// Inserts of transactions that the history tables do not have yet, ascending: the insert's own
+    /// seq, because an object may be born and deleted in one transaction, and its transaction.
+    private var births: [Name: [(seq: Int64, number: Int64)]] = [:]
 
     init(
         _ connection: OpaquePointer, store: StoreID, epoch: Int64, catalog: EntityCatalog
@@ -34,8 +35,8 @@ final class ChangeResolver {
     /// Forgets the inserts that are in the history tables by now.
     func forgetBirths(upTo number: Int64) {
         guard !births.isEmpty else { return }
-        births = births.compactMapValues { numbers in
-            let rest = numbers.filter { $0 > number }
+        births = births.compactMapValues { births in
+            let rest = births.filter { $0.number > number }
             return rest.isEmpty ? nil : rest
         }
     }
@@ -49,7 +50,7 @@ final class ChangeResolver {
             changes.append(try resolve(change, in: transaction.number))
             if change.kind == .insert {
                 births[Name(entity: change.entity.folded, key: change.key), default: []]
-                    .append(transaction.number)
+                    .append((change.seq, transaction.number))
             }
         }
         return Transaction(
@@ -117,7 +118,7 @@ final class ChangeResolver {
         _ entity: TrackedEntity, _ key: ObjectKey, before seq: Int64
     ) throws -> Int64 {
         let pending = births[Name(entity: entity.folded, key: key)]
-        if let birth = pending?.last(where: { $0 < seq }) { return birth }
+        if let birth = pending?.last(where: { $0.seq < seq }) { return birth.number }
         var newest: Int64 = 0
         for id in try catalog.ids(named: entity.folded) {
             findInsert.bind(1, NetChange.storedKey(key))

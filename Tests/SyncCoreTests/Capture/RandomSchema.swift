@@ -52,8 +52,12 @@ struct RandomSchema {
             let type = strict ? "TEXT" : ""
             parts.append("gen \(type) GENERATED ALWAYS AS (coalesce(\(first), '') || 'g') \(kind)")
         }
-        if !integerKey { parts.append("PRIMARY KEY(\(list(key)))") }
-        if random.once(in: 3) { parts.append("UNIQUE(\(SQLName.quoted(random.pick(values))))") }
+        // A clause in the schema replaces rows without any word of it in the statement.
+        let clause = random.pick(["", "", " ON CONFLICT REPLACE", " ON CONFLICT IGNORE"])
+        if !integerKey { parts.append("PRIMARY KEY(\(list(key)))" + clause) }
+        if random.once(in: 3) {
+            parts.append("UNIQUE(\(SQLName.quoted(random.pick(values))))" + clause)
+        }
         var options: [String] = []
         if withoutRowID { options.append("WITHOUT ROWID") }
         if strict { options.append("STRICT") }

@@ -1,0 +1,224 @@
+import Foundation
+import Testing
+
+@testable import SyncCore
+
+/// Random schemas, random SQL, three kinds of writers. After every commit a copy that is kept up
+/// with history alone has to equal the tables, value by value.
+///
+/// `SYNCD_SEED=n` repeats one seed, `SYNCD_SEEDS=n` runs the first n.
+@Suite("Replay of history", .timeLimit(.minutes(30)))
+struct RandomReplayTests {
+    private static let defaultSeeds = 24
+    private static let commitsPerSeed = 40
+
+    private static let seeds: [UInt64] = {
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["SYNCD_SEED"].flatMap(UInt64.init) { return [seed] }
+        let count = environment["SYNCD_SEEDS"].flatMap { Int($0) } ?? defaultSeeds
+        return (0..<count).map { UInt64($0) + 1 }
+    }()
+
+    @Test func replayedHistoryEqualsTheTablesAfterEveryCommit() throws {
+        for seed in Self.seeds {
+            let run = try ReplayRun(seed: seed)
+            do {
+                try run.play(commits: Self.commitsPerSeed)
+            } catch {
+                Issue.record("SYNCD_SEED=\(seed): \(error)\n\(run.trail.joined(separator: ";\n"))")
+                return
+            }
+        }
+    }
+}
+
+/// One seed: a store, its three writers, and the copy.
+private final class ReplayRun {
+    private(set) var trail: [String] = []
+    private let seed: UInt64
+    private var random: SeededGenerator
+    private let folder: TemporaryFolder
+    private let path: String
+    private let sql: RandomSQL
+    private let reader: RawConnection
+    private let isWAL: Bool
+    private var store: Store
+    private var writers: [(name: String, writer: any ScriptedWriter)] = []
+    private var replay: HistoryReplay
+    private var told: [Transaction] = []
+    /// What the tables were when the log ended with a row, and who had signed.
+    private var commits: [Int64: (tables: HistoryReplay.Tables, author: String?)] = [:]
+
+    init(seed: UInt64) throws {
+        self.seed = seed
+        random = SeededGenerator(seed: seed)
+        let schema = RandomSchema(&random)
+        sql = RandomSQL(schema, &random)
+        folder = try TemporaryFolder()
+        path = folder.file("store.db")
+        reader = try RawConnection(path)
+        let mode = random.pick(["WAL", "WAL", "WAL", "DELETE", "TRUNCATE", "PERSIST"])
+        isWAL = mode == "WAL"
+        let preparation =
+            ["PRAGMA journal_mode = \(mode)", "PRAGMA synchronous = OFF"]
+            + schema.tables.flatMap(\.sql) + schema.triggers + sql.views
+        for statement in preparation {
+            trail.append(statement)
+            try reader.run(statement)
+        }
+        for _ in 0..<10 { try? reader.run(schema.statement(&random)) }
+        let options = schema.tables.map { ($0.name, CaptureOptions(undo: $0.undo)) }
+        try Store.track(path, options: Dictionary(uniqueKeysWithValues: options))
+        trail.append("-- tracked")
+        store = try Store.open(path)
+        replay = HistoryReplay(schema.tables, try Self.tables(reader, schema))
+        for kind in 0..<3 { writers.append(try makeWriter(kind)) }
+    }
+
+    private func makeWriter(_ kind: Int) throws -> (String, any ScriptedWriter) {
+        var pragmas = ["recursive_triggers", "foreign_keys"].map {
+            "PRAGMA \($0) = \(random.below(2))"
+        }
+        if random.once(in: 4) { pragmas.append("PRAGMA trusted_schema = OFF") }
+        let isAttached = random.once(in: 4)
+        let settings = WriterSettings(
+            path: path, host: isAttached ? folder.file("host\(kind).db") : nil, pragmas: pragmas)
+        switch kind {
+        case 0: return ("library \(settings.opening)", try LibraryWriter(settings))
+        case 1: return ("shell \(settings.opening)", try ShellWriter(settings))
+        default: return ("python \(settings.opening)", try PythonWriter(settings))
+        }
+    }
+
+    func play(commits count: Int) throws {
+        for number in 0..<count {
+            let (name, writer) = random.pick(writers)
+            let author = random.once(in: 3) ? "author \(number)" : nil
+            let transaction = sql.transaction(author: author, &random)
+            trail.append("-- \(number), \(name)")
+            trail += transaction
+            try writer.run(transaction)
+            try noteCommit(author)
+            // Where commits cannot be told apart afterwards, most are looked at one by one.
+            if random.once(in: isWAL ? 2 : 6) { continue }
+            try catchUp()
+            try disturb()
+        }
+        try catchUp()
+        try checkAgain()
+        _ = try store.digest()
+        try checkAgain()
+        try store.close()
+        store = try Store.open(path)
+        try checkAgain()
+    }
+
+    private func noteCommit(_ author: String?) throws {
+        try reader.run("BEGIN")
+        defer { try? reader.run("COMMIT") }
+        let tables = try Self.tables(reader, sql.schema)
+        guard case .integer(let last) = try reader.value("SELECT max(seq) FROM syncd_log") else {
+            return
+        }
+        // A commit that changed nothing leaves the log, and the tables, as they were.
+        if let known = commits[last] {
+            guard known.tables == tables else {
+                throw HistoryReplay.Mismatch(description: "changed without a row in the log")
+            }
+        } else {
+            commits[last] = (tables, author)
+        }
+    }
+
+    /// Replays what is new and compares.
+    private func catchUp() throws {
+        let new: [Transaction]
+        if random.once(in: 4) {
+            var query = HistoryQuery()
+            query.after = told.last?.token
+            new = try store.history(query)
+            _ = try store.look()
+        } else {
+            new = try store.look().transactions
+        }
+        for transaction in new {
+            trail.append("-- \(transaction.number): \(transaction.summary)")
+            guard let commit = commits[transaction.number] else {
+                throw HistoryReplay.Mismatch(
+                    description: "\(transaction.number) is the end of no commit")
+            }
+            if isWAL, transaction.flags.contains(.coalesced) {
+                throw HistoryReplay.Mismatch(description: "\(transaction.number) is coalesced")
+            }
+            if !transaction.flags.contains(.coalesced), transaction.author != commit.author {
+                throw HistoryReplay.Mismatch(
+                    description: "\(transaction.number) is by "
+                        + "\(transaction.author ?? "nobody"), not \(commit.author ?? "nobody")")
+            }
+            try replay.apply(transaction, commit.tables)
+        }
+        told += new
+        if let last = commits.max(by: { $0.key < $1.key }) { try replay.check(last.value.tables) }
+    }
+
+    /// What happens to a store between two commits.
+    private func disturb() throws {
+        switch random.below(12) {
+        case 0, 1: _ = try store.digest()
+        case 2:
+            trail.append("-- opened again")
+            _ = try store.digest()
+            try store.close()
+            store = try Store.open(path)
+        case 3: try? reader.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        case 4:
+            trail.append("-- VACUUM")
+            try? reader.run("VACUUM")
+        case 5:
+            // Another process needs history. It may not see the ends of commits that this one
+            // has found and not written yet, and then tells several as one.
+            if random.once(in: 3) { replay.isCoarser = true } else { _ = try store.digest() }
+            let other = try Store.open(path)
+            _ = try other.digest()
+            try other.close()
+        case 6:
+            let kind = random.below(3)
+            writers[kind] = try makeWriter(kind)
+        default: break
+        }
+    }
+
+    /// History as a whole is what was told piece by piece.
+    private func checkAgain() throws {
+        let history = try store.history()
+        if replay.isCoarser {
+            let unknown = Set(history.map(\.number)).subtracting(told.map(\.number))
+            guard unknown.isEmpty, history.last?.number == told.last?.number else {
+                throw HistoryReplay.Mismatch(description: "nobody was told of \(unknown)")
+            }
+            return
+        }
+        for (found, expected) in zip(history, told) where found != expected {
+            throw HistoryReplay.Mismatch(description: "told \(expected), then \(found)")
+        }
+        guard history.count == told.count else {
+            throw HistoryReplay.Mismatch(
+                description: "\(told.count) transactions were told, history has \(history.count)")
+        }
+    }
+
+    private static func tables(
+        _ reader: RawConnection, _ schema: RandomSchema
+    ) throws -> HistoryReplay.Tables {
+        var tables: HistoryReplay.Tables = [:]
+        for table in schema.tables {
+            let rows = try reader.rows(
+                "SELECT \(RandomSchema.list(table.columns)) FROM \(SQLName.quoted(table.name))")
+            tables[table.name] = Dictionary(
+                uniqueKeysWithValues: rows.map {
+                    (ObjectKey(Array($0.prefix(table.key.count))), $0)
+                })
+        }
+        return tables
+    }
+}

@@ -1,0 +1,139 @@
+@testable import SyncCore
+
+/// Transactions in every shape that SQLite's grammar has for them, on a ``RandomSchema``: what that
+/// offers, views with INSTEAD OF triggers, and statements over two tables.
+struct RandomSQL {
+    let schema: RandomSchema
+    /// To run before tracking, after the tables.
+    let views: [String]
+    private let viewed: [RandomSchema.Table]
+
+    init(_ schema: RandomSchema, _ random: inout SeededGenerator) {
+        self.schema = schema
+        var viewed: [RandomSchema.Table] = []
+        for table in schema.tables where random.once(in: 2) { viewed.append(table) }
+        self.viewed = viewed
+        views = viewed.flatMap(Self.view)
+    }
+
+    private static func view(_ table: RandomSchema.Table) -> [String] {
+        let (name, view) = (SQLName.quoted(table.name), viewName(table))
+        let columns = RandomSchema.list(table.columns)
+        let new = table.columns.map { "NEW." + SQLName.quoted($0) }.joined(separator: ", ")
+        let isOld = table.key.map { "\(SQLName.quoted($0)) IS OLD.\(SQLName.quoted($0))" }
+            .joined(separator: " AND ")
+        let value = SQLName.quoted(table.columns[table.key.count])
+        return [
+            "CREATE VIEW \(view) AS SELECT \(columns) FROM \(name)",
+            """
+            CREATE TRIGGER \(SQLName.quoted(table.name + " vi")) INSTEAD OF INSERT ON \(view) BEGIN
+              INSERT OR REPLACE INTO \(name)(\(columns)) VALUES(\(new)); END
+            """,
+            """
+            CREATE TRIGGER \(SQLName.quoted(table.name + " vu")) INSTEAD OF UPDATE ON \(view) BEGIN
+              UPDATE OR REPLACE \(name) SET \(value) = NEW.\(value) WHERE \(isOld); END
+            """,
+            """
+            CREATE TRIGGER \(SQLName.quoted(table.name + " vd")) INSTEAD OF DELETE ON \(view) BEGIN
+              DELETE FROM \(name) WHERE \(isOld); END
+            """,
+        ]
+    }
+
+    private static func viewName(_ table: RandomSchema.Table) -> String {
+        SQLName.quoted("view of " + table.name)
+    }
+
+    /// One transaction. Signed ones begin with the marker of `author`.
+    func transaction(author: String?, _ random: inout SeededGenerator) -> [String] {
+        if author == nil, random.once(in: 2) { return [statement(&random)] }
+        var sql = [random.pick(["BEGIN", "BEGIN IMMEDIATE", "SAVEPOINT outer"])]
+        let isSavepoint = sql[0] == "SAVEPOINT outer"
+        if let author { sql.append("INSERT INTO syncd_txn(author) VALUES ('\(author)')") }
+        if random.once(in: 4) { sql.append("PRAGMA defer_foreign_keys = ON") }
+        for _ in 0..<(1 + random.below(5)) {
+            if random.once(in: 5) {
+                sql.append("SAVEPOINT s")
+                for _ in 0..<2 { sql.append(statement(&random)) }
+                sql += random.pick([
+                    ["RELEASE s"], ["ROLLBACK TO s"], ["ROLLBACK TO s", "RELEASE s"],
+                ])
+            }
+            sql.append(statement(&random))
+        }
+        if author != nil, random.once(in: 2) {
+            sql.append("INSERT INTO syncd_txn(author) VALUES (NULL)")
+        }
+        if random.once(in: 8) { return sql + ["ROLLBACK"] }
+        return sql + [isSavepoint ? "RELEASE outer" : "COMMIT"]
+    }
+
+    private func statement(_ random: inout SeededGenerator) -> String {
+        switch random.below(14) {
+        case 0: return "DELETE FROM \(SQLName.quoted(random.pick(schema.tables).name))"
+        case 1: return throughView(&random)
+        case 2: return copy(&random)
+        case 3: return updateFrom(&random)
+        case 4: return upsert(&random)
+        default: return schema.statement(&random)
+        }
+    }
+
+    private func throughView(_ random: inout SeededGenerator) -> String {
+        guard !viewed.isEmpty else { return schema.statement(&random) }
+        let table = random.pick(viewed)
+        let view = Self.viewName(table)
+        let key = SQLName.quoted(table.key[0])
+        let value = SQLName.quoted(table.columns[table.key.count])
+        switch random.below(3) {
+        case 0:
+            let values = table.columns.map { _ in RandomSchema.value(&random) }
+            return "INSERT INTO \(view) VALUES (\(values.joined(separator: ", ")))"
+        case 1:
+            return "UPDATE \(view) SET \(value) = \(RandomSchema.value(&random)) "
+                + "WHERE \(key) >= \(RandomSchema.value(&random))"
+        default: return "DELETE FROM \(view) WHERE \(key) = \(RandomSchema.value(&random))"
+        }
+    }
+
+    /// INSERT … SELECT, from another table or from itself, maybe with RETURNING.
+    private func copy(_ random: inout SeededGenerator) -> String {
+        let (target, source) = (random.pick(schema.tables), random.pick(schema.tables))
+        let columns = target.columns.indices.map { index in
+            index < source.columns.count
+                ? SQLName.quoted(source.columns[index]) : RandomSchema.value(&random)
+        }
+        let conflict = random.pick([" OR REPLACE", " OR REPLACE", " OR IGNORE", ""])
+        return "INSERT\(conflict) INTO \(SQLName.quoted(target.name))"
+            + "(\(RandomSchema.list(target.columns))) SELECT \(columns.joined(separator: ", "))"
+            + " FROM \(SQLName.quoted(source.name)) WHERE true"
+            + random.pick(["", " RETURNING *"])
+    }
+
+    private func updateFrom(_ random: inout SeededGenerator) -> String {
+        let (target, source) = (random.pick(schema.tables), random.pick(schema.tables))
+        let column = SQLName.quoted(random.pick(target.columns))
+        let other = SQLName.quoted(random.pick(source.columns))
+        let (key, otherKey) = (SQLName.quoted(target.key[0]), SQLName.quoted(source.key[0]))
+        let conflict = random.pick(["", " OR REPLACE", " OR IGNORE"])
+        return "UPDATE\(conflict) \(SQLName.quoted(target.name)) AS a SET \(column) = b.\(other) "
+            + "FROM \(SQLName.quoted(source.name)) AS b WHERE a.\(key) >= b.\(otherKey)"
+    }
+
+    /// An UPSERT that names its key, or every index one after the other.
+    private func upsert(_ random: inout SeededGenerator) -> String {
+        let table = random.pick(schema.tables)
+        let rows = (0..<2).map { _ in
+            let values = table.columns.map { _ in RandomSchema.value(&random) }
+            return "(" + values.joined(separator: ", ") + ")"
+        }
+        let column = SQLName.quoted(random.pick(table.columns))
+        let last = random.pick([
+            "DO NOTHING", "DO UPDATE SET \(column) = excluded.\(column)",
+            "DO UPDATE SET \(column) = excluded.\(column) WHERE excluded.\(column) > 1",
+        ])
+        return "INSERT INTO \(SQLName.quoted(table.name))(\(RandomSchema.list(table.columns))) "
+            + "VALUES \(rows.joined(separator: ", ")) ON CONFLICT(\(RandomSchema.list(table.key))) "
+            + "DO UPDATE SET \(column) = excluded.\(column) ON CONFLICT \(last)"
+    }
+}
