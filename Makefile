@@ -18,9 +18,10 @@ endif
 TESTS = timeout --kill-after=10 900 $(SWIFT) test --skip-build --filter
 
 SEEDS ?= 1000
+ROUNDS ?= 1000
 SECONDS_EACH ?= 30
 
-.PHONY: setup build test demo bench fuzz sim lint clean install
+.PHONY: setup build test demo bench bench-history fuzz kill replay sim lint clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
 setup:
@@ -59,6 +60,17 @@ bench: setup
 # Every decoder, SECONDS_EACH seconds each; new inputs and finds lie in .build/fuzz.
 fuzz: build
 	@for target in json framing idl batch; do Fuzz/run.sh $$target $(SECONDS_EACH) || exit 1; done
+
+# `kill -9` of writers, daemon and clients, ROUNDS rounds: half of them in WAL mode, half in DELETE
+# mode. After each, history equals the data.
+kill: setup
+	$(SWIFT) build --build-tests
+	SYNCD_KILL_ROUNDS=$$(($(ROUNDS) / 2)) $(SWIFT) test --skip-build --filter KillTests
+
+# SEEDS random schemas with random writers: history replayed equals the tables.
+replay: setup
+	$(SWIFT) build --build-tests
+	SYNCD_SEEDS=$(SEEDS) $(SWIFT) test --skip-build --filter RandomReplayTests
 
 # SEEDS merge simulations; a failure prints its seed.
 sim: setup
