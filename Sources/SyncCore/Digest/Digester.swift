@@ -23,7 +23,7 @@ final class Digester {
     private let trimmable: Statement
     private let trim: Statement
     private let didCommit: () -> Void
-    private var writer: HistoryWriter
+    private let writer: HistoryWriter
 
     /// - Parameter didCommit: called after each of its own commits.
     init(
@@ -59,14 +59,8 @@ final class Digester {
         _ boundaries: [Boundary], while isDue: () throws -> Bool
     ) throws -> Int64 {
         var digested = try settings.integer(.digested)
-        do {
-            while let end = boundaries.last?.last, digested < end, try isDue() {
-                digested = try digestBatch(boundaries.filter { $0.last > digested }, digested)
-            }
-        } catch {
-            // Ids of authors that were rolled back must not be used again.
-            writer = try HistoryWriter(connection)
-            throw error
+        while let end = boundaries.last?.last, digested < end, try isDue() {
+            digested = try digestBatch(boundaries.filter { $0.last > digested }, digested)
         }
         while try hasRowsToTrim(upTo: digested), try isDue() { try trimSlice(upTo: digested) }
         return digested

@@ -15,6 +15,12 @@ enum HistorySchema {
         CREATE TABLE IF NOT EXISTS syncd_who(
           id INTEGER PRIMARY KEY, author TEXT, context TEXT, process TEXT)
         """,
+        // What nobody signed costs nothing in it.
+        """
+        CREATE INDEX IF NOT EXISTS syncd_transaction_who ON syncd_transaction(who)
+          WHERE who IS NOT NULL
+        """,
+        "CREATE INDEX IF NOT EXISTS syncd_who_name ON syncd_who(author, context, process)",
         """
         CREATE TABLE IF NOT EXISTS syncd_change(
           seq INTEGER PRIMARY KEY, op INTEGER, key, data BLOB)

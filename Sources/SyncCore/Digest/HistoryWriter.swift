@@ -8,16 +8,6 @@ final class HistoryWriter {
     private let insertChange: Statement
     private let findWho: Statement
     private let insertWho: Statement
-    private var whoIDs: [Who: Int64] = [:]
-
-    private struct Who: Hashable {
-        let author: String?
-        let context: String?
-        let process: String?
-    }
-
-    /// Authors are few; a program that makes one up for each transaction must not fill the memory.
-    private static let whoCacheMax = 1000
 
     init(_ connection: OpaquePointer) throws {
         insertTransaction = try Statement(
@@ -65,20 +55,16 @@ final class HistoryWriter {
         try insertTransaction.run()
     }
 
+    /// Looked up each time: a purge, maybe of another process, removes authors whose last
+    /// transaction goes, and their ids are given again.
     private func whoID(_ marker: LogRecord.Marker) throws -> Int64? {
-        let who = Who(
-            author: marker.author, context: marker.context, process: marker.process?.name)
-        guard who.author != nil || who.context != nil || who.process != nil else { return nil }
-        if let id = whoIDs[who] { return id }
-        let id = try find(who, findWho) ?? find(who, insertWho)
-        if whoIDs.count < Self.whoCacheMax { whoIDs[who] = id }
-        return id
+        let names = [marker.author, marker.context, marker.process?.name]
+        guard names.contains(where: { $0 != nil }) else { return nil }
+        return try find(names, findWho) ?? find(names, insertWho)
     }
 
-    private func find(_ who: Who, _ statement: Statement) throws -> Int64? {
-        statement.bind(1, who.author)
-        statement.bind(2, who.context)
-        statement.bind(3, who.process)
+    private func find(_ names: [String?], _ statement: Statement) throws -> Int64? {
+        for (index, name) in names.enumerated() { statement.bind(Int32(index + 1), name) }
         guard try statement.step() else { return nil }
         let id = statement.integer(0)
         // To its end: INSERT … RETURNING is finished only then.

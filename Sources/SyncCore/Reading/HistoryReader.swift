@@ -24,26 +24,40 @@ final class HistoryReader {
     /// false.
     ///
     /// - Returns: false when `body` stopped it.
-    /// - Complexity: O(transactions in range); with `query.object` O(changes of that object).
+    /// - Complexity: O(transactions in range); with `query.object` O(changes of that object), with
+    ///   `query.authors` O(their transactions).
     func forEach(
         _ query: HistoryQuery, _ body: (Transaction) throws -> Bool
     ) throws -> Bool {
-        var range = NumberRange(query)
+        let range = NumberRange(query)
         if let object = query.object {
-            for number in try numbers(of: object, reverse: query.reverse) {
-                range.only = number
-                guard try forEach(in: range, query, body) else { return false }
-            }
-            return true
+            let numbers = try numbers(of: object, reverse: query.reverse)
+            var next = numbers.makeIterator()
+            return try forEach({ next.next() }, range, query, body)
         }
-        return try forEach(in: range, query, body)
+        if let signed = try SignedNumbers(connection, query, range) {
+            return try forEach(signed.next, range, query, body)
+        }
+        let select = try Statement(connection, range.sql(reverse: query.reverse))
+        range.bind(to: select)
+        return try forEach(rowsOf: select, query, body)
     }
 
     private func forEach(
-        in range: NumberRange, _ query: HistoryQuery, _ body: (Transaction) throws -> Bool
+        _ next: () throws -> Int64?, _ range: NumberRange, _ query: HistoryQuery,
+        _ body: (Transaction) throws -> Bool
     ) throws -> Bool {
-        let select = try Statement(connection, range.sql(reverse: query.reverse))
-        range.bind(to: select)
+        let select = try Statement(connection, range.sql(reverse: false))
+        while let number = try next() {
+            range.bind(to: select, only: number)
+            guard try forEach(rowsOf: select, query, body) else { return false }
+        }
+        return true
+    }
+
+    private func forEach(
+        rowsOf select: Statement, _ query: HistoryQuery, _ body: (Transaction) throws -> Bool
+    ) throws -> Bool {
         defer { select.reset() }
         while try select.step() {
             var transaction = try header(select)
@@ -107,36 +121,6 @@ final class HistoryReader {
             changes.append(try resolver.resolve(change, in: transaction.number))
         }
         return changes
-    }
-}
-
-/// The part of `syncd_transaction` that a query can reach, as SQL.
-private struct NumberRange {
-    let after: Int64
-    let upTo: Int64
-    var only: Int64?
-
-    init(_ query: HistoryQuery) {
-        after = query.after?.number ?? 0
-        upTo = query.upTo?.number ?? .max
-    }
-
-    func sql(reverse: Bool) -> String {
-        """
-        SELECT t.number, t.first, t.time, t.pid, t.flags, t.origin, w.author, w.context, w.process
-        FROM syncd_transaction t LEFT JOIN syncd_who w ON w.id = t.who
-        WHERE t.number > ?1 AND t.number <= ?2 ORDER BY t.number \(reverse ? "DESC" : "ASC")
-        """
-    }
-
-    func bind(to statement: Statement) {
-        if let only {
-            statement.bind(1, max(after, only - 1))
-            statement.bind(2, min(upTo, only))
-        } else {
-            statement.bind(1, after)
-            statement.bind(2, upTo)
-        }
     }
 }
 

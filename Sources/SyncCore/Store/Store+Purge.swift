@@ -66,7 +66,8 @@ extension Store {
 /// `syncd_meta.purged` is written before the first deletion: a reader whose token lies in what is
 /// being deleted gets `historyExpired` from the first slice on, never half an answer.
 struct Purger {
-    private static let sliceTransactionsMax = 2_000
+    /// Numbers, not rows: most have gaps.
+    private static let sliceTransactionsMax = 10_000
     private static let sliceChangesMax: Int64 = 10_000
 
     private let connection: OpaquePointer
@@ -99,37 +100,66 @@ struct Purger {
         }
         newest.reset()
         try RawTransaction.write(connection) { try settings.set(.purged, .integer(purged)) }
-        let changes = try slices(
+        let deleteChanges = try Statement(
+            connection,
             """
             DELETE FROM syncd_change WHERE seq <= ?1
             AND seq < (SELECT min(seq) FROM syncd_change) + \(Self.sliceChangesMax)
-            """, upTo: purged)
-        let transactions = try slices(
-            """
-            DELETE FROM syncd_transaction WHERE number IN (
-              SELECT number FROM syncd_transaction WHERE number <= ?1
-              ORDER BY number LIMIT \(Self.sliceTransactionsMax))
-            """, upTo: purged)
-        try RawTransaction.execute(
-            connection,
-            """
-            DELETE FROM syncd_who WHERE NOT EXISTS
-              (SELECT 1 FROM syncd_transaction WHERE who = syncd_who.id)
             """)
+        let changes = try slices { try delete(deleteChanges, purged) }
+        let headers = try HeaderPurge(connection, sliceMax: Self.sliceTransactionsMax)
+        let transactions = try slices { try headers.deleteSlice(upTo: purged) }
         return PurgeReport(transactions: transactions, changes: changes, passed: passed)
     }
 
-    private func slices(_ sql: String, upTo purged: Int64) throws -> Int {
-        let delete = try Statement(connection, sql)
+    private func delete(_ statement: Statement, _ purged: Int64) throws -> Int {
+        statement.bind(1, purged)
+        try statement.run()
+        return statement.changes
+    }
+
+    /// Runs `slice` in a transaction of its own until it deletes nothing more.
+    private func slices(_ slice: () throws -> Int) throws -> Int {
         var total = 0
         while true {
-            let count = try RawTransaction.write(connection) {
-                delete.bind(1, purged)
-                try delete.run()
-                return delete.changes
-            }
+            let count = try RawTransaction.write(connection, slice)
             total += count
             if count == 0 { return total }
         }
+    }
+}
+
+/// Deletes the oldest headers, and with the last transaction of an author the author.
+private struct HeaderPurge {
+    private let authors: Statement
+    private let headers: Statement
+    private let author: Statement
+
+    init(_ connection: OpaquePointer, sliceMax: Int) throws {
+        let slice = """
+            number <= ?1
+            AND number < (SELECT min(number) FROM syncd_transaction) + \(sliceMax)
+            """
+        authors = try Statement(
+            connection,
+            "SELECT DISTINCT who FROM syncd_transaction WHERE \(slice) AND who IS NOT NULL")
+        headers = try Statement(connection, "DELETE FROM syncd_transaction WHERE \(slice)")
+        author = try Statement(
+            connection,
+            """
+            DELETE FROM syncd_who WHERE id = ?1
+            AND NOT EXISTS (SELECT 1 FROM syncd_transaction WHERE who = ?1)
+            """)
+    }
+
+    func deleteSlice(upTo purged: Int64) throws -> Int {
+        var gone: [Int64] = []
+        authors.bind(1, purged)
+        while try authors.step() { gone.append(authors.integer(0)) }
+        headers.bind(1, purged)
+        try headers.run()
+        let count = headers.changes
+        for id in gone { try author.run(.integer(id)) }
+        return count
     }
 }
