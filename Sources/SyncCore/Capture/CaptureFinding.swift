@@ -19,7 +19,7 @@ public struct CaptureFinding: Sendable, Hashable {
         case storeObjectMissing(String)
     }
 
-    /// The entity's number; nil for a new table or an object of the store.
+    /// The entity's number; nil for an object of the store, and for a table that is not recorded.
     public var entity: Int64?
     /// The table's name: as recorded, or of the new table.
     public var table: String
@@ -44,7 +44,10 @@ extension CaptureFinding {
         case .triggersOutdated: "\(table): the table has changed since its triggers were made"
         case .renamed(let name): "\(table): renamed to \(name)"
         case .tableDropped: "\(table): the table was dropped"
-        case .newTable: "\(table): a new table that is not tracked; run: synctool track DB"
+        case .newTable:
+            entity == nil
+                ? "\(table): a new table that is not tracked; run: synctool track DB"
+                : "\(table): a new table, tracked from now on"
         case .triggersOutOfOrder: "\(table): a trigger of yours runs before those of the history"
         case .storeObjectMissing(let name): "\(name) of the history itself is missing"
         }

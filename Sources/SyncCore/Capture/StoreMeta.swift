@@ -3,6 +3,15 @@ import GRDB
 
 /// The settings of a store: the rows of `syncd_meta` (`docs/store-format.md` §1.6).
 enum StoreMeta {
+    /// The key that says which new tables are recorded: ``allTables``, or those that somebody
+    /// names.
+    static let tables = "tables"
+    static let allTables = "all"
+
+    static func recordsNewTables(_ db: Database) throws -> Bool {
+        try String.fetchOne(db, sql: select, arguments: [tables]) == allTables
+    }
+
     static func integer(_ db: Database, _ key: String) throws -> Int64? {
         try Int64.fetchOne(db, sql: select, arguments: [key])
     }

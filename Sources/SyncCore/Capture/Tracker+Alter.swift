@@ -8,7 +8,7 @@ extension Tracker {
     /// The triggers stay in place as long as they can, because SQLite carries them through a
     /// RENAME; a statement that they stand in the way of (`DROP COLUMN` of a recorded one) runs
     /// without them, and they are made anew before the next. Tables that the statements create are
-    /// left to ``track(entities:options:)``.
+    /// recorded when all tables are, and else left to ``track(entities:options:)``.
     ///
     /// - Returns: what had to be made right again.
     /// - Throws: `refused` with SQLite's words, and then nothing has changed; `invalidArgument` for
@@ -22,7 +22,7 @@ extension Tracker {
             while let statement = try Self.next(of: &rest) {
                 findings += try run(statement, db)
             }
-            return findings + (try repairCapture(db))
+            return findings + (try repairCapture(db)).findings
         }
     }
 
@@ -33,7 +33,7 @@ extension Tracker {
         } catch let error as DatabaseError where Self.isInTheWay(error) {
             for entity in try Entity.live(db) { try dropTriggers(db, of: entity.id) }
             try db.execute(sql: statement)
-            return try repairCapture(db, but: [.tableDropped, .newTable])
+            return try repairCapture(db, but: [.tableDropped, .newTable]).findings
         }
     }
 

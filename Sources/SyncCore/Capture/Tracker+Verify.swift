@@ -19,18 +19,22 @@ extension Tracker {
         }
     }
 
-    /// Makes the triggers right again and says what was wrong. What was written while they were
-    /// wrong is not looked for here.
+    /// Makes the triggers right again, records what was written while they were wrong
+    /// (``Recovery``), and says what was wrong.
     ///
     /// An entity whose table has changed is retired, and the table goes on under the next number
-    /// with a layout that names the one before. New tables are left to
-    /// ``track(entities:options:)``.
+    /// with a layout that names the one before. New tables are recorded when all tables are, and
+    /// else left to ``track(entities:options:)``.
+    ///
+    /// - Parameter comparing: compares every table, also those whose triggers are right: somebody
+    ///   may have written with triggers switched off.
     /// - Throws: `notTracked`, `newerFormat`, `busy`, `corrupt`.
+    /// - Complexity: O(rows) of the tables that are compared; writers wait meanwhile.
     @discardableResult
-    public func repairCapture() throws -> [CaptureFinding] {
+    public func repairCapture(comparing: Bool = false) throws -> RepairReport {
         try write("repair") { db in
             try StoreMeta.requireReadable(db)
-            return try repairCapture(db)
+            return try repairCapture(db, comparingAll: comparing)
         }
     }
 
@@ -39,20 +43,41 @@ extension Tracker {
     /// - Parameter excluded: problems that are left as they are.
     @discardableResult
     func repairCapture(
-        _ db: Database, but excluded: [CaptureFinding.Problem] = []
-    ) throws -> [CaptureFinding] {
-        let findings = try findings(db).filter { !excluded.contains($0.problem) }
+        _ db: Database, but excluded: [CaptureFinding.Problem] = [], comparingAll: Bool = false
+    ) throws -> RepairReport {
+        var findings = try findings(db).filter { !excluded.contains($0.problem) }
         let tables = try SchemaReader(db).tables()
         try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
         let entities = try Entity.live(db)
+        var suspects = comparingAll ? entities.map(\.id) : []
         for finding in findings {
             guard let entity = entities.first(where: { $0.id == finding.entity }) else {
                 continue
             }
             try repair(db, entity, finding, tables)
+            if finding.mayHaveLostChanges, !comparingAll { suspects.append(entity.id) }
         }
+        var new: [Int64] = []
+        if try StoreMeta.recordsNewTables(db) {
+            for index in findings.indices where findings[index].problem == .newTable {
+                guard let table = tables.first(where: { $0.name == findings[index].table }),
+                    case .tracked(let entity) = try track(db, table, .all, [:])
+                else { continue }
+                findings[index].entity = entity
+                new.append(entity)
+            }
+        }
+        let recovered = try recover(db, suspects, new)
         try rememberSchema(db)
-        return findings
+        return RepairReport(findings: findings, recoveredCount: recovered)
+    }
+
+    private func recover(_ db: Database, _ suspects: [Int64], _ new: [Int64]) throws -> Int {
+        guard !suspects.isEmpty || !new.isEmpty, let recovery = try Recovery(db) else { return 0 }
+        for entity in new { try recovery.takeAsNew(entity) }
+        for entity in suspects + new { try recovery.compare(entity) }
+        try recovery.finish()
+        return recovery.count
     }
 
     private func repair(

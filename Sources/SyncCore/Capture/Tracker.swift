@@ -14,7 +14,7 @@ public struct Tracker: Sendable {
     /// - Throws: as ``StoreFile/open(_:)``.
     public init(path: String) throws { queue = try StoreFile.open(path) }
 
-    /// Records every table that `entities` lets pass. Tables that are recorded already stay as they
+    /// Records every table that `entities` lets pass; with `.all`, from now on every new one, too. Tables that are recorded already stay as they
     /// are, so that the call can be repeated at will.
     ///
     /// - Parameter options: by table name; a table without an entry gets the defaults.
@@ -47,18 +47,19 @@ public struct Tracker: Sendable {
             let entries = try tables.filter { !SQLName.isOwn($0.name) }.map { table in
                 TrackReport.Entry(
                     table: table.name,
-                    outcome: try track(db, table, tables, entities, options))
+                    outcome: try track(db, table, entities, options))
             }
-            try rememberSchema(db)
             try alongside(db)
+            if entities == .all { try StoreMeta.set(db, StoreMeta.tables, StoreMeta.allTables) }
+            try rememberSchema(db)
             return TrackReport(
                 store: try StoreMeta.bytes(db, "store") ?? [],
                 replica: try StoreMeta.bytes(db, "replica") ?? [], entries: entries)
         }
     }
 
-    private func track(
-        _ db: Database, _ table: TableSchema, _ tables: [TableSchema], _ entities: EntityFilter,
+    func track(
+        _ db: Database, _ table: TableSchema, _ entities: EntityFilter,
         _ options: [String: CaptureOptions]
     ) throws -> TrackReport.Outcome {
         if let reason = Self.reasonToLeaveAlone(table) { return .leftAlone(reason) }

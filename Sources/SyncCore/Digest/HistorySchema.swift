@@ -31,5 +31,11 @@ enum HistorySchema {
           name TEXT PRIMARY KEY, kind TEXT, acknowledged INTEGER, lease INTEGER, seen INTEGER,
           created INTEGER) WITHOUT ROWID
         """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_fingerprint(
+          lineage INTEGER, key, entity INTEGER, print INTEGER,
+          PRIMARY KEY(lineage, key)) WITHOUT ROWID
+        """,
+        "CREATE TABLE IF NOT EXISTS syncd_lineage(lineage INTEGER PRIMARY KEY)",
     ]
 }

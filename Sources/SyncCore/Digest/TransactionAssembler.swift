@@ -65,10 +65,12 @@ struct TransactionAssembler {
             guard !changes.isEmpty else { return nil }
             // Where commits ran together, a marker without its end says nothing of what follows.
             let who = isCoalesced ? nil : builder.who
+            var flags: Transaction.Flags = isCoalesced ? .coalesced : []
+            if builder.isRecovered { flags.insert(.recovered) }
             return NetTransaction(
                 first: first, number: number,
                 time: builder.time.map(Timestamp.init(julianDay:)) ?? Timestamp(milliseconds: 0),
-                who: who, flags: isCoalesced ? .coalesced : [], changes: changes)
+                who: who, flags: flags, changes: changes)
         }
     }
 }

@@ -52,6 +52,8 @@ struct TransactionBuilder {
 
     /// The marker at the beginning, where the writer set one.
     private(set) var who: LogRecord.Marker?
+    /// What it holds was found by comparing, not recorded as it happened.
+    private(set) var isRecovered = false
     /// Julian day of the last statement; nil when no record had one.
     private(set) var time: Double?
     /// An object that was inserted and deleted is told as both. For commits that ran together: what
@@ -79,7 +81,11 @@ struct TransactionBuilder {
     }
 
     private mutating func take(_ marker: LogRecord.Marker) {
-        if !marker.isEnd, who == nil { who = marker }
+        if marker.isRecovery {
+            isRecovered = true
+        } else if !marker.isEnd, who == nil {
+            who = marker
+        }
     }
 
     private mutating func draft(

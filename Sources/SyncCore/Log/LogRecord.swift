@@ -33,7 +33,14 @@ struct LogRecord {
 extension LogRecord {
     /// What a marker row says.
     struct Marker {
+        /// `m` of a marker that ends.
+        static let end: Int64 = 1
+        /// `m` of a marker that begins what was found by comparing.
+        static let recovery: Int64 = 2
+
         let isEnd: Bool
+        /// What follows was not recorded as it happened.
+        let isRecovery: Bool
         let author: String?
         let context: String?
         let process: Transaction.Process?
@@ -52,6 +59,7 @@ extension LogRecord {
         var process: Transaction.Process?
         if case .integer(let pid) = values[0] { process = .init(pid: pid, name: name) }
         return Marker(
-            isEnd: m == 1, author: text(values[1]), context: text(values[2]), process: process)
+            isEnd: m == Marker.end, isRecovery: m == Marker.recovery,
+            author: text(values[1]), context: text(values[2]), process: process)
     }
 }

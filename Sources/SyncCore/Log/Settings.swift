@@ -4,7 +4,7 @@
 final class Settings {
     /// What is stored; docs/store-format.md §1.6.
     enum Key: String {
-        case format, store, replica, epoch, file, schema, digested, purged, created
+        case format, store, replica, epoch, file, schema, digested, purged, created, fingerprinted
         /// Merging: the last transaction that was stated as facts, the newest reading of the hybrid
         /// clock, what the owner chose, and who the file was before it was copied, up to which
         /// log row.

@@ -9,9 +9,16 @@ final class TrackedEntity: Sendable {
     let folded: String
     let layout: CaptureLayout
     let isRetired: Bool
-    private let keyPositions: [Int]
+    /// The number of the first entity that the table had: the same through all its changes.
+    let lineage: Int64
+    /// Where the key's columns stand among all, in key order.
+    let keyPositions: [Int]
 
-    init(id: Int64, name: String, layout: CaptureLayout, isRetired: Bool) {
+    /// - Parameter lineage: nil: the entity is the first of its table.
+    init(
+        id: Int64, name: String, layout: CaptureLayout, isRetired: Bool, lineage: Int64? = nil
+    ) {
+        self.lineage = lineage ?? id
         self.id = id
         self.name = name
         self.folded = SQLName.folded(name)

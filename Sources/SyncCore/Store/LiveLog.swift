@@ -18,6 +18,7 @@ final class LiveLog {
     private let assembler: TransactionAssembler
     private let history: HistoryReader
     private let digester: Digester
+    private let fingerprints: FingerprintKeeper?
     private let commits: BoundaryReader
     private let schemaVersion: Statement
     private let newestSeq: Statement
@@ -42,6 +43,7 @@ final class LiveLog {
         digester = try Digester(connection, catalog: catalog, settings: settings) {
             commits.didCommit()
         }
+        fingerprints = try FingerprintKeeper(connection, catalog: catalog, settings: settings)
         schemaVersion = try Statement(connection, "PRAGMA schema_version")
         newestSeq = try Statement(connection, "SELECT max(seq) FROM syncd_log")
         let digested = try settings.integer(.digested)
@@ -158,9 +160,10 @@ final class LiveLog {
         }
     }
 
-    /// Moves committed log rows into the history tables until `isDue` says no.
+    /// Moves committed log rows into the history tables until `isDue` says no; when there are none,
+    /// brings the fingerprints up to date.
     ///
-    /// - Returns: whether rows are left.
+    /// - Returns: whether something is left.
     func digest(while isDue: () -> Bool) throws -> Bool {
         _ = try pendingBoundaries()
         // Commits go on meanwhile, and a flat-out writer goes round its WAL within some
@@ -172,7 +175,8 @@ final class LiveLog {
         }
         boundaries.removeAll { $0.last <= digested }
         resolver.forgetBirths(upTo: digested)
-        return bounded > digested
+        if bounded > digested { return true }
+        return try fingerprints?.work(while: isDue, didCommit: commits.didCommit) ?? false
     }
 
     /// The ends of commits that the history tables may not have yet, after a look for new ones.

@@ -44,14 +44,23 @@ extension Store {
         try explaining("verify") { try ownTracker().verify() }
     }
 
-    /// Makes the triggers what they should be, after somebody changed the schema.
+    /// Makes the triggers what they should be after somebody changed the schema, and records what
+    /// was written meanwhile as one transaction flagged `recovered`.
     ///
-    /// - Returns: what was wrong.
+    /// - Parameter comparing: compares every table, also those whose triggers are right.
+    /// - Complexity: O(rows) of the tables that are compared; writers wait meanwhile.
     @discardableResult
-    public func repairCapture() throws -> [CaptureFinding] {
-        let findings = try explaining("repair") { try ownTracker().repairCapture() }
-        try live.withState { _, live in try live.catalog.reload() }
-        return findings
+    public func repairCapture(comparing: Bool = false) throws -> RepairReport {
+        let report = try explaining("repair") {
+            try ownTracker().repairCapture(comparing: comparing)
+        }
+        try reloadEntities()
+        return report
+    }
+
+    /// Takes over what another process did to the entities.
+    public func reloadEntities() throws {
+        try explaining("reload") { try live.withState { _, live in try live.catalog.reload() } }
     }
 
     /// Works beside the open connections: ``Tracker/init(path:)`` would read the file's header with

@@ -44,7 +44,8 @@ struct LogRows {
             case .beyond: return true
             }
         }
-        return true
+        // A row of the log has all its columns. A shorter one is of another table.
+        return column == columnCount
     }
 
     private enum Comparison {

@@ -64,6 +64,11 @@ extension StoreHub {
         let store = try Store.open(path)
         let journal = BoundaryJournal(directory: environment.stateDirectory, store)
         try store.adopt(journal.boundaries) { journal.append($0) }
+        do {
+            try repair(store, try store.verifyCapture())
+        } catch {
+            logOnce("schema: \(error)")
+        }
         // What was committed before is history: only what comes from now on is told as it happens.
         _ = try? store.look()
         let head = try store.head()

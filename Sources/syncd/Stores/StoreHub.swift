@@ -226,20 +226,40 @@ extension StoreHub {
         environment.watcher.setIndex(try? opened.store.walIndex(), of: opened.watch)
     }
 
-    /// Somebody changed tables: triggers are put right where they need it, and everybody is told.
-    private func schemaChanged(_ opened: Opened) {
+    /// A table that is gone may be on its way back under the same name: that is how tables are
+    /// rebuilt, one statement after the other.
+    private static let rebuildTime: TimeAmount = .milliseconds(300)
+
+    /// Somebody changed tables: triggers are put right where they need it, what was written
+    /// meanwhile is recorded, and everybody is told.
+    private func schemaChanged(_ opened: Opened, isSettled: Bool = false) {
         environment.pool.submit { [self] poolState in
             guard poolState == .active else { return }
             do {
-                for finding in try opened.store.repairCapture() {
-                    log.notice("schema: \(finding.explanation)")
+                let findings = try opened.store.verifyCapture()
+                if !isSettled, findings.contains(where: { $0.problem == .tableDropped }) {
+                    environment.loop.scheduleTask(in: Self.rebuildTime) { [weak self] in
+                        self?.schemaChanged(opened, isSettled: true)
+                    }
+                    return
                 }
+                try repair(opened.store, findings)
                 let entities = try opened.store.status().entities
                 let reply = SubscriptionReplies.notice(.schemaChanged(entities: entities))
                 state.withLock { $0.fanOut.tellAll(reply) }
             } catch {
                 logOnce("schema: \(error)")
             }
+        }
+    }
+
+    /// Puts right what is wrong with the triggers.
+    func repair(_ store: Store, _ findings: [CaptureFinding]) throws {
+        guard !findings.isEmpty else { return try store.reloadEntities() }
+        let report = try store.repairCapture()
+        for finding in report.findings { log.notice("schema: \(finding.explanation)") }
+        if report.recoveredCount > 0 {
+            log.notice("recorded \(report.recoveredCount) changes that were made meanwhile")
         }
     }
 

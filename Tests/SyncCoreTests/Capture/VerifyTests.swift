@@ -42,7 +42,7 @@ import Testing
             entity: try db.value("SELECT id FROM syncd_entity WHERE name = '\(table)'").integer,
             table: table, problem: problem)
         #expect(try tracker.verify() == [expected])
-        #expect(try tracker.repairCapture() == [expected])
+        #expect(try tracker.repairCapture().findings == [expected])
         #expect(try tracker.verify().isEmpty)
         try db.run("CREATE VIEW later AS SELECT 1; DROP VIEW later")
         #expect(try tracker.verify().isEmpty, "also when it has to look")
@@ -53,7 +53,7 @@ import Testing
         #expect(try tracker.verify().isEmpty)
         try db.run("VACUUM; CREATE INDEX i ON item(b)")
         #expect(try tracker.verify().isEmpty)
-        #expect(try tracker.repairCapture().isEmpty)
+        #expect(try tracker.repairCapture().findings.isEmpty)
     }
 
     @Test func addColumn() throws {
@@ -119,7 +119,7 @@ import Testing
             "CREATE TABLE child(id INTEGER PRIMARY KEY, p REFERENCES item ON DELETE CASCADE)")
         try tracker.track()
         try db.run("ALTER TABLE item RENAME TO parent")
-        #expect(try tracker.repairCapture().map(\.table) == ["child", "item"])
+        #expect(try tracker.repairCapture().findings.map(\.table) == ["child", "item"])
         #expect(try tracker.verify().isEmpty)
         let layouts = try db.strings("SELECT layout FROM syncd_entity WHERE name = 'child'")
         #expect(try CaptureLayout(json: layouts[1]).cascades?.map(\.parent) == ["parent"])

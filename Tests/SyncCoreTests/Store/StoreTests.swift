@@ -36,6 +36,16 @@ import Testing
         #expect(try store.history() == look.transactions)
     }
 
+    /// The WAL is searched for rows of the log; a row of a table with few columns begins like one.
+    @Test func commitsOfOtherTablesEndNoTransaction() throws {
+        try database.sql("CREATE TABLE Number(n INTEGER PRIMARY KEY)")
+        try Store.track(database.path, entities: .except(["Number"]))
+        let store = try Store.open(database.path)
+        for number in 1...9 { try database.sql("INSERT INTO Number VALUES (\(number))") }
+        try database.sql("BEGIN; UPDATE Album SET Title = 'x'; DELETE FROM Artist; COMMIT")
+        #expect(try store.look().transactions.map(\.changes.count) == [4])
+    }
+
     @Test func tombstonesAndCascadesTellWhatWasLost() throws {
         let store = try database.store()
         try database.sql("DELETE FROM Artist WHERE Id = 1")

@@ -45,6 +45,13 @@ final class TestDatabase {
         try RawTransaction.execute(writer, text)
     }
 
+    /// Writes as a program that has switched triggers off.
+    func withoutTriggers(_ body: () throws -> Void) rethrows {
+        syncd_sqlite_enable_triggers(writer, 0)
+        defer { syncd_sqlite_enable_triggers(writer, 1) }
+        try body()
+    }
+
     /// The rows of a query on the writer's connection.
     func rows(_ text: String) throws -> [[Value]] {
         guard let writer else { throw SyncError(.internalFault, "closed") }

@@ -1,0 +1,34 @@
+import GRDB
+
+/// The rows in which a column that is new since the last layout has another value than it was
+/// added with: somebody wrote it before it was recorded.
+struct AddedColumns {
+    /// The columns that are new.
+    private(set) var mask = ColumnMask()
+    private var keys: Set<Value> = []
+
+    init(_ database: Database, _ now: TrackedEntity, _ catalog: EntityCatalog) throws {
+        guard let previous = now.layout.previous, let connection = database.sqliteConnection,
+            let names = try catalog.names(of: previous, in: now)
+        else { return }
+        let table = try SchemaReader(database).table(now.name)
+        var conditions: [String] = []
+        for (position, name) in now.columnNames.enumerated() where !names.contains(name) {
+            mask.insert(position)
+            let value = table?.column(name)?.defaultSQL ?? "NULL"
+            conditions.append("\(SQLName.quoted(name)) IS NOT (\(value))")
+        }
+        guard !conditions.isEmpty else { return }
+        let select = try Statement(
+            connection,
+            "SELECT \(now.layout.key.map(SQLName.quoted).joined(separator: ", ")) "
+                + "FROM \(SQLName.quoted(now.name)) WHERE "
+                + conditions.joined(separator: " OR "))
+        while try select.step() {
+            let key = now.layout.key.indices.map { select.value(Int32($0)) }
+            if !key.contains(.null) { keys.insert(NetChange.storedKey(ObjectKey(key))) }
+        }
+    }
+
+    func contains(_ key: Value) -> Bool { keys.contains(key) }
+}

@@ -1,0 +1,86 @@
+/// Reads the rows of an entity's table, with their keys and fingerprints.
+///
+/// Confined to its connection.
+final class EntityRows {
+    private let entity: TrackedEntity
+    private let columns: [Int32]
+    private let keyColumns: [Int32]
+    private let one: Statement
+    private let first: Statement
+    private let next: Statement
+    private let isByRowID: Bool
+
+    /// - Parameter rowID: a name by which SQL reaches the rowid; nil when there is none, and then
+    ///   the key's order is the table's.
+    init(_ connection: OpaquePointer, _ entity: TrackedEntity, rowID: String?) throws {
+        self.entity = entity
+        columns = entity.columnNames.indices.map(Int32.init)
+        keyColumns = entity.keyPositions.map(Int32.init)
+        let names = entity.columnNames.map(SQLName.quoted).joined(separator: ", ")
+        let key = entity.layout.key.map(SQLName.quoted)
+        let table = "FROM \(SQLName.quoted(entity.name))"
+        let isKey = key.enumerated().map { "\($1) IS ?\($0 + 1)" }.joined(separator: " AND ")
+        one = try Statement(connection, "SELECT \(names) \(table) WHERE \(isKey)")
+        isByRowID = rowID != nil
+        let order = rowID ?? key.joined(separator: ", ")
+        let marks = rowID == nil ? key.indices.map { "?\($0 + 2)" } : ["?2"]
+        let page =
+            "SELECT \(([names] + (rowID.map { [$0] } ?? [])).joined(separator: ", ")) \(table)"
+        let end = "ORDER BY \(order) LIMIT ?1"
+        first = try Statement(connection, "\(page) \(end)")
+        next = try Statement(
+            connection,
+            "\(page) WHERE (\(order)) > (\(marks.joined(separator: ", "))) \(end)")
+    }
+
+    /// The state of the object with this key; nil when it is not there.
+    func state(of key: ObjectKey) throws -> FingerprintTable.Known? {
+        one.bind(key.values)
+        defer { one.reset() }
+        return try one.step() ? known(one) : nil
+    }
+
+    /// Where a page ended.
+    enum Position: Sendable {
+        case start
+        case rowID(Int64)
+        case key([Value])
+    }
+
+    /// Calls `body` with key and row for at most `count` rows after `position`.
+    ///
+    /// - Returns: where to go on, or nil when there are no more.
+    func forEach(
+        after position: Position, count: Int,
+        _ body: (Value, Statement) throws -> Void
+    ) throws -> Position? {
+        let page: Statement
+        switch position {
+        case .start: page = first
+        case .rowID(let last):
+            page = next
+            page.bind(2, last)
+        case .key(let values):
+            page = next
+            for (index, value) in values.enumerated() { page.bind(Int32(index + 2), value) }
+        }
+        page.bind(1, Int64(count))
+        defer { page.reset() }
+        var end = position
+        var seen = 0
+        while try page.step() {
+            seen += 1
+            let key = keyColumns.map { page.value($0) }
+            end = isByRowID ? .rowID(page.integer(Int32(columns.count))) : .key(key)
+            if !key.contains(.null) {
+                try body(NetChange.storedKey(ObjectKey(key)), page)
+            }
+        }
+        return seen < count ? nil : end
+    }
+
+    /// What is to be remembered of the row that a statement of this table stands on.
+    func known(_ row: Statement) -> FingerprintTable.Known {
+        .init(entity: entity.id, print: Fingerprint.of(row, columns))
+    }
+}

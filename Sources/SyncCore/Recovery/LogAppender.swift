@@ -1,0 +1,52 @@
+/// Appends records to the log, as the triggers do.
+///
+/// Within the transaction that the connection is in.
+struct LogAppender {
+    private let insert: Statement
+
+    init(_ connection: OpaquePointer) throws {
+        insert = try Statement(
+            connection,
+            """
+            INSERT INTO syncd_log(op, m, ts, pk, v0, v1, v2, v3, v4, v5)
+            VALUES (?1, ?2, CASE WHEN ?1 & 7 <> 7 THEN julianday('now') END,
+              ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+            """)
+    }
+
+    /// What follows, up to the end, was not seen by triggers but found by comparing.
+    func beginRecovery() throws {
+        try append(LogKind.marker.op(0), LogRecord.Marker.recovery, [])
+    }
+
+    /// Ends what a beginning marker began.
+    func end() throws { try append(LogKind.marker.op(0), LogRecord.Marker.end, []) }
+
+    /// - Parameter values: the value list of the kind; what is missing reads as NULL.
+    func append(
+        _ kind: LogKind, _ entity: TrackedEntity, mask: ColumnMask = ColumnMask(), _ values: [Value]
+    ) throws {
+        var list = values
+        if kind == .update {
+            list += (0..<entity.layout.furtherMasks).map { index in
+                mask.words.count > index + 1
+                    ? .integer(Int64(bitPattern: mask.words[index + 1])) : .integer(0)
+            }
+        }
+        let m = mask.words.first.map { Int64(bitPattern: $0) }
+        try append(kind.op(entity.id), kind == .update ? m ?? 0 : nil, list)
+        let perRow = CaptureLayout.valuesPerRow
+        for start in stride(from: perRow, to: list.count, by: perRow) {
+            try append(LogKind.continued.op(entity.id), nil, Array(list[start...].prefix(perRow)))
+        }
+    }
+
+    private func append(_ op: Int64, _ m: Int64?, _ values: [Value]) throws {
+        insert.bind(1, op)
+        if let m { insert.bind(2, m) } else { insert.bindNull(2) }
+        for index in 0..<CaptureLayout.valuesPerRow {
+            insert.bind(Int32(3 + index), index < values.count ? values[index] : .null)
+        }
+        try insert.run()
+    }
+}

@@ -1,0 +1,35 @@
+/// What was recorded of objects after their fingerprints were taken.
+struct RecentChanges {
+    private var kinds: [Int64: [Value: Change.Kind]] = [:]
+
+    init(_ connection: OpaquePointer, _ catalog: EntityCatalog) throws {
+        let settings = try Settings(connection)
+        let changes = try Statement(
+            connection, "SELECT op, key FROM syncd_change WHERE seq > ?1 ORDER BY seq")
+        changes.bind(1, try settings.integer(.fingerprinted))
+        while try changes.step() {
+            let op = changes.integer(0)
+            guard let kind = Change.Kind(rawValue: Int(op & 7)),
+                let entity = try catalog.entity(op >> 3)
+            else { continue }
+            kinds[entity.lineage, default: [:]][changes.value(1)] = kind
+        }
+        let log = try LogReader(connection, catalog: catalog)
+        try log.seek(after: try settings.integer(.digested), upTo: .max)
+        defer { log.finish() }
+        var builder = TransactionBuilder()
+        while let record = try log.next() { builder.append(record) }
+        for change in builder.finish() {
+            kinds[change.entity.lineage, default: [:]][NetChange.storedKey(change.key)] =
+                change.kind
+        }
+    }
+
+    func has(_ lineage: Int64) -> Bool { kinds[lineage] != nil }
+
+    /// What was last done to the object; nil: nothing.
+    func kind(_ lineage: Int64, _ key: Value) -> Change.Kind? { kinds[lineage]?[key] }
+
+    /// The objects of a lineage that something was done to.
+    func keys(_ lineage: Int64) -> [Value] { kinds[lineage].map { Array($0.keys) } ?? [] }
+}

@@ -1,0 +1,180 @@
+import Testing
+
+@testable import SyncCore
+
+/// What was written while the triggers were missing is found and recorded.
+@Suite(.timeLimit(.minutes(2))) struct RecoveryTests {
+    private let database: TestDatabase
+
+    init() throws {
+        database = try TestDatabase(
+            "CREATE TABLE item(id INTEGER PRIMARY KEY, a TEXT, b)",
+            "CREATE TABLE pair(x TEXT, y INTEGER, v, PRIMARY KEY(x, y)) WITHOUT ROWID",
+            "INSERT INTO item VALUES (1, 'one', 1), (2, 'two', 2), (3, 'three', 3)",
+            "INSERT INTO pair VALUES ('p', 1, 'v'), ('q', 2, x'00')")
+    }
+
+    /// A store whose fingerprints are up to date.
+    private func store(_ options: [String: CaptureOptions] = [:]) throws -> Store {
+        let store = try database.store(options)
+        #expect(try store.digest() == false)
+        return store
+    }
+
+    private func recovered(_ store: Store, comparing: Bool = false) throws -> String {
+        let report = try store.repairCapture(comparing: comparing)
+        let transactions = try store.look().transactions.filter { $0.flags.contains(.recovered) }
+        #expect(report.recoveredCount == transactions.reduce(0) { $0 + $1.changes.count })
+        #expect(transactions.count <= 1)
+        #expect(try store.digest() == false)
+        let again = try store.repairCapture(comparing: true)
+        #expect(again.recoveredCount == 0, "what was recorded is known")
+        if let transaction = transactions.first {
+            #expect(try store.history().last == transaction)
+            #expect(transaction.changes.allSatisfy { $0.oldValues == nil })
+        }
+        return transactions.first?.summary ?? ""
+    }
+
+    private func dropTriggers(of table: String) throws {
+        for row in try database.rows(
+            "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = '\(table)'")
+        {
+            try database.sql("DROP TRIGGER \(row[0].description)")
+        }
+    }
+
+    @Test(arguments: [true, false]) func changesWithoutTriggersAreFound(undo: Bool) throws {
+        let store = try store(["item": CaptureOptions(undo: undo)])
+        try dropTriggers(of: "item")
+        try database.sql("UPDATE item SET b = 1.0 WHERE id = 1; DELETE FROM item WHERE id = 2")
+        try database.sql("INSERT INTO item VALUES (9, 'nine', NULL)")
+        #expect(try recovered(store) == "update item/1 a+b, insert item/9, delete item/2")
+        let delete = try #require(try store.history().last?.changes.last)
+        #expect(delete.tombstone?.pairs.map(\.name) == ["id"], "its values are not known")
+    }
+
+    @Test func nothingIsRecordedWhenNothingWasMissed() throws {
+        let store = try store()
+        try dropTriggers(of: "item")
+        try dropTriggers(of: "pair")
+        #expect(try recovered(store) == "")
+        try database.sql("UPDATE item SET a = 'seen' WHERE id = 1; VACUUM")
+        #expect(try recovered(store, comparing: true).isEmpty == false, "it was changed recently")
+        _ = try store.digest()
+        #expect(try recovered(store, comparing: true) == "")
+    }
+
+    @Test func compositeKeysAndTablesWithoutRowID() throws {
+        let store = try store()
+        try dropTriggers(of: "pair")
+        try database.sql("DELETE FROM pair WHERE x = 'p'; INSERT INTO pair VALUES ('r', 3, 1)")
+        try database.sql("UPDATE pair SET v = NULL WHERE x = 'q'")
+        #expect(try recovered(store) == "update pair/q,2 v, insert pair/r,3, delete pair/p,1")
+    }
+
+    @Test func rebuiltTable() throws {
+        let store = try store()
+        try database.sql(
+            """
+            BEGIN;
+            CREATE TABLE new(id INTEGER PRIMARY KEY, a TEXT, b, c DEFAULT 'c');
+            INSERT INTO new(id, a, b) SELECT id, a, b FROM item WHERE id > 1;
+            UPDATE new SET c = 'other' WHERE id = 3;
+            DROP TABLE item; ALTER TABLE new RENAME TO item; COMMIT
+            """)
+        #expect(try recovered(store) == "update item/3 c, delete item/1")
+        try database.sql("UPDATE item SET c = 'x' WHERE id = 2")
+        #expect(try store.look().transactions.map(\.summary) == ["update item/2 c"])
+    }
+
+    @Test func addedColumnThatWasWrittenBeforeItWasRecorded() throws {
+        let store = try store()
+        try database.sql("ALTER TABLE item ADD COLUMN c TEXT DEFAULT 'c'")
+        try database.sql("UPDATE item SET c = 'x' WHERE id = 2")
+        #expect(try recovered(store) == "update item/2 c")
+    }
+
+    @Test func addedAndRenamedColumnsAreNoChange() throws {
+        let store = try store()
+        try database.sql(
+            "ALTER TABLE item ADD COLUMN c; ALTER TABLE item RENAME COLUMN a TO title")
+        #expect(try recovered(store) == "")
+        try dropTriggers(of: "item")
+        try database.sql("UPDATE item SET title = 'x' WHERE id = 3")
+        #expect(try recovered(store) == "update item/3 title+b+c")
+    }
+
+    @Test func droppedTable() throws {
+        let store = try store()
+        try database.sql("DROP TABLE pair")
+        #expect(try recovered(store) == "delete pair/p,1, delete pair/q,2")
+    }
+
+    @Test func newTablesAreRecordedWhereAllAre() throws {
+        let store = try store()
+        try database.sql("CREATE TABLE later(k TEXT PRIMARY KEY); INSERT INTO later VALUES ('x')")
+        #expect(try recovered(store) == "insert later/x")
+        try database.sql("INSERT INTO later VALUES ('y')")
+        #expect(try store.look().transactions.map(\.summary) == ["insert later/y"])
+    }
+
+    @Test func newTablesAreLeftAloneWhereSomeWereChosen() throws {
+        try Store.track(database.path, entities: .only(["item"]))
+        let store = try Store.open(database.path)
+        #expect(try store.digest() == false)
+        try database.sql("CREATE TABLE later(k TEXT PRIMARY KEY); INSERT INTO later VALUES ('x')")
+        #expect(try recovered(store) == "")
+        #expect(try store.status().entities == ["item"])
+    }
+
+    @Test func writersWithTriggersSwitchedOffAreFoundByComparing() throws {
+        let store = try store()
+        try database.withoutTriggers { try database.sql("DELETE FROM item WHERE id = 3") }
+        #expect(try store.look().transactions.isEmpty)
+        #expect(try recovered(store, comparing: true) == "delete item/3")
+    }
+
+    /// Random writes, some of them unseen: history replayed gives the keys that are there, and
+    /// names every object whose values are others than before.
+    @Test(arguments: 0..<12) func randomGapsAreClosed(run: Int) throws {
+        let seed = UInt64(run)
+        var random = SeededGenerator(seed: seed)
+        let store = try store()
+        var keys: Set<Value> = [1, 2, 3]
+        var token = try store.head()
+        for _ in 0..<12 {
+            let before = try database.rows("SELECT * FROM item ORDER BY id")
+            if random.once(in: 2) { try dropTriggers(of: "item") }
+            for _ in 0..<random.below(8) {
+                let id = random.below(12)
+                try database.sql(
+                    random.pick([
+                        "INSERT OR REPLACE INTO item VALUES (\(id), 'r\(random.below(4))', \(id))",
+                        "DELETE FROM item WHERE id = \(id)",
+                        "UPDATE item SET a = 'u\(random.below(4))' WHERE id = \(id)",
+                        "UPDATE OR IGNORE item SET id = \(random.below(12)) WHERE id = \(id)",
+                    ]))
+            }
+            if random.once(in: 3) { _ = try store.digest() }
+            try store.repairCapture()
+            var touched: Set<Value> = []
+            var query = HistoryQuery()
+            query.after = token
+            for transaction in try store.history(query) {
+                for change in transaction.changes {
+                    let key = change.object.key.values[0]
+                    touched.insert(key)
+                    if change.kind == .delete { keys.remove(key) } else { keys.insert(key) }
+                }
+                token = transaction.token
+            }
+            let after = try database.rows("SELECT * FROM item ORDER BY id")
+            #expect(keys == Set(after.map { $0[0] }), "seed \(seed)")
+            for row in before + after where before.contains(row) != after.contains(row) {
+                #expect(touched.contains(row[0]), "seed \(seed): \(row)")
+            }
+            if random.once(in: 2) { #expect(try store.digest() == false) }
+        }
+    }
+}
