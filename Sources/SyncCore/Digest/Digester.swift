@@ -137,7 +137,6 @@ final class Digester {
     }
 
     private func commit(_ body: () throws -> Void) throws {
-        try RawTransaction.write(connection, body)
-        didCommit()
+        try RawTransaction.write(connection, didCommit: didCommit, body)
     }
 }

@@ -40,7 +40,7 @@ extension LogRecord {
 
         let isEnd: Bool
         /// What follows was not recorded as it happened.
-        let isRecovery: Bool
+        var isRecovery = false
         let author: String?
         let context: String?
         let process: Transaction.Process?

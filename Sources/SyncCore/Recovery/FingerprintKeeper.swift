@@ -44,9 +44,9 @@ final class FingerprintKeeper {
     func work(while isDue: () -> Bool, didCommit: () -> Void) throws -> Bool {
         while try hasWork() {
             guard isDue() else { return true }
-            let isAble = try RawTransaction.write(connection, slice)
-            didCommit()
-            if !isAble { return false }
+            guard try RawTransaction.write(connection, didCommit: didCommit, slice) else {
+                return false
+            }
         }
         return false
     }

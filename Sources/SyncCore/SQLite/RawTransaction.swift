@@ -17,6 +17,17 @@ enum RawTransaction {
         try run(connection, begin: "BEGIN IMMEDIATE", body)
     }
 
+    /// Runs `body` in a write transaction, then `didCommit` if rows were written: a commit of
+    /// nothing leaves no trace in the file.
+    static func write<Result>(
+        _ connection: OpaquePointer, didCommit: () -> Void, _ body: () throws -> Result
+    ) throws -> Result {
+        let before = sqlite3_total_changes64(connection)
+        let result = try write(connection, body)
+        if sqlite3_total_changes64(connection) != before { didCommit() }
+        return result
+    }
+
     private static func run<Result>(
         _ connection: OpaquePointer, begin: String, _ body: () throws -> Result
     ) throws -> Result {
