@@ -14,8 +14,8 @@ public struct Tracker: Sendable {
     /// - Throws: as ``StoreFile/open(_:)``.
     public init(path: String) throws { queue = try StoreFile.open(path) }
 
-    /// Records every table that `entities` lets pass; with `.all`, from now on every new one, too. Tables that are recorded already stay as they
-    /// are, so that the call can be repeated at will.
+    /// Records every table that `entities` lets pass; with `.all`, from now on every new one, too.
+    /// Tables that are recorded already stay as they are, so that the call can be repeated at will.
     ///
     /// - Parameter options: by table name; a table without an entry gets the defaults.
     /// - Throws: `cannotTrack` when the database has objects of its own named `syncd_…`,

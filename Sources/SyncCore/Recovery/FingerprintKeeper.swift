@@ -33,7 +33,10 @@ final class FingerprintKeeper {
         schemaVersion = try Statement(connection, "PRAGMA schema_version")
         changes = try Statement(
             connection,
-            "SELECT seq, op, key FROM syncd_change WHERE seq > ?1 AND seq <= ?2 ORDER BY seq LIMIT ?3"
+            """
+            SELECT seq, op, key FROM syncd_change
+            WHERE seq > ?1 AND seq <= ?2 ORDER BY seq LIMIT ?3
+            """
         )
     }
 
