@@ -20,6 +20,8 @@ struct Daemon: Sendable {
     private static let poolThreads = 4
     /// How often stores that could not be opened are tried again.
     private static let retryInterval: TimeAmount = .seconds(1)
+    /// Between two looks for history that has become too old or too much.
+    private static let purgeInterval: TimeAmount = .minutes(10)
 
     let configuration: Configuration
     /// Reads the configuration again.
@@ -40,8 +42,7 @@ struct Daemon: Sendable {
                 watcher: watcher, pool: pool, loop: loop, log: log,
                 stateDirectory: configuration.stateDirectory),
             try RememberedStores(directory: configuration.stateDirectory))
-        let entries = configuration.stores
-        try await pool.runIfActive { registry.load(entries) }
+        try await pool.runIfActive { [configuration] in registry.load(configuration) }
         let server = try makeServer(registry, pool, group)
         try await listen(server)
         ServiceManager.ready(status: Self.status(registry, server))
@@ -133,9 +134,9 @@ struct Daemon: Sendable {
     ) async {
         ServiceManager.reloading()
         do {
-            let entries = try readAgain().stores
+            let configuration = try readAgain()
             try await pool.runIfActive {
-                registry.load(entries)
+                registry.load(configuration)
                 registry.retry()
             }
             log.info("read the configuration again")
@@ -168,6 +169,12 @@ struct Daemon: Sendable {
                 }
                 let status = Self.status(registry, server)
                 if told.isNew(status) { ServiceManager.status(status) }
+            })
+        timers.append(
+            loop.scheduleRepeatedTask(
+                initialDelay: Self.retryInterval, delay: Self.purgeInterval
+            ) { _ in
+                pool.submit { if $0 == .active { registry.purge() } }
             })
         return timers
     }

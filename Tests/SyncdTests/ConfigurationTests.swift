@@ -1,4 +1,5 @@
 import Foundation
+import SyncCore
 import Testing
 
 @testable import syncd
@@ -33,6 +34,7 @@ import Testing
             log: debug
             connections: 10
             queuedBytes: 65536
+            purge: {age: 30d, size: 2GB}
             stores:
               - /srv/plain.db
               - path: /srv/music.db
@@ -40,6 +42,7 @@ import Testing
                 entities: [Album, Artist]
                 undo: ["*"]
                 keep: none
+                purge: {age: 90m}
             """,
             stores: [
                 "b.yaml": "stores: [/srv/b.db]", "a.yaml": "stores: [/srv/a.db]", "x.txt": "?",
@@ -57,6 +60,9 @@ import Testing
         let music = configuration.stores[1]
         #expect(music.track && !music.keepsValues)
         #expect(music.entities == ["Album", "Artist"] && music.undo == ["*"])
+        #expect(music.limits == HistoryLimits(age: .seconds(5400)))
+        #expect(
+            configuration.limits == HistoryLimits(age: .seconds(30 * 86_400), bytes: 2_000_000_000))
     }
 
     @Test func anEmptyFileChangesNothing() throws {

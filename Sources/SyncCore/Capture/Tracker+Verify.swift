@@ -6,12 +6,14 @@ extension Tracker {
     /// Costs one pragma while the schema has not changed since the last look.
     /// - Throws: `notTracked`, `newerFormat`, `busy`, `corrupt`.
     /// - Complexity: O(columns of the schema) when it has changed.
-    public func verify() throws -> [CaptureFinding] {
+    /// - Parameter thoroughly: looks also when the schema is that of the last look, and so names
+    ///   the new tables again that nobody wanted recorded.
+    public func verify(thoroughly: Bool = false) throws -> [CaptureFinding] {
         do {
             return try queue.read { db in
                 try StoreMeta.requireReadable(db)
                 let remembered = try StoreMeta.integer(db, "schema")
-                if remembered == (try SchemaReader(db).schemaVersion()) { return [] }
+                if !thoroughly, remembered == (try SchemaReader(db).schemaVersion()) { return [] }
                 return try findings(db)
             }
         } catch {

@@ -132,6 +132,19 @@ public final class Store: Sendable {
         }
     }
 
+    /// Writes what the WAL holds into the main file, as far as no reader needs the old pages, so
+    /// that the main file of an idle store is whole. Waits for nobody and lets nobody wait; does
+    /// nothing in the rollback journal modes.
+    public func checkpoint() throws {
+        try explaining("checkpoint") {
+            try live.withState { connection, _ in
+                // Busy means that another connection is at it already.
+                _ = sqlite3_wal_checkpoint_v2(
+                    connection, "main", SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+            }
+        }
+    }
+
     /// The wal-index, for a ``StoreWatcher``; nil in the rollback journal modes.
     public func walIndex() throws -> WalIndex? {
         try explaining("open") { try live.withState { _, live in live.walIndex } }

@@ -1,4 +1,5 @@
 import Logging
+import SyncCore
 
 /// What the daemon was told: by its files, overridden by the environment, overridden by flags.
 struct Configuration: Sendable, Equatable {
@@ -14,6 +15,9 @@ struct Configuration: Sendable, Equatable {
         var undo: [String] = []
         /// Deleted objects keep their values.
         var keepsValues = true
+        /// What is purged without being asked; what the store does not say, `purge` of the whole
+        /// daemon says.
+        var limits = HistoryLimits()
     }
 
     /// Where to listen, unless a socket is passed in.
@@ -29,6 +33,8 @@ struct Configuration: Sendable, Equatable {
     /// Bytes that wait for a client before it lags. Too low makes short bursts lag; the product
     /// with `connectionsMax` is memory.
     var queuedBytesMax = 1 << 20
+    /// What every store purges by itself, unless its entry says otherwise.
+    var limits = HistoryLimits()
     /// Stores to open at start.
     var stores: [StoreEntry] = []
 

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import SyncCore
 import Yams
 
 /// Reads the configuration's files. Unknown keys and values of a wrong type are faults that name
@@ -28,7 +29,7 @@ struct ConfigurationReader {
     }
 
     private static let mainKeys = [
-        "socket", "socketMode", "state", "log", "connections", "queuedBytes", "stores",
+        "socket", "socketMode", "state", "log", "connections", "queuedBytes", "purge", "stores",
     ]
 
     private static func readMain(
@@ -43,13 +44,14 @@ struct ConfigurationReader {
             case "connections": configuration.connectionsMax = try value.integer(1...65_536)
             case "queuedBytes":
                 configuration.queuedBytesMax = try value.integer(4096...(1 << 30))
+            case "purge": configuration.limits = try readLimits(value)
             case "stores": configuration.stores += try value.list(readStore)
             default: throw root.unknown(key, value, known: mainKeys)
             }
         }
     }
 
-    private static let storeKeys = ["path", "track", "entities", "undo", "keep"]
+    private static let storeKeys = ["path", "track", "entities", "undo", "keep", "purge"]
 
     private static func readStore(_ node: YAMLReader) throws -> Configuration.StoreEntry {
         if let path = try node.pathAlone() { return Configuration.StoreEntry(path: path) }
@@ -62,12 +64,25 @@ struct ConfigurationReader {
             case "entities": entry.entities = try value.list { try $0.string() }
             case "undo": entry.undo = try value.list { try $0.string() }
             case "keep": entry.keepsValues = try value.choice(["all": true, "none": false])
+            case "purge": entry.limits = try readLimits(value)
             default: throw node.unknown(key, value, known: storeKeys)
             }
         }
         guard let path else { throw node.fault("a store needs a path") }
         entry.path = path
         return entry
+    }
+
+    private static func readLimits(_ node: YAMLReader) throws -> HistoryLimits {
+        var limits = HistoryLimits()
+        try node.members { key, value in
+            switch key {
+            case "age": limits.age = try value.duration()
+            case "size": limits.bytes = try value.byteCount()
+            default: throw node.unknown(key, value, known: ["age", "size"])
+            }
+        }
+        return limits
     }
 
     private static func contents(of file: String, isRequired: Bool) throws -> String? {

@@ -81,6 +81,41 @@ struct YAMLReader {
         return value
     }
 
+    /// `30d`, `12h`, `45m`, `10s`.
+    func duration() throws -> Duration {
+        let seconds: [Character: Int] = ["d": 86_400, "h": 3_600, "m": 60, "s": 1]
+        guard let (count, unit) = counted(seconds), count > 0 else {
+            throw fault("a time is expected here, as in 30d, 12h, 45m or 10s")
+        }
+        return .seconds(count * unit)
+    }
+
+    /// `500MB`, `2GB`, `100KB`: a thousand bytes are a KB.
+    func byteCount() throws -> Int64 {
+        let text = node.scalar?.string ?? ""
+        let units: [Character: Int] = ["K": 1_000, "M": 1_000_000, "G": 1_000_000_000]
+        guard text.hasSuffix("B"), let (count, unit) = Self.counted(text.dropLast(), units),
+            count > 0
+        else {
+            throw fault("a size is expected here, as in 500MB or 2GB")
+        }
+        return Int64(count * unit)
+    }
+
+    private func counted(_ units: [Character: Int]) -> (Int, Int)? {
+        Self.counted((node.scalar?.string ?? "")[...], units)
+    }
+
+    /// A number below a million and its unit.
+    private static func counted(
+        _ text: Substring, _ units: [Character: Int]
+    ) -> (Int, Int)? {
+        guard let last = text.last, let unit = units[last], let count = Int(text.dropLast()),
+            0..<1_000_000 ~= count
+        else { return nil }
+        return (count, unit)
+    }
+
     func choice<Value>(_ choices: [String: Value]) throws -> Value {
         guard let value = choices[node.scalar?.string ?? ""] else {
             throw fault("one of \(choices.keys.sorted().joined(separator: ", ")) is expected here")

@@ -69,15 +69,32 @@ extension StoreHub {
                 return
             }
             opened.journal.forget(upTo: told)
-            state.withLock { state in
+            let isIdle = state.withLock { state in
                 state.digest.isScheduled = false
                 state.fanOut.tellPositions()
+                return NIODeadline.now() - state.digest.lastActivity >= DigestSchedule.quiet
             }
+            if isIdle { try opened.store.checkpoint() }
         } catch let error as SyncError where error.isTransient {
             setTimer(DigestSchedule.busyDelay)
         } catch {
             state.withLock { $0.digest.isScheduled = false }
             logOnce("digest: \(error)")
+        }
+    }
+}
+
+extension StoreHub {
+    /// Purges what is beyond the limits. Blocks: on the pool.
+    func purge(beyond limits: HistoryLimits) {
+        guard !limits.isEmpty, let store = try? store() else { return }
+        do {
+            let report = try store.purge(beyond: limits)
+            if report.transactions > 0 {
+                log.info("purged \(report.transactions) transactions beyond the limits")
+            }
+        } catch {
+            logOnce("purge: \(error)")
         }
     }
 }

@@ -12,6 +12,9 @@ final class StoreRegistry: Sendable {
     private struct State {
         var hubs: [String: StoreHub] = [:]
         var isStopped = false
+        /// What stores purge whose entry says nothing, and what the others do.
+        var limits = HistoryLimits()
+        var limitsByPath: [String: HistoryLimits] = [:]
     }
 
     private let environment: StoreHub.Environment
@@ -29,13 +32,16 @@ final class StoreRegistry: Sendable {
 
     /// Opens what the configuration and the state say, and closes what they no longer say. The
     /// clients of stores that stay notice nothing.
-    func load(_ entries: [Configuration.StoreEntry]) {
+    func load(_ configuration: Configuration) {
+        let entries = configuration.stores
         var wanted: [String: Configuration.StoreEntry] = [:]
         for path in remembered.all {
             wanted[Self.resolved(path)] = Configuration.StoreEntry(path: path)
         }
         for entry in entries { wanted[Self.resolved(entry.path)] = entry }
         let (new, old) = state.withLock { state -> ([StoreHub], [StoreHub]) in
+            state.limits = configuration.limits
+            state.limitsByPath = wanted.mapValues(\.limits).filter { !$0.value.isEmpty }
             let old = state.hubs.values.filter { wanted[$0.path] == nil }
             for hub in old { state.hubs[hub.path] = nil }
             let new = wanted.filter { state.hubs[$0.key] == nil }.map { path, entry in
@@ -50,6 +56,13 @@ final class StoreRegistry: Sendable {
 
     /// Tries again what could not be opened.
     func retry() { for hub in hubs where !hub.isOpen { hub.retry() } }
+
+    /// Purges what is beyond the limits of the configuration. Blocks: on the pool.
+    func purge() {
+        for hub in hubs {
+            hub.purge(beyond: state.withLock { $0.limitsByPath[hub.path] ?? $0.limits })
+        }
+    }
 
     /// Writes what is kept in memory and closes everything.
     func stop() {

@@ -28,6 +28,24 @@ struct Checkup {
         return result
     }
 
+    /// Puts the capture of a database right, beside whoever has it open.
+    ///
+    /// - Returns: what was done, a line each.
+    func mend(_ path: String) throws -> [String] {
+        let store = try Store.open(StorePath.absolute(path))
+        defer { try? store.close() }
+        let report = try store.repairCapture(comparing: true)
+        var lines = report.findings.map { "mended: \($0.explanation)" }
+        if report.recoveredCount > 0 {
+            lines.append(
+                "recorded \(Plural.text(report.recoveredCount, "change")) that nobody had seen; "
+                    + "see: synctool history \(Shell.quoted(path)) --reverse --limit 1")
+        } else {
+            lines.append("compared all rows: nothing was missed")
+        }
+        return lines
+    }
+
     /// One database: its integrity, its capture, its consumers.
     func store(_ path: String) async throws -> Result {
         let access = try await Access.open(path, options)

@@ -7,11 +7,18 @@ struct Doctor: StoreCommand {
         discussion: """
             For a database: its integrity, whether its triggers are those that capture installed, \
             who holds its history back. Exit status 1 when something is wrong.
+
+            --mend puts the triggers right and compares every row with what is remembered of it: \
+            what was written unseen becomes one transaction flagged 'recovered'. Writers wait \
+            while it compares, about a second for a million rows.
             """)
 
     @Argument(
         help: ArgumentHelp("The database file; the daemon alone without.", valueName: "db"))
     var path: String?
+
+    @Flag(help: "Put right what can be put right, and record what was missed.")
+    var mend = false
 
     @OptionGroup var common: CommonOptions
     var database: String? { path }
@@ -20,6 +27,7 @@ struct Doctor: StoreCommand {
         if path == nil && common.direct {
             throw ValidationError("--direct needs a database file.")
         }
+        if path == nil && mend { throw ValidationError("--mend needs a database file.") }
     }
 
     mutating func run() async throws {
@@ -27,7 +35,9 @@ struct Doctor: StoreCommand {
         var findings: [Finding] = []
         var checked: [String] = []
         if let path {
+            let mended = mend ? try checkup.mend(path) : []
             (findings, checked) = try await checkup.store(path)
+            checked = mended + checked
         } else {
             (findings, checked) = try await checkup.daemon()
         }

@@ -1,0 +1,91 @@
+extension Store {
+    /// Removes what is beyond `limits`, as far as no live consumer needs it.
+    ///
+    /// What a consumer has not read stays, however old: its lease says for how long.
+    ///
+    /// - Throws: ``SyncError``: `busy`; what was removed until then is removed.
+    /// - Complexity: O(log n) to find the place, O(changes removed) for the rest.
+    @discardableResult
+    public func purge(
+        beyond limits: HistoryLimits, at now: Timestamp = .now()
+    ) throws -> PurgeReport {
+        let goal = try explaining("purge") {
+            try reading.read { reader in
+                try LimitSearch(reader.connection).firstToKeep(limits, now)
+            }
+        }
+        let floor = try consumers().filter { $0.holdsHistory(at: now) }.map(\.acknowledged).min()
+        guard let goal = [goal, floor].compactMap({ $0 }).min(), goal > 0, !limits.isEmpty else {
+            return PurgeReport(transactions: 0, changes: 0, passed: [])
+        }
+        return try explaining("purge") {
+            _ = try digest()
+            return try live.withState { connection, live in
+                try Purger(connection, live.settings).purge(before: goal, passed: [])
+            }
+        }
+    }
+}
+
+/// Finds where the history begins that limits let stand.
+private struct LimitSearch {
+    private let ends: Statement
+    private let next: Statement
+    private let sample: Statement
+
+    init(_ connection: OpaquePointer) throws {
+        ends = try Statement(
+            connection,
+            """
+            SELECT (SELECT min(number) FROM syncd_transaction),
+              (SELECT max(number) FROM syncd_transaction)
+            """)
+        next = try Statement(
+            connection,
+            """
+            SELECT number, time FROM syncd_transaction WHERE number >= ?1
+            ORDER BY number LIMIT 1
+            """)
+        // A row, its entry in the index by object, and what SQLite adds to both.
+        sample = try Statement(
+            connection,
+            """
+            SELECT avg(24 + 2 * coalesce(length(CAST(key AS BLOB)), 0)
+              + coalesce(length(data), 0))
+            FROM (SELECT key, data FROM syncd_change ORDER BY seq DESC LIMIT 1000)
+            """)
+    }
+
+    /// - Returns: the number of the first transaction that stays; nil when nothing is to go.
+    func firstToKeep(_ limits: HistoryLimits, _ now: Timestamp) throws -> Int64? {
+        defer { ends.reset() }
+        guard try ends.step(), let first = ends.integerOrNil(0), let last = ends.integerOrNil(1)
+        else { return nil }
+        var goals: [Int64] = []
+        if let age = limits.age {
+            goals.append(
+                try firstSince(now.milliseconds - age.milliseconds, first, last))
+        }
+        if let bytes = limits.bytes {
+            defer { sample.reset() }
+            let each = try sample.step() ? max(1, sample.real(0)) : 1
+            // A number stands for one change at most.
+            goals.append(last - Int64(Double(bytes) / each))
+        }
+        return goals.max().flatMap { $0 > first ? $0 : nil }
+    }
+
+    /// Times follow the numbers as wall clocks follow time: a clock that was set back costs
+    /// accuracy, nothing else.
+    private func firstSince(_ time: Int64, _ first: Int64, _ last: Int64) throws -> Int64 {
+        var (low, high) = (first, last)
+        while low < high {
+            let middle = low + (high - low) / 2
+            next.bind(1, middle)
+            defer { next.reset() }
+            guard try next.step() else { return low }
+            if next.integer(1) < time { low = next.integer(0) + 1 } else { high = middle }
+        }
+        return low
+    }
+}
