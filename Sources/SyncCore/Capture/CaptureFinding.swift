@@ -36,6 +36,9 @@ public struct CaptureFinding: Sendable, Hashable {
 }
 
 extension CaptureFinding {
+    /// A table is gone or has come: more may follow at once.
+    public var isHalfOfARebuild: Bool { problem == .tableDropped || problem == .newTable }
+
     /// One sentence for a person, with the command that helps where there is one.
     public var explanation: String {
         switch problem {

@@ -33,12 +33,15 @@ extension Tracker {
         let tables = try SchemaReader(db).tables()
         let present = Dictionary(grouping: try PresentTrigger.all(db), by: \.entity)
         let lastUserTrigger = try UserTriggers.lastPositions(db)
-        var accounted: Set<String> = []
+        // A table that has the triggers of one entity is no other's, whatever it was named.
+        var accounted = Set(present.values.compactMap { $0.first.map { SQLName.folded($0.table) } })
         for entity in try Entity.live(db) {
             let triggers = present[entity.id] ?? []
             let name = triggers.first?.table ?? entity.name
-            accounted.insert(SQLName.folded(name))
-            let table = tables.first { SQLName.equal($0.name, name) }
+            let isFree =
+                triggers.isEmpty
+                ? accounted.insert(SQLName.folded(name)).inserted : true
+            let table = isFree ? tables.first { SQLName.equal($0.name, name) } : nil
             let problem = try problem(
                 db, entity, table, triggers, lastUserTrigger[SQLName.folded(name)] ?? 0)
             if let problem {

@@ -226,9 +226,9 @@ extension StoreHub {
         environment.watcher.setIndex(try? opened.store.walIndex(), of: opened.watch)
     }
 
-    /// A table that is gone may be on its way back under the same name: that is how tables are
-    /// rebuilt, one statement after the other.
-    private static let rebuildTime: TimeAmount = .milliseconds(300)
+    /// A table that is gone may be on its way back, and a new one on its way to another's name:
+    /// that is how tables are rebuilt, one statement after the other. Nothing is lost meanwhile.
+    private static let rebuildTime: TimeAmount = .milliseconds(500)
 
     /// Somebody changed tables: triggers are put right where they need it, what was written
     /// meanwhile is recorded, and everybody is told.
@@ -237,7 +237,7 @@ extension StoreHub {
             guard poolState == .active else { return }
             do {
                 let findings = try opened.store.verifyCapture()
-                if !isSettled, findings.contains(where: { $0.problem == .tableDropped }) {
+                if !isSettled, findings.contains(where: \.isHalfOfARebuild) {
                     environment.loop.scheduleTask(in: Self.rebuildTime) { [weak self] in
                         self?.schemaChanged(opened, isSettled: true)
                     }

@@ -119,6 +119,24 @@ import Testing
         #expect(try store.look().transactions.map(\.summary) == ["insert later/y"])
     }
 
+    /// A rebuild one statement after the other, with somebody looking in the middle of it.
+    @Test func aTableThatTookAnothersNameIsRecordedOnce() throws {
+        let store = try store()
+        try database.sql("CREATE TABLE new(id INTEGER PRIMARY KEY, a TEXT, b)")
+        #expect(try recovered(store) == "")
+        try database.sql("INSERT INTO new SELECT * FROM item; DROP TABLE item")
+        try database.sql("ALTER TABLE new RENAME TO item")
+        try store.repairCapture()
+        _ = try store.look()
+        try database.sql("UPDATE item SET a = 'x' WHERE id = 1")
+        #expect(try store.look().transactions.map(\.summary) == ["update item/1 a"])
+        let owners = try database.rows(
+            "SELECT count(DISTINCT substr(name, 1, 8)) FROM sqlite_schema WHERE tbl_name = 'item' "
+                + "AND type = 'trigger'")
+        #expect(owners == [[1]])
+        #expect(try store.verifyCapture().isEmpty)
+    }
+
     @Test func newTablesAreLeftAloneWhereSomeWereChosen() throws {
         try Store.track(database.path, entities: .only(["item"]))
         let store = try Store.open(database.path)
