@@ -17,8 +17,10 @@ endif
 # A group of tests that hangs must not hang for ever.
 TESTS = timeout --kill-after=10 900 $(SWIFT) test --skip-build --filter
 
+SEED ?= 0
 SEEDS ?= 1000
 ROUNDS ?= 1000
+STEPS ?=
 SECONDS_EACH ?= 30
 
 .PHONY: setup build test demo bench bench-history fuzz kill replay sim lint clean install
@@ -62,19 +64,23 @@ fuzz: build
 	@for target in json framing idl batch; do Fuzz/run.sh $$target $(SECONDS_EACH) || exit 1; done
 
 # `kill -9` of writers, daemon and clients, ROUNDS rounds: half of them in WAL mode, half in DELETE
-# mode. After each, history equals the data.
+# mode. After each, history equals the data. Then of a process that merges, ROUNDS times.
 kill: setup
 	$(SWIFT) build --build-tests
 	SYNCD_KILL_ROUNDS=$$(($(ROUNDS) / 2)) $(SWIFT) test --skip-build --filter KillTests
+	SYNCD_KILLS=$(ROUNDS) $(SWIFT) test --skip-build --filter KilledMergeTests
 
 # SEEDS random schemas with random writers: history replayed equals the tables.
 replay: setup
 	$(SWIFT) build --build-tests
 	SYNCD_SEEDS=$(SEEDS) $(SWIFT) test --skip-build --filter RandomReplayTests
 
-# SEEDS merge simulations; a failure prints its seed.
+# SEEDS merge simulations of each kind, from SEED on; a failure prints its seed. STEPS=n sets the
+# length of each.
 sim: setup
-	$(SWIFT) run -c release syncsim --count $(SEEDS)
+	$(SWIFT) run -c release syncsim --seed $(SEED) --count $(SEEDS) $(if $(STEPS),--steps $(STEPS))
+	$(SWIFT) run -c release syncsim --kind files --seed $(SEED) --count $(SEEDS) \
+		$(if $(STEPS),--steps $(STEPS))
 
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests

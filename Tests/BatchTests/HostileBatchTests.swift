@@ -44,7 +44,7 @@ struct HostileBatchTests {
         bytes[4] = 2
         #expect(code(bytes) == .newerFormat)
         bytes[4] = 1
-        bytes[5] = 2
+        bytes[5] = 4
         #expect(code(bytes) == .newerFormat)
     }
 

@@ -24,4 +24,20 @@ struct SimulationTests {
         ]
         #expect(all.allSatisfy { $0 > 0 }, "every kind of event happened: \(total)")
     }
+
+    /// Files cost a hundred times as much as values: a share of the seeds.
+    @Test("stores on disk converge and lose nothing, whatever the network does")
+    func randomStoresConverge() throws {
+        let folder = TestFolder()
+        var total = MergeSimulation.Tally()
+        for seed in 0..<max(50, Self.count / 10) {
+            do {
+                total.add(try StoreSimulation.run(seed: seed, in: folder.path("")))
+            } catch {
+                Issue.record("seed \(seed): \(error)")
+            }
+        }
+        let all = [total.commits, total.merges, total.refusals, total.closes, total.conflicts]
+        #expect(all.allSatisfy { $0 > 0 }, "every kind of event happened: \(total)")
+    }
 }

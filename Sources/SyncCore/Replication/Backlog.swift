@@ -12,7 +12,9 @@ struct Backlog {
     private(set) var rekeyed: [RowKey: RowKey] = [:]
     /// Every key that was touched.
     private(set) var touched: Set<RowKey> = []
-    /// The insert of each row that is new: the transaction's number and time.
+    /// By key, what brought the row there last: an insert, or a change of the key.
+    private(set) var arrivals: [RowKey: HistoryTail.Birth] = [:]
+    /// The insert of each row that is new.
     private(set) var births: [RowKey: HistoryTail.Birth] = [:]
     /// By transaction, in their order: what history tells, by the keys of the time.
     private(set) var changes: [[KeyedChange]] = []
@@ -70,6 +72,7 @@ struct Backlog {
                 if let moved = moving.removeValue(forKey: former) { origin = moved }
             }
             origins[key] = origin
+            arrivals[key] = HistoryTail.Birth(entry, change.seq)
             dates.inserted[key] = dot
             dates.written[key] = nil
             told.append(keyed(key, .insert, [], origin))
@@ -94,15 +97,14 @@ struct Backlog {
             if case .before(let old) = origin, dates.deleted[old] == nil {
                 dates.deleted[old] = dot
             }
+            arrivals[key] = nil
             dates.inserted[key] = nil
             dates.written[key] = nil
-            gone.insert(key)
             told.append(keyed(key, .delete, [], origin))
         }
     }
 
     private var moving: [RowKey: Origin] = [:]
-    private var gone: Set<RowKey> = []
 
     private func keyed(
         _ key: RowKey, _ kind: Batch.Change.Kind, _ cells: [Int], _ origin: Origin

@@ -46,4 +46,6 @@ struct MergeEnvironment: Sendable {
     var wall: @Sendable () -> Int64
     /// How far a peer's clock may be ahead before it is contained.
     var driftMax = HybridClock.driftMax
+    /// Whether every step is checked against the whole store: for simulations.
+    var isVerifying = false
 }

@@ -26,21 +26,18 @@ extension MergeWork {
                 hint: "List the open ones with: synctool conflicts DB")
         }
         try speak(author: author, context: "conflict") { speaker, view in
+            if choice == .shown { return speaker.accept(id, view) }
             if id.cell < 0 {
-                try Self.settleDelete(id, choice, &speaker)
+                speaker.delete(id.object, entity: speaker.entity(of: id.object))
             } else if let host = view.hosts[id.object], let row = view.rows[host] {
                 var fields = row.fields
-                if choice == .losing {
-                    let columns = speaker.schema.entities[row.entity].cells[id.cell]
-                    for (column, field) in zip(columns, conflict.value) { fields[column] = field }
-                }
-                // Where an override stands for a fact, what is shown becomes one.
+                let columns = speaker.schema.entities[row.entity].cells[id.cell]
+                for (column, field) in zip(columns, conflict.value) { fields[column] = field }
                 speaker.write(id.cell, fields, to: row)
-                if conflict.reason == .olderIncarnation || id.object != host {
-                    speaker.overwrite(id)
-                }
+                speaker.overwrite(id, fields)
+                speaker.consolidate(row, fields)
             } else {
-                try Self.settleHidden(id, conflict, choice, &speaker)
+                try Self.restore(id, conflict, &speaker)
             }
         }
         if id.cell < 0, choice == .losing, view.hosts[id.object] != nil {
@@ -50,24 +47,11 @@ extension MergeWork {
         }
     }
 
-    private static func settleDelete(
-        _ id: VersionID, _ choice: MergeConflict.Choice, _ speaker: inout Speaker
-    ) throws {
-        let entity = speaker.base.objects[id.object]?.entity ?? 0
-        switch choice {
-        case .losing: speaker.delete(id.object, entity: entity)
-        case .shown: speaker.revive(id.object, entity: entity)
-        }
-    }
-
-    private static func settleHidden(
-        _ id: VersionID, _ conflict: Conflict, _ choice: MergeConflict.Choice,
-        _ speaker: inout Speaker
+    /// Brings a hidden object back, whole, with what it stands on.
+    private static func restore(
+        _ id: VersionID, _ conflict: Conflict, _ speaker: inout Speaker
     ) throws {
         guard let record = speaker.base.objects[id.object] else { return }
-        guard choice == .losing else {
-            return speaker.delete(id.object, entity: record.entity)
-        }
         let entity = speaker.schema.entities[record.entity]
         var fields = [Field](repeating: .value(.null), count: entity.columns.count)
         for (cell, columns) in entity.cells.enumerated() {
@@ -99,15 +83,47 @@ extension Speaker {
         }
     }
 
-    /// States a version of another member or incarnation again in its own register, so that it is
-    /// no conflict any more: what it said was seen.
-    fileprivate mutating func overwrite(_ id: VersionID) {
+    /// Puts what is shown in place of a fact that is not, in the register of that fact: so it was
+    /// seen, and is no conflict any more.
+    mutating func overwrite(_ id: VersionID, _ fields: [Field]) {
         guard let record = base.objects[id.object],
-            let version = record.cells[id.cell].first(where: { $0.dot == id.dot })
+            record.cells[id.cell].contains(where: { $0.dot == id.dot })
         else { return }
-        state(
-            .cell(
-                id.object, entity: record.entity, cell: id.cell,
-                Version(header.dot, incarnation: version.incarnation, value: version.value)))
+        let value = schema.entities[record.entity].cells[id.cell].map { fields[$0] }
+        let version = Version(header.dot, incarnation: incarnation(id.object), value: value)
+        state(.cell(id.object, entity: record.entity, cell: id.cell, version))
     }
+
+    /// Makes what is shown stay: of a hidden object that is its end.
+    mutating func accept(_ id: VersionID, _ view: View) {
+        let entity = entity(of: id.object)
+        if id.cell < 0 {
+            revive(id.object, entity: entity)
+        } else if let host = view.hosts[id.object], let row = view.rows[host] {
+            if row.members.count > 1 { return consolidate(row, row.fields) }
+            if row.sources[id.cell] == nil || row.sources[id.cell]?.object == id.object {
+                write(id.cell, row.fields, to: row)
+            }
+            overwrite(id, row.fields)
+        } else if hasLife(id.object) {
+            delete(id.object, entity: entity)
+        }
+    }
+
+    /// Makes a row of several identities one object for good, whose values are those of one member:
+    /// else each value of the others would be a conflict for ever.
+    mutating func consolidate(_ row: ShownRow, _ fields: [Field]) {
+        guard row.members.count > 1, let keeper = row.members.first(where: isAlive) else { return }
+        let others = row.members.filter { $0 != keeper && hasLife($0) && isAlive($0) }
+        guard !others.isEmpty else { return }
+        for (cell, columns) in schema.entities[row.entity].cells.enumerated() {
+            let version = Version(
+                header.dot, incarnation: incarnation(keeper), value: columns.map { fields[$0] })
+            state(.cell(keeper, entity: row.entity, cell: cell, version))
+        }
+        for member in row.members where member != keeper { unite(keeper, member) }
+        for member in others { delete(member, entity: row.entity) }
+    }
+
+    func entity(of uid: ObjectUID) -> Int { base.objects[uid]?.entity ?? 0 }
 }

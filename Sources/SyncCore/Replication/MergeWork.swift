@@ -76,7 +76,7 @@ final class MergeWork {
         }
         let digested = try region.base.digest(
             commit, view: view, names: region.names, Array(headers.dropLast()), last: last
-        ) { uid($0, backlog.births[$0]) }
+        ) { uid($0, backlog.arrivals[$0]) }
         var told = backlog.changes
         if isFirst { told.append([]) }
         for ((header, entry), changes) in zip(
@@ -108,6 +108,19 @@ final class MergeWork {
             keys[digested.view.hosts[name] ?? name] = key.values
         }
         try adopt(digested.base, digested.view, keys)
+        if session.environment.isVerifying { try verify("stating local transactions") }
+    }
+
+    /// The tables are the image of the view of the whole base.
+    private func verify(_ step: String) throws {
+        let image = try TableImage(
+            View(region.base), schema.merge, before: region.names, numbering([:]))
+        let held = rows
+        rows = [:]
+        try readRows()
+        guard rows == held, image.rows == rows, image.names == region.names else {
+            throw SyncError(.internalFault, "after \(step) the tables are not the view")
+        }
     }
 
     private func header(of entry: HistoryTail.Entry) -> TransactionHeader {
@@ -173,6 +186,7 @@ final class MergeWork {
         ).write(transactions, differences)
         rows = image.rows
         try adopt(base, shown, after)
+        if session.environment.isVerifying { try verify("a merge") }
     }
 
     private static func keys(_ names: [RowKey: ObjectUID]) -> [ObjectUID: [Value]] {
@@ -231,6 +245,11 @@ final class MergeWork {
         let transaction = Batch.Transaction(closed.header, author: author, context: "settle")
         try append(transaction)
         try show(closed.base, transactions: [transaction])
+        // What was lost to something newer is no repair: it ends when somebody who saw it writes.
+        guard !view.conflicts.isEmpty else { return }
+        try speak(author: author, context: "settle") { speaker, view in
+            for id in view.conflicts.keys.sorted() { speaker.accept(id, view) }
+        }
     }
 
     // MARK: Storing

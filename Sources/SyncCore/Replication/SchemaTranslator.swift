@@ -11,8 +11,11 @@ struct SchemaTranslator {
         let names = table.storedColumns.map(\.name)
         let places = Places(names)
         let key = table.key.compactMap { places[$0] }
-        let isPrivate = table.isIntegerKey && policy.identity != .key
         let references = try references(table, places, policy)
+        // A key that is a reference (a profile under the number of its user) is no own number.
+        let isPrivate =
+            table.isIntegerKey && policy.identity != .key
+            && !references.contains { !Set($0.columns).isDisjoint(with: key) }
         let checks = checks(table, places)
         let tied = Set(references.flatMap(\.columns) + checks.flatMap(\.columns) + key)
         let uniques = table.alternateKeys.filter { !$0.isExpression && !$0.isPartial }

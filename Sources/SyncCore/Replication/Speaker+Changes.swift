@@ -23,6 +23,10 @@ extension Speaker {
                 if changes[uid]?.kind == .update { changes[uid]?.cells.append(cell) }
             }
         }
-        return order.compactMap { changes[$0] }
+        return order.compactMap { uid in
+            guard var change = changes[uid] else { return nil }
+            change.cells = change.kind == .update ? Set(change.cells).sorted() : []
+            return change
+        }
     }
 }

@@ -30,9 +30,10 @@ public final class StoreReplica: Sendable {
     /// - Parameters:
     ///   - wall: the clock, milliseconds since 1970: a parameter, so that a test can set it.
     ///   - driftMax: how far a peer's clock may be ahead before it is contained.
+    ///   - isVerifying: whether every step is checked against the whole store: slow.
     package init(
         _ path: String, wall: @escaping @Sendable () -> Int64,
-        driftMax: Duration = HybridClock.driftMax
+        driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false
     ) throws {
         self.path = path
         let local = try Store.open(path)
@@ -42,7 +43,7 @@ public final class StoreReplica: Sendable {
                 boundaries: {
                     try local.live.withState { _, live in try live.pendingBoundaries() }
                 },
-                wall: wall, driftMax: driftMax)
+                wall: wall, driftMax: driftMax, isVerifying: isVerifying)
             connection = MergeConnection(
                 try StoreConnection.openQueue(path), local.identity, environment)
         } catch {
@@ -116,6 +117,22 @@ public final class StoreReplica: Sendable {
     /// snapshots, and has to be made before there are others.
     public func setPolicies(_ policies: MergePolicies) throws {
         try run("policies") { try $0.setPolicies(policies) }
+    }
+}
+
+// MARK: Inspection
+
+extension StoreReplica {
+    /// The identity of each row of the tables.
+    package func names() throws -> [RowKey: ObjectUID] {
+        try run("inspect") { session in try session.transact { $0.region.names } }
+    }
+
+    /// What is current and not shown.
+    package func openConflicts() throws -> Set<VersionID> {
+        try run("inspect") { session in
+            try session.transact { Set($0.view.conflicts.keys) }
+        }
     }
 }
 

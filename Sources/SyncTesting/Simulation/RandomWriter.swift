@@ -25,12 +25,12 @@ struct RandomWriter {
         }
     }
 
-    private let replica: SimulatedReplica
+    private let replica: any SimulatedTables
     private var random: SeededRandom
     private var recreated: Set<RowKey> = []
     private var rekeyed: [RowKey: RowKey] = [:]
 
-    init(_ replica: SimulatedReplica, _ random: SeededRandom) {
+    init(_ replica: any SimulatedTables, _ random: SeededRandom) {
         self.replica = replica
         self.random = random
     }
@@ -49,6 +49,7 @@ struct RandomWriter {
             try statement(turn == 0 ? target : nil, focus, &tokens)
         }
         let isHalfSwapped = try replica.read().values.contains { $0.contains("swapping") }
+        try replica.willCommit()
         guard !isHalfSwapped, try replica.database.run("COMMIT") != nil else {
             try replica.database.run("ROLLBACK")
             return nil

@@ -5,7 +5,7 @@ import SyncCore
 /// Invariants, checked at every step: SQLite accepts the image of every view with all constraints;
 /// what SQLite holds is the image of `view`; after a commit the view is what was committed; a write
 /// drops no value that was neither shown nor logged.
-package final class SimulatedReplica {
+package final class SimulatedReplica: SimulatedTables {
     /// Its name among the replicas.
     package let id: ReplicaID
     /// What it has merged.
@@ -20,7 +20,7 @@ package final class SimulatedReplica {
     package private(set) var tables: [RowKey: [Value]] = [:]
 
     let schema: SimulatedSchema
-    let database: MemoryDatabase
+    let database: WriterDatabase
     var collector = Collector()
     var acknowledged: [ReplicaID: VersionVector] = [:]
     private var clock = HybridClock()
@@ -39,7 +39,7 @@ package final class SimulatedReplica {
         base = Base(schema: schema.merge)
         view = View(base)
         random = SeededRandom(seed: seed)
-        database = try MemoryDatabase()
+        database = try WriterDatabase()
         for table in schema.tables { try database.run(table) }
         try database.run("PRAGMA foreign_keys=ON")
     }

@@ -1,18 +1,18 @@
 import CSQLite
 import SyncCore
 
-/// An SQLite database in memory that runs the statements of a simulated writer, constraints and
-/// foreign-key actions included.
+/// An SQLite database, in memory or a file, that runs the statements of a simulated writer,
+/// constraints and foreign-key actions included.
 ///
 /// Confined to one simulation; statements are kept until it goes.
-final class MemoryDatabase {
+final class WriterDatabase {
     private let handle: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
 
-    init() throws {
+    init(_ path: String = ":memory:") throws {
         var handle: OpaquePointer?
-        guard sqlite3_open(":memory:", &handle) == SQLITE_OK, let handle else {
-            throw SimulationFailure("SQLite opens no database in memory")
+        guard sqlite3_open(path, &handle) == SQLITE_OK, let handle else {
+            throw SimulationFailure("SQLite does not open \(path)")
         }
         self.handle = handle
     }

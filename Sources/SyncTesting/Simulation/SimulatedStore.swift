@@ -1,0 +1,229 @@
+import Foundation
+import SyncCore
+import Synchronization
+
+/// One replica of a simulated store: a real file, tracked, with a foreign writer and a
+/// ``StoreReplica`` on it. Time and names are the simulation's, so that a seed replays.
+final class SimulatedStore: SimulatedTables {
+    /// What the replica's machine thinks the time is.
+    final class Wall: Sendable {
+        private let now = Mutex<Int64>(0)
+        var milliseconds: Int64 {
+            get { now.withLock { $0 } }
+            set { now.withLock { $0 = newValue } }
+        }
+    }
+
+    let path: String
+    let schema: SimulatedSchema
+    let wall = Wall()
+    private(set) var database: WriterDatabase
+    private(set) var replica: StoreReplica
+    private(set) var tables: [RowKey: [Value]] = [:]
+
+    /// Transactions that a copied file had already: local ones in its history.
+    private let inherited: Int64
+
+    private static let driftMax = Duration.milliseconds(500)
+
+    /// A new store: `populate` writes rows before anybody tracks it.
+    convenience init(
+        first path: String, _ schema: SimulatedSchema, name: Character,
+        populate: (WriterDatabase) throws -> Void
+    ) throws {
+        let database = try WriterDatabase(path)
+        try database.run("PRAGMA journal_mode = WAL")
+        try database.run("PRAGMA synchronous = OFF")
+        try database.run("PRAGMA foreign_keys = ON")
+        for table in schema.tables { try database.run(table) }
+        try populate(database)
+        try Store.track(path)
+        try database.run("UPDATE syncd_meta SET value = 0 WHERE key = 'created'")
+        try self.init(path, schema, name: name, database)
+        try replica.setPolicies(schema.policies)
+    }
+
+    /// A replica made from another one's snapshot.
+    convenience init(
+        clone path: String, of snapshot: [UInt8], _ schema: SimulatedSchema, name: Character
+    ) throws {
+        try StoreReplica.create(at: path, from: snapshot, wall: { 0 }).close()
+        try self.init(path, schema, name: name, try WriterDatabase(path))
+    }
+
+    /// A replica that is a copy of another one's file.
+    convenience init(
+        copy path: String, of other: SimulatedStore, name: Character
+    ) throws {
+        try other.database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        try FileManager.default.copyItem(atPath: other.path, toPath: path)
+        try StoreReplica(path).close()  // finds out that it is a copy
+        try self.init(path, other.schema, name: name, try WriterDatabase(path), isCopy: true)
+    }
+
+    private init(
+        _ path: String, _ schema: SimulatedSchema, name: Character, _ database: WriterDatabase,
+        isCopy: Bool = false
+    ) throws {
+        self.path = path
+        self.schema = schema
+        self.database = database
+        let headers = "SELECT count(*) FROM sqlite_schema WHERE name = 'syncd_header'"
+        let isCopy = try isCopy && database.run(headers) == [[1]]
+        let known = isCopy ? try database.run("SELECT count(*) FROM syncd_header") : nil
+        if case .integer(let count)? = known?[0][0] { inherited = count } else { inherited = 0 }
+        let names: [(String, any Identified)] = [
+            ("store", SimulatedReplica.store), ("replica", SimulatedReplica.id(name)),
+        ]
+        for (key, name) in names {
+            let value = "X'\(name.description)'"
+            try database.run("UPDATE syncd_meta SET value = \(value) WHERE key = '\(key)'")
+        }
+        replica = try Self.open(path, wall)
+        try setUp()
+    }
+
+    private static func open(_ path: String, _ wall: Wall) throws -> StoreReplica {
+        try StoreReplica(path, wall: { wall.milliseconds }, driftMax: driftMax, isVerifying: true)
+    }
+
+    private func setUp() throws {
+        try database.run("PRAGMA synchronous = OFF")
+        try database.run("PRAGMA foreign_keys = ON")
+        tables = try read()
+    }
+
+    /// The process ends, and another one opens the file.
+    func restart() throws {
+        try replica.close()
+        database = try WriterDatabase(path)
+        replica = try Self.open(path, wall)
+        try setUp()
+    }
+
+    func close() throws { try replica.close() }
+
+    func read() throws -> [RowKey: [Value]] {
+        var rows: [RowKey: [Value]] = [:]
+        for (position, entity) in schema.merge.entities.enumerated() {
+            for row in try database.run(schema.select(position)) ?? [] {
+                rows[RowKey(entity: position, entity.key.map { row[$0] })] = row
+            }
+        }
+        return rows
+    }
+
+    /// The log gets the time of the simulation.
+    func willCommit() throws {
+        let day = 2_440_587.5 + Double(wall.milliseconds) / 86_400_000
+        try database.run(
+            "UPDATE syncd_log SET ts = ? WHERE abs(ts - ?) > 0.5 AND ts > 2460000.0",
+            [.real(day), .real(day)])
+    }
+
+    /// Takes note of what the tables hold.
+    func remember() throws { tables = try read() }
+
+    /// Merges a batch; false when it starts after what is here.
+    func merge(_ batch: [UInt8]) throws -> Bool {
+        let isMerged = try replica.merge(batch)
+        try remember()
+        return isMerged
+    }
+
+    // MARK: Checks
+
+    /// The tables without what is private to this replica.
+    func canonical() throws -> [ObjectUID: [Field]] {
+        let names = try replica.names()
+        var rows: [ObjectUID: [Field]] = [:]
+        for (key, row) in try read() {
+            guard let name = names[key] else {
+                throw SimulationFailure("the row \(key) of \(path) has no identity")
+            }
+            let entity = schema.merge.entities[key.entity]
+            var fields = row.map(Field.value)
+            if entity.isPrivate { fields[entity.key[0]] = .value(.null) }
+            for reference in entity.references {
+                let target = reference.columns.map { row[$0] }
+                if target.contains(.null) { continue }
+                guard let uid = names[RowKey(entity: reference.target, target)] else {
+                    throw SimulationFailure("a reference of \(key) dangles")
+                }
+                for (part, column) in reference.columns.enumerated() {
+                    fields[column] = .reference(uid, part: part)
+                }
+            }
+            guard rows.updateValue(fields, forKey: name) == nil else {
+                throw SimulationFailure("two rows are one object")
+            }
+        }
+        return rows
+    }
+
+    /// SQLite finds nothing wrong.
+    func checkConstraints() throws {
+        guard try database.run("PRAGMA foreign_key_check")?.isEmpty ?? false else {
+            throw SimulationFailure("a reference dangles after a merge")
+        }
+        guard try database.run("PRAGMA integrity_check") == [["ok"]] else {
+            throw SimulationFailure("the file is damaged")
+        }
+    }
+
+    /// Every merged transaction is in history once.
+    func checkHistory() throws {
+        let own = "X'\(replica.replicaID)'"
+        let merged = try database.run(
+            """
+            SELECT count(*) FROM syncd_header h JOIN syncd_replica r ON r.id = h.replica
+            WHERE r.replica <> \(own)
+            """)
+        let told = try database.run(
+            "SELECT count(origin), count(DISTINCT origin) FROM syncd_transaction")
+        guard let merged, let told, case .integer(let count) = merged[0][0],
+            told[0] == [.integer(count - inherited), .integer(count - inherited)]
+        else {
+            throw SimulationFailure("history tells \(told ?? []) of \(merged ?? []) transactions")
+        }
+    }
+
+    /// Every text that the conflict log has.
+    func loggedTexts() throws -> Set<String> {
+        var texts: Set<String> = []
+        for conflict in try replica.conflicts(open: nil) {
+            for pair in conflict.losing.values.pairs {
+                if case .text(let text) = pair.value { texts.insert(text) }
+            }
+        }
+        return texts
+    }
+}
+
+/// What has a name of 32 hexadecimal digits.
+private protocol Identified: CustomStringConvertible {}
+extension StoreID: Identified {}
+extension ReplicaID: Identified {}
+
+extension SimulatedSchema {
+    /// The policies that make a store merge as the simulation means it.
+    var policies: MergePolicies {
+        var policies = MergePolicies()
+        for entity in merge.entities {
+            policies.entities[entity.name] = .init(
+                deletes: entity.deletePolicy == .editWins ? .editWins : .deleteWins,
+                unique: entity.uniquePolicy.policy)
+        }
+        return policies
+    }
+}
+
+extension MergeEntity.UniquePolicy {
+    fileprivate var policy: MergePolicies.Unique {
+        switch self {
+        case .merge: return .merge
+        case .keepBoth: return .keepBoth
+        case .laterLoses: return .laterLoses
+        }
+    }
+}

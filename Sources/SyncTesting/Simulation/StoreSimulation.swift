@@ -1,0 +1,276 @@
+import Foundation
+import SyncCore
+
+/// One random schedule of replicas on real files: foreign writers, batches as bytes over an
+/// unreliable network, restarts, clones and copies, conflicts that are turned round; everything
+/// follows from the seed.
+///
+/// What is checked after every full exchange
+/// - the tables are equal on all replicas but for private numbers, and nothing is left to move;
+/// - the open conflicts are equal; SQLite finds no dangling reference and no damage;
+/// - every text ever committed is visible, was removed by somebody who saw it, or is in a log;
+/// - history has each merged transaction once;
+/// - a new replica made from the snapshot of another has the same tables.
+package struct StoreSimulation {
+    private static let roundsMax = 4
+
+    private let schema: SimulatedSchema
+    private let steps: Int
+    private let skews: [Int64]
+    private let focus: RandomWriter.Target?
+    private let duelEvery: Int
+    private let folder: String
+    private var stores: [SimulatedStore] = []
+    private var random: SeededRandom
+    private var clock = VirtualClock()
+    private var network = UnreliableNetwork<[UInt8]>(
+        faults: .init(delay: 0.25, release: 0.7, duplication: 0.5))
+    private var tokens = RandomWriter.Tokens()
+    private var written: Set<String> = []
+    private var removed: Set<String> = []
+    private var tally = MergeSimulation.Tally()
+    private var isJoining = false
+
+    /// Runs the schedule of a seed, in a folder of its own below `folder`.
+    /// - Parameter steps: how many steps before the exchange; nil: drawn.
+    /// - Throws: ``SimulationFailure``, or what the engine throws.
+    package static func run(
+        seed: UInt64, steps: Int? = nil, in folder: String
+    ) throws -> MergeSimulation.Tally {
+        let own = folder + "/seed-\(seed)"
+        try? FileManager.default.removeItem(atPath: own)
+        try FileManager.default.createDirectory(
+            atPath: own, withIntermediateDirectories: true)
+        var simulation = StoreSimulation(seed: seed, steps: steps, own)
+        let tally = try simulation.run()
+        try FileManager.default.removeItem(atPath: own)
+        return tally
+    }
+
+    private init(seed: UInt64, steps: Int?, _ folder: String) {
+        var random = SeededRandom(seed: seed &+ 0x5_0000_0000)
+        schema = RandomSchema.draw(&random)
+        self.folder = folder
+        let count = random.pick([2, 2, 2, 3, 3, 4, 5, 8])
+        self.steps = steps ?? random.pick([6, 8, 10, 12] + (count > 2 ? [16, 24] : []))
+        skews = (0..<count).map { _ in random.pick([0, 0, 0, -50, 50, 1000, 157_680_000_000]) }
+        duelEvery = random.pick([0, 2, 3, 5])
+        let entities = schema.merge.entities
+        let busy = entities.indices.filter { !entities[$0].references.isEmpty }
+        focus =
+            random.chance(0.6)
+            ? .init(
+                entity: random.pick(busy + Array(entities.indices)), row: 0,
+                operation: random.pick(RandomWriter.Operation.allCases)) : nil
+        self.random = random
+    }
+
+    private mutating func run() throws -> MergeSimulation.Tally {
+        clock.advance(milliseconds: 1000)
+        try makeStores()
+        for step in 0..<steps { try self.step(step) }
+        try exchange()
+        if random.chance(0.35) {
+            for step in steps..<steps + random.pick([4, 8, 12]) { try self.step(step) }
+            try exchange()
+        }
+        tally.conflicts = try stores[0].replica.conflicts().count
+        for store in stores { try store.close() }
+        return tally
+    }
+
+    // MARK: Stores
+
+    private mutating func makeStores() throws {
+        let first = try SimulatedStore(
+            first: folder + "/A.db", schema, name: "A", populate: { _ in })
+        stores.append(first)
+        if random.chance(0.6) {
+            for _ in 0..<3 { try edit(0, nil, random.fork()) }
+        }
+        for index in 1..<skews.count {
+            let name = Character(Unicode.Scalar(UInt8(65 + index)))
+            let path = folder + "/\(name).db"
+            if random.chance(0.3) {
+                stores.append(try SimulatedStore(copy: path, of: first, name: name))
+            } else {
+                let snapshot = try first.replica.batches(since: VersionVector())
+                let store = try SimulatedStore(
+                    clone: path, of: snapshot[0], schema, name: name)
+                for batch in snapshot.dropFirst() { _ = try store.merge(batch) }
+                stores.append(store)
+            }
+        }
+    }
+
+    // MARK: Steps
+
+    private mutating func step(_ step: Int) throws {
+        clock.advance(milliseconds: 10)
+        if duelEvery > 0 && step % duelEvery == 0 { return try duel() }
+        let index = random.below(stores.count)
+        switch Double.random(in: 0..<1, using: &random) {
+        case ..<0.52: try edit(index, nil, random.fork())
+        case ..<0.55: try stores[index].restart()
+        case ..<0.57: try settle(index)
+        case ..<0.61: try resolve(index)
+        default:
+            let other = random.below(stores.count)
+            if other != index { try send(from: index, to: other) }
+        }
+    }
+
+    private mutating func edit(
+        _ index: Int, _ target: RandomWriter.Target?, _ random: SeededRandom
+    ) throws {
+        let store = stores[index]
+        store.wall.milliseconds = clock.reading(skew: skews[index])
+        var writer = RandomWriter(store, random)
+        let before = texts(store.tables)
+        guard try writer.write(target, focus: focus, &tokens) != nil else { return }
+        try store.remember()
+        note(before, texts(store.tables))
+        tally.commits += 1
+    }
+
+    private mutating func note(_ before: Set<String>, _ after: Set<String>) {
+        written.formUnion(after.subtracting(before))
+        removed.formUnion(before.subtracting(after))
+    }
+
+    private mutating func duel() throws {
+        let entities = schema.merge.entities
+        let operations = RandomWriter.Operation.allCases
+        var entity = random.below(entities.count)
+        let row = random.below(3)
+        let first = random.pick(operations)
+        var second = random.chance(0.4) ? first : random.pick(operations)
+        let order = stores.indices.shuffled(using: &random)
+        try edit(order[0], .init(entity: entity, row: row, operation: first), random.fork())
+        if !entities[entity].references.isEmpty && random.chance(0.5) {
+            entity = random.pick(entities[entity].references).target
+            second = random.pick([.delete, .delete, .changeKey, .deleteAndInsert, .writeUniques])
+        }
+        try edit(order[1], .init(entity: entity, row: row, operation: second), random.fork())
+    }
+
+    private mutating func settle(_ index: Int) throws {
+        let before = try stores[index].read()
+        try stores[index].replica.settle(author: "settler")
+        guard try stores[index].read() == before else {
+            throw SimulationFailure("settling changed the tables")
+        }
+        guard try stores[index].replica.conflicts().isEmpty else {
+            throw SimulationFailure("settling left a conflict open")
+        }
+        tally.closes += 1
+    }
+
+    private mutating func resolve(_ index: Int) throws {
+        let conflicts = try stores[index].replica.conflicts()
+        guard !conflicts.isEmpty else { return }
+        let conflict = random.pick(conflicts)
+        let before = texts(try stores[index].read())
+        do {
+            try stores[index].replica.resolve(
+                conflict.id, keeping: random.chance(0.5) ? .losing : .shown, author: "judge")
+        } catch let error as SyncError where error.code == .refused {
+            return
+        }
+        try stores[index].remember()
+        try stores[index].checkConstraints()
+        note(before, texts(stores[index].tables))
+        tally.closes += 1
+    }
+
+    /// Sends what the receiver lacks: sometimes more, sometimes a part.
+    private mutating func send(from sender: Int, to receiver: Int) throws {
+        var since = try stores[receiver].replica.vector
+        if random.chance(0.3) {
+            since = VersionVector(
+                since.entries.map { Dot($0.replica, Int64(random.below(Int($0.number) + 1))) })
+        }
+        let factsMax = random.pick([1, 5, 20, 1000])
+        var batches = try stores[sender].replica.batches(since: since, factsMax: factsMax)
+        if random.chance(0.3) { batches = Array(batches.prefix(random.below(batches.count + 1))) }
+        for batch in batches {
+            for item in network.send(batch, to: receiver, of: stores.count, &random) {
+                let isMerged = try stores[item.to].merge(item.message)
+                try stores[item.to].checkConstraints()
+                tally.merges += isMerged ? 1 : 0
+                tally.refusals += isMerged ? 0 : 1
+            }
+        }
+    }
+
+    // MARK: Promises
+
+    private mutating func exchange() throws {
+        try exchangeUntilQuiet()
+        let expected = try stores[0].canonical()
+        let open = try stores[0].replica.openConflicts()
+        var seen: Set<String> = []
+        for store in stores {
+            guard try store.canonical() == expected else {
+                throw SimulationFailure("replicas differ: \(store.path)")
+            }
+            guard try store.replica.openConflicts() == open else {
+                throw SimulationFailure("open conflicts differ: \(store.path)")
+            }
+            try store.checkConstraints()
+            try store.checkHistory()
+            seen.formUnion(texts(try store.read()))
+            seen.formUnion(try store.loggedTexts())
+        }
+        let lost = written.subtracting(removed).subtracting(seen)
+        guard lost.isEmpty else { throw SimulationFailure("lost values \(lost.sorted())") }
+        try checkNewReplica(expected)
+    }
+
+    private mutating func exchangeUntilQuiet() throws {
+        for _ in 0...Self.roundsMax {
+            var isQuiet = true
+            let pairs = stores.indices.flatMap { from in stores.indices.map { (from, $0) } }
+            for (from, to) in pairs.shuffled(using: &random) where from != to {
+                for batch in try stores[from].replica.batches(
+                    since: try stores[to].replica.vector)
+                {
+                    isQuiet = false
+                    guard try stores[to].merge(batch) else {
+                        throw SimulationFailure("a gap in a full exchange")
+                    }
+                    tally.merges += 1
+                }
+            }
+            if isQuiet { return }
+        }
+        throw SimulationFailure("the exchange does not come to rest")
+    }
+
+    private mutating func checkNewReplica(_ expected: [ObjectUID: [Field]]) throws {
+        let path = folder + "/Z.db"
+        for ending in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: path + ending)
+        }
+        let batches = try random.pick(stores).replica.batches(
+            since: VersionVector(), factsMax: random.pick([3, 30, 1000]))
+        guard let first = batches.first else { return }
+        let store = try SimulatedStore(clone: path, of: first, schema, name: "Z")
+        for batch in batches.dropFirst() { _ = try store.merge(batch) }
+        guard try store.canonical() == expected else {
+            throw SimulationFailure("a new replica differs")
+        }
+        try store.checkConstraints()
+        try store.close()
+    }
+
+    private func texts(_ tables: [RowKey: [Value]]) -> Set<String> {
+        var texts: Set<String> = []
+        for (key, row) in tables {
+            for (role, value) in zip(schema.roles[key.entity], row) where role == .token {
+                if case .text(let text) = value { texts.insert(text) }
+            }
+        }
+        return texts
+    }
+}
