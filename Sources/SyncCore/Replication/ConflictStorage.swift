@@ -38,6 +38,17 @@ final class ConflictStorage {
         let met: Dot?
     }
 
+    /// The open conflicts.
+    func open() throws -> Set<VersionID> {
+        var open: Set<VersionID> = []
+        while try selectOpen.step() {
+            guard let uid = ObjectUID(bytes: selectOpen.blob(1) ?? []) else { continue }
+            let dot = Dot(try replicas.name(of: selectOpen.integer(3)), selectOpen.integer(4))
+            open.insert(VersionID(uid, cell: Int(selectOpen.integer(2)), dot))
+        }
+        return open
+    }
+
     /// Makes the log tell what a view does not show.
     /// - Parameters:
     ///   - isKnown: whether the view is of this object: conflicts of others are left alone.

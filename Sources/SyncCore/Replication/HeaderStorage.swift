@@ -17,6 +17,9 @@ final class HeaderStorage {
     private let greatestPlace: Statement
     private let firstAfter: Statement
     private var runs: [Int64: VersionVector] = [:]
+    /// Headers never change; the newest that were asked for.
+    private var cache: [Dot: TransactionHeader] = [:]
+    private static let cacheMax = 10_000
 
     init(_ connection: OpaquePointer, _ replicas: ReplicaNames) throws {
         self.replicas = replicas
@@ -53,7 +56,10 @@ final class HeaderStorage {
     }
 
     /// Forgets what was read: after a rollback, and when somebody else may have written.
-    func reload() { runs = [:] }
+    func reload() {
+        runs = [:]
+        cache = [:]
+    }
 
     /// What has been merged.
     func vector() throws -> VersionVector {
@@ -80,10 +86,15 @@ final class HeaderStorage {
 
     /// The header of a transaction; nil when it was dropped.
     func header(_ dot: Dot) throws -> TransactionHeader? {
+        if let known = cache[dot] { return known }
         selectOne.bind(1, try replicas.number(of: dot.replica))
         selectOne.bind(2, dot.number)
         defer { selectOne.reset() }
-        return try selectOne.step() ? try header(selectOne) : nil
+        guard try selectOne.step() else { return nil }
+        if cache.count >= Self.cacheMax { cache = [:] }
+        let header = try header(selectOne)
+        cache[dot] = header
+        return header
     }
 
     /// The header of a transaction with what history says of it; nil when it was dropped.

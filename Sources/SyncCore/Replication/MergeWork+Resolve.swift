@@ -20,12 +20,12 @@ extension MergeWork {
     /// - Throws: `invalidArgument` when there is no such open conflict; `refused` when a delete
     ///   cannot be repeated because rows still refer to the object.
     func resolve(_ id: VersionID, _ choice: MergeConflict.Choice, author: String?) throws {
-        guard let conflict = view.conflicts[id] else {
-            throw SyncError(
-                .invalidArgument, "the conflict is closed",
-                hint: "List the open ones with: synctool conflicts DB")
-        }
         try speak(author: author, context: "conflict") { speaker, view in
+            guard let conflict = view.conflicts[id] else {
+                throw SyncError(
+                    .invalidArgument, "the conflict is closed",
+                    hint: "List the open ones with: synctool conflicts DB")
+            }
             if choice == .shown { return speaker.accept(id, view) }
             if id.cell < 0 {
                 speaker.delete(id.object, entity: speaker.entity(of: id.object))
@@ -40,7 +40,7 @@ extension MergeWork {
                 try Self.restore(id, conflict, &speaker)
             }
         }
-        if id.cell < 0, choice == .losing, view.hosts[id.object] != nil {
+        if id.cell < 0, choice == .losing, try prepared.objects.object(id.object)?.key != nil {
             throw SyncError(
                 .refused, "the object cannot be deleted: other rows refer to it",
                 hint: "Delete these first, or keep what is shown")

@@ -3,16 +3,18 @@ import CSQLite
 /// One write transaction of merging: what was committed is stated, batches are joined, the tables
 /// become the view, history and conflicts are told.
 ///
-/// Invariant: `rows` is what the tables hold, `view` the view of `region.base`, and after each step
-/// the one is the image of the other.
+/// Invariant: after each step the tables are the image of the view of the stored base.
 final class MergeWork {
     let session: MergeSession
     let prepared: MergeSession.Prepared
-    private(set) var region: Region
-    private(set) var view: View
-    private(set) var rows: [RowKey: [Value]] = [:]
     private var clock: HybridClock
     private var place: Int64
+    /// The places of the transactions that were appended by this work.
+    private var places: [Dot: Int64] = [:]
+
+    /// Rounds in which a region grows. More would mean that half of the store hangs together, round
+    /// by round: then the whole is computed.
+    private static let roundsMax = 20
 
     var schema: ReplicaSchema { prepared.schema }
 
@@ -20,31 +22,10 @@ final class MergeWork {
         self.session = session
         self.prepared = prepared
         try prepared.history.digest(try session.environment.boundaries())
-        let objects = try prepared.objects.all()
-        let base = Base(
-            schema: prepared.schema.merge, vector: try prepared.headers.vector(),
-            headers: try prepared.headers.all(), objects: objects.mapValues(\.record),
-            aliases: try prepared.objects.aliases())
-        region = Region(base: base, objects: objects)
-        view = View(base)
         let last = try prepared.history.settings.integer(.clock)
         clock = HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: last)))
         place = try prepared.headers.newestPlace()
-        try readRows()
     }
-
-    private func readRows() throws {
-        for (position, table) in schema.tables.enumerated() {
-            let select = try prepared.statements.statement(table.selectAll)
-            while try select.step() {
-                let row = table.columns.indices.map { select.value(Int32($0)) }
-                rows[RowKey(entity: position, table.key.map { row[$0] })] = row
-            }
-        }
-    }
-
-    /// The number under which the present transaction is told of.
-    var number: Int64 { prepared.history.head }
 
     // MARK: Local transactions
 
@@ -55,90 +36,75 @@ final class MergeWork {
         let entries = try prepared.tail.entries(after: try settings.integer(.stated))
             .filter(\.isLocal)
         guard isFirst || !entries.isEmpty else { return }
-        let replica = session.identity.replica
-        let (before, after) = (region.names, rows)
-        let backlog = Backlog(
-            entries, schema, replica: replica, isPresent: { before[$0] != nil },
-            exists: { after[$0] != nil })
-        var headers = entries.map { header(of: $0) }
+        var headers = try self.headers(of: entries)
         if isFirst { headers.append(try headerOfTheBeginning(after: headers.last)) }
         guard let last = headers.last else { return }
-        let salt = try FormerReplicas(settings.value(.former), present: replica)
-        let commit = Commit(
-            rows: rows.map { Commit.Row($0.key, $0.value) }.sorted { $0.key.precedes($1.key) },
-            recreated: backlog.recreated, rekeyed: backlog.rekeyed, dates: backlog.dates)
-        let identity = session.identity
-        let schema = schema
-        func uid(_ key: RowKey, _ birth: HistoryTail.Birth?) -> ObjectUID {
-            PrivateIdentity.uid(
-                store: identity.store, replica: salt.replica(of: birth?.seq ?? 0),
-                entity: schema.tables[key.entity].name, key: key.values[0], birth: birth)
+        let salt = try FormerReplicas(settings.value(.former), present: session.identity.replica)
+        let statement = LocalStatement(
+            entries: entries, headers: headers, last: last, schema: schema,
+            identity: session.identity, salt: salt)
+        let outcome: LocalStatement.Outcome
+        if isFirst {
+            let region = try RegionLoader.whole(prepared)
+            outcome = try statement.stated(on: region, View(region.base))
+        } else {
+            outcome = try state(statement, try RegionLoader(prepared))
         }
-        let digested = try region.base.digest(
-            commit, view: view, names: region.names, Array(headers.dropLast()), last: last
-        ) { uid($0, backlog.arrivals[$0]) }
-        var told = backlog.changes
-        if isFirst { told.append([]) }
-        for ((header, entry), changes) in zip(
-            zip(headers, entries.map(Optional.some) + [nil]), told)
-        {
-            var transaction = Batch.Transaction(header)
-            transaction.author = entry?.author
-            transaction.context = entry?.context
-            transaction.process = entry?.process?.name
-            transaction.pid = entry?.process?.pid
-            transaction.flags = UInt64(entry?.flags.rawValue ?? 0)
-            transaction.changes = changes.compactMap { change in
-                let object =
-                    change.origin.flatMap { before[$0] }
-                    ?? (change.birth != nil && backlog.births[change.key] == change.birth
-                        ? digested.names[change.key] : nil)
-                    ?? (schema.merge.entities[change.key.entity].isPrivate
-                        ? uid(change.key, change.birth) : nil)
-                return object.map {
-                    Batch.Change(
-                        $0, entity: change.key.entity, change.kind, cells: change.cells)
-                }
-            }
+        for transaction in statement.transactions(outcome, isFirst: isFirst) {
             try append(transaction)
         }
         try settings.set(.stated, .integer(prepared.history.head))
-        var keys: [ObjectUID: [Value]] = [:]
-        for (key, name) in digested.names {
-            keys[digested.view.hosts[name] ?? name] = key.values
+        try adopt(outcome.region, outcome.digested.base, outcome.digested.view, outcome.keys)
+        try verify("stating local transactions")
+    }
+
+    /// States on a region that grows until it holds all that the statement needs.
+    private func state(
+        _ statement: LocalStatement, _ loader: RegionLoader
+    ) throws -> LocalStatement.Outcome {
+        let touched = statement.touchedKeys
+        try loader.add(keys: touched)
+        _ = try loader.addTargets(ofRows: touched)
+        for key in touched.sorted(by: { $0.precedes($1) })
+        where loader.region.rows[key] == nil && loader.region.names[key] != nil {
+            _ = try loader.addReferrers(of: key)
         }
-        try adopt(digested.base, digested.view, keys)
-        if session.environment.isVerifying { try verify("stating local transactions") }
+        for _ in 0..<Self.roundsMax {
+            let region = loader.region
+            let before = View(region.base)
+            let outcome = try statement.stated(on: region, before)
+            // An identity that was given may have been used before.
+            var isNew = try loader.add(outcome.digested.names.values.sorted())
+            let image = try self.image(outcome.digested.view, region)
+            isNew =
+                try loader.complete(outcome.digested.base, outcome.digested.view, image) || isNew
+            isNew =
+                try loader.addTargets(
+                    ofRows: loader.region.names.keys.filter {
+                        !(loader.region.names[$0].map(loader.region.base.anchors.contains) ?? true)
+                    }.sorted { $0.precedes($1) }) || isNew
+            if !isNew { return outcome }
+        }
+        let region = try RegionLoader.whole(prepared)
+        return try statement.stated(on: region, View(region.base))
     }
 
-    /// The tables are the image of the view of the whole base.
-    private func verify(_ step: String) throws {
-        let image = try TableImage(
-            View(region.base), schema.merge, before: region.names, numbering([:]))
-        let held = rows
-        rows = [:]
-        try readRows()
-        guard rows == held, image.rows == rows, image.names == region.names else {
-            throw SyncError(.internalFault, "after \(step) the tables are not the view")
+    private func headers(of entries: [HistoryTail.Entry]) throws -> [TransactionHeader] {
+        var seen = try prepared.headers.vector()
+        return entries.map { entry in
+            let header = TransactionHeader(
+                Dot(session.identity.replica, entry.number),
+                time: clock.reading(wall: entry.time.milliseconds), seen: seen)
+            seen.advance(to: header.dot)
+            return header
         }
     }
-
-    private func header(of entry: HistoryTail.Entry) -> TransactionHeader {
-        var seen = region.base.vector
-        for dot in [lastOwn].compactMap({ $0 }) { seen.advance(to: dot) }
-        let dot = Dot(session.identity.replica, entry.number)
-        lastOwn = dot
-        return TransactionHeader(
-            dot, time: clock.reading(wall: entry.time.milliseconds), seen: seen)
-    }
-
-    private var lastOwn: Dot?
 
     /// The rows that no transaction tells of were there before history: they are as old as the
     /// store.
     private func headerOfTheBeginning(after last: TransactionHeader?) throws -> TransactionHeader {
         let number = prepared.history.allocate(1).upperBound
-        var seen = region.base.vector
+        var seen = try prepared.headers.vector()
         if let last { seen.advance(to: last.dot) }
         let created = try prepared.history.settings.integer(.created)
         return TransactionHeader(
@@ -151,42 +117,69 @@ final class MergeWork {
     /// Joins what a batch tells and shows it.
     /// - Returns: false when it starts after what is here.
     func merge(_ batch: Batch) throws -> Bool {
-        let (delta, unknown) = batch.resolved(in: schema.merge)
-        let merged = region.base.vector
+        let (delta, _) = batch.resolved(in: schema.merge)
+        let merged = try prepared.headers.vector()
+        guard merged.covers(delta.since) else { return false }
         let fresh = batch.transactions.filter { !merged.covers($0.header.dot) }
-        var base = region.base
-        guard base.merge(delta) else { return false }
         guard !fresh.isEmpty else { return true }
-        precondition(unknown.count >= 0)
+        // Before the transactions are appended: their facts are not known yet.
+        let loader = try RegionLoader(prepared)
         for transaction in fresh {
             _ = clock.observe(
                 transaction.header.time, wall: session.environment.wall(),
                 driftMax: session.environment.driftMax)
             try append(transaction)
         }
-        try show(base, transactions: fresh, hints: batch.extras.numbers)
+        var uids: Set<ObjectUID> = []
+        for fact in delta.facts where !merged.covers(fact.dot) {
+            switch fact {
+            case .alias(let first, let second, _): uids.formUnion([first, second])
+            case .life(let uid, _, _), .cell(let uid, _, _, _): uids.insert(uid)
+            }
+        }
+        try loader.add(uids.sorted())
+        try show(loader, transactions: fresh, hints: batch.extras.numbers) { base in
+            guard base.merge(delta) else {
+                throw SyncError(.internalFault, "a batch that fits does not fit its region")
+            }
+        }
         return true
     }
 
-    /// Writes the view of a base into the tables and tells history.
+    /// Writes the view of a base with more facts into the tables and tells history.
     private func show(
-        _ base: Base, transactions: [Batch.Transaction], hints: [ObjectUID: Int64] = [:]
+        _ loader: RegionLoader, transactions: [Batch.Transaction],
+        hints: [ObjectUID: Int64] = [:], _ join: (inout Base) throws -> Void
     ) throws {
-        let shown = View(base)
-        let image = try TableImage(shown, schema.merge, before: region.names, numbering(hints))
-        let differences = TableWriter.differences(from: rows, to: image.rows)
+        var base = loader.region.base
+        try join(&base)
+        var shown = View(base)
+        var image = try self.image(shown, loader.region, hints)
+        var rounds = 0
+        while try loader.complete(base, shown, image) {
+            rounds += 1
+            guard rounds < Self.roundsMax else {
+                throw SyncError(.internalFault, "the region of a merge does not end")
+            }
+            base = loader.region.base
+            try join(&base)
+            shown = View(base)
+            image = try self.image(shown, loader.region, hints)
+        }
+        let region = loader.region
+        let differences = TableWriter.differences(from: region.rows, to: image.rows)
         try TableWriter(schema.tables, prepared.statements).write(differences)
         let before = Self.keys(region.names)
         let after = Self.keys(image.names)
+        let view = View(region.base)
         try MergedHistory(
             schema, prepared.history, replica: session.identity.replica,
             wall: session.environment.wall(),
-            before: { self.view.hosts[$0].flatMap { before[$0] } },
+            before: { view.hosts[$0].flatMap { before[$0] } },
             after: { shown.hosts[$0].flatMap { after[$0] } }
         ).write(transactions, differences)
-        rows = image.rows
-        try adopt(base, shown, after)
-        if session.environment.isVerifying { try verify("a merge") }
+        try adopt(region, base, shown, after)
+        try verify("a merge")
     }
 
     private static func keys(_ names: [RowKey: ObjectUID]) -> [ObjectUID: [Value]] {
@@ -195,18 +188,25 @@ final class MergeWork {
         return keys
     }
 
-    private func numbering(_ hints: [ObjectUID: Int64]) -> TableImage.Numbering {
-        var reserved: [RowKey: ObjectUID] = [:]
-        for (uid, object) in region.objects {
-            guard let number = object.number else { continue }
-            reserved[RowKey(entity: object.record.entity, [.integer(number)])] = uid
-        }
-        return TableImage.Numbering(
-            known: { self.region.objects[$0]?.number },
+    private func image(
+        _ view: View, _ region: Region, _ hints: [ObjectUID: Int64] = [:]
+    ) throws -> TableImage {
+        try TableImage(
+            view, schema.merge, before: region.names, numbering(region, hints),
+            held: region.row(of:))
+    }
+
+    private func numbering(
+        _ region: Region, _ hints: [ObjectUID: Int64]
+    ) -> TableImage.Numbering {
+        TableImage.Numbering(
+            known: { region.objects[$0]?.number },
             hint: { hints[$0] },
             isTaken: { entity, number, uid in
                 let key = RowKey(entity: entity, [.integer(number)])
-                return self.rows[key] != nil || reserved[key].map { $0 != uid } ?? false
+                if let holder = try self.prepared.objects.uid(of: key) { return holder != uid }
+                let holder = try self.prepared.objects.holder(ofNumber: number, entity)
+                return holder.map { $0 != uid } ?? false
             },
             greatest: { entity in
                 let select = try self.prepared.statements.statement(
@@ -221,18 +221,44 @@ final class MergeWork {
 
     /// States facts in the name of a person, and shows what becomes of them.
     /// - Parameter body: states them; gets the view as it is.
-    func speak(author: String?, context: String?, _ body: (inout Speaker, View) throws -> Void)
-        throws
-    {
+    func speak(
+        author: String?, context: String?, _ body: (inout Speaker, View) throws -> Void
+    ) throws {
         let number = prepared.history.allocate(1).upperBound
         let dot = Dot(session.identity.replica, number)
         let time = clock.reading(wall: session.environment.wall())
+        let loader = try RegionLoader(prepared)
+        let region = try completed(loader)
         var speaker = Speaker(region.base, dot: dot, time: time)
-        try body(&speaker, view)
+        try body(&speaker, View(region.base))
+        try show(speaker, loader, author: author, context: context)
+    }
+
+    private func show(
+        _ speaker: Speaker, _ loader: RegionLoader, author: String?, context: String?
+    ) throws {
         var transaction = Batch.Transaction(speaker.header, author: author, context: context)
         transaction.changes = speaker.changes
         try append(transaction)
-        try show(speaker.base, transactions: [transaction])
+        try show(loader, transactions: [transaction]) { base in
+            base.insert(speaker.header)
+            for fact in speaker.facts { base.insert(fact) }
+        }
+    }
+
+    /// The region of all that is in trouble, with what stands around it.
+    private func completed(_ loader: RegionLoader) throws -> Region {
+        for _ in 0..<Self.roundsMax {
+            let view = View(loader.region.base)
+            let image = try self.image(view, loader.region)
+            if try !loader.complete(loader.region.base, view, image) { return loader.region }
+        }
+        throw SyncError(.internalFault, "the region of the conflicts does not end")
+    }
+
+    /// What is current and not shown.
+    func openConflicts() throws -> [VersionID: Conflict] {
+        View(try completed(try RegionLoader(prepared)).base).conflicts
     }
 
     /// Turns every open repair into facts; the tables do not change.
@@ -240,13 +266,23 @@ final class MergeWork {
         let number = prepared.history.allocate(1).upperBound
         let dot = Dot(session.identity.replica, number)
         let time = clock.reading(wall: session.environment.wall())
+        let region = try RegionLoader.whole(prepared)
+        let view = View(region.base)
         let closed = try region.base.close(
             view: view, names: region.names, dot: dot, time: time)
         let transaction = Batch.Transaction(closed.header, author: author, context: "settle")
         try append(transaction)
-        try show(closed.base, transactions: [transaction])
+        let image = try self.image(closed.view, region)
+        guard image.rows == region.rows else {
+            throw SyncError(.internalFault, "settling would change the tables")
+        }
+        let history = MergedHistory(
+            schema, prepared.history, replica: session.identity.replica,
+            wall: session.environment.wall(), before: { _ in nil }, after: { _ in nil })
+        try history.write([transaction], [:])
+        try adopt(region, closed.base, closed.view, Self.keys(image.names))
         // What was lost to something newer is no repair: it ends when somebody who saw it writes.
-        guard !view.conflicts.isEmpty else { return }
+        guard !closed.view.conflicts.isEmpty else { return }
         try speak(author: author, context: "settle") { speaker, view in
             for id in view.conflicts.keys.sorted() { speaker.accept(id, view) }
         }
@@ -261,14 +297,13 @@ final class MergeWork {
         try prepared.headers.append(transaction.header, place: place, details: details)
     }
 
-    private var places: [Dot: Int64] = [:]
-
-    /// Stores what has changed of a base, and how its objects stand in the tables.
-    private func adopt(_ base: Base, _ shown: View, _ keys: [ObjectUID: [Value]]) throws {
-        var objects: [ObjectUID: StoredObject] = [:]
+    /// Stores what has changed of a region, and how its objects stand in the tables.
+    private func adopt(
+        _ region: Region, _ base: Base, _ shown: View, _ keys: [ObjectUID: [Value]]
+    ) throws {
         var troubled = Set(shown.conflicts.keys.map(\.object))
         troubled.formUnion(shown.revived)
-        let numbers = takenNumbers(base, keys)
+        var written: [(ObjectUID, StoredObject)] = []
         for (uid, record) in base.objects {
             var object =
                 region.objects[uid]
@@ -278,56 +313,61 @@ final class MergeWork {
                 object.place = max(object.place, record.dots.compactMap { places[$0] }.max() ?? 0)
             }
             object.key = keys[uid]
-            if base.schema.entities[record.entity].isPrivate {
-                if let key = object.key, case .integer(let number) = key[0] {
-                    object.number = number
-                } else if let number = object.number,
-                    numbers.contains(RowKey(entity: record.entity, [.integer(number)]))
-                {
-                    object.number = nil
+            if base.schema.entities[record.entity].isPrivate, let key = object.key,
+                case .integer(let number) = key[0]
+            {
+                if object.number != number {
+                    try prepared.objects.takeNumber(number, record.entity, for: uid)
                 }
+                object.number = number
             }
-            object.state = Self.state(uid, record, base, shown, isTroubled: troubled.contains(uid))
-            if region.objects[uid] != object { try prepared.objects.write(uid, object) }
-            objects[uid] = object
+            object.state = StoredObject.state(
+                uid, record, base, shown, isTroubled: troubled.contains(uid))
+            if region.objects[uid] != object { written.append((uid, object)) }
         }
-        for uid in region.objects.keys where base.objects[uid] == nil {
-            try prepared.objects.remove(uid)
+        for (uid, object) in written.sorted(by: { $0.0 < $1.0 }) {
+            try prepared.objects.write(uid, reserving(object, for: uid))
         }
         for (alias, dot) in base.aliases where region.base.aliases[alias] != dot {
             try prepared.objects.write(alias, dot)
         }
-        region = Region(base: base, objects: objects)
-        view = shown
-        try prepared.conflicts.update(shown, base, keys: keys, number: number) { _ in true }
+        try prepared.conflicts.update(
+            shown, base, keys: keys, number: prepared.history.head
+        ) { base.objects[$0] != nil }
     }
 
-    private func takenNumbers(_ base: Base, _ keys: [ObjectUID: [Value]]) -> Set<RowKey> {
-        var taken: Set<RowKey> = []
-        for (uid, key) in keys {
-            guard let record = base.objects[uid] else { continue }
-            taken.insert(RowKey(entity: record.entity, key))
-        }
-        return taken
+    /// A hidden object keeps its number in mind unless a row has taken it.
+    private func reserving(_ object: StoredObject, for uid: ObjectUID) throws -> StoredObject {
+        guard object.key == nil, let number = object.number else { return object }
+        let key = RowKey(entity: object.record.entity, [.integer(number)])
+        guard let holder = try prepared.objects.uid(of: key), holder != uid else { return object }
+        var object = object
+        object.number = nil
+        return object
     }
 
-    private static func state(
-        _ uid: ObjectUID, _ record: ObjectRecord, _ base: Base, _ shown: View, isTroubled: Bool
-    ) -> StoredObject.State {
-        if isTroubled { return .troubled }
-        guard let row = shown.rows[uid], row.members.count == 1 else {
-            let isHosted = shown.hosts[uid] != nil
-            return isHosted || base.isAlive(record) || record.life.isEmpty ? .troubled : .gone
+    /// In a simulation: the tables are the image of the view of the whole base, and what is called
+    /// plain is plain.
+    private func verify(_ step: String) throws {
+        guard session.environment.isVerifying else { return }
+        let region = try RegionLoader.whole(prepared)
+        let view = View(region.base)
+        let image = try self.image(view, region)
+        guard image.rows == region.rows, image.names == region.names else {
+            throw SyncError(.internalFault, "after \(step) the tables are not the view")
         }
-        for (cell, source) in row.sources.enumerated() {
-            guard source != nil, record.cells[cell].count == 1 else { return .troubled }
-            let columns = base.schema.entities[record.entity].cells[cell]
-            for (column, field) in zip(columns, record.cells[cell][0].value)
-            where row.fields[column] != field {
-                return .troubled
+        let troubled = Set(view.conflicts.keys.map(\.object)).union(view.revived)
+        for (uid, object) in region.objects {
+            let state = StoredObject.state(
+                uid, object.record, region.base, view, isTroubled: troubled.contains(uid))
+            guard state == object.state else {
+                throw SyncError(
+                    .internalFault, "after \(step) \(uid) is \(state), not \(object.state)")
             }
         }
-        return .plain
+        guard try prepared.conflicts.open() == Set(view.conflicts.keys) else {
+            throw SyncError(.internalFault, "after \(step) the conflict log is wrong")
+        }
     }
 
     /// Makes what was done last.

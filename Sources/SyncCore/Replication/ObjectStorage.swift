@@ -7,6 +7,12 @@ final class ObjectStorage {
     private let selectAfter: Statement
     private let upsert: Statement
     private let remove: Statement
+    private let selectOne: Statement
+    private let selectByKey: Statement
+    private let selectTroubled: Statement
+    private let selectPartners: Statement
+    private let selectReserved: Statement
+    private let dropReservation: Statement
     private let selectAliases: Statement
     private let insertAlias: Statement
     private let greatestNumber: Statement
@@ -23,6 +29,35 @@ final class ObjectStorage {
         selectAll = try Statement(connection, "SELECT \(Self.columns) FROM syncd_object")
         selectAfter = try Statement(
             connection, "SELECT \(Self.columns) FROM syncd_object WHERE place > ?1")
+        selectOne = try Statement(
+            connection, "SELECT \(Self.columns) FROM syncd_object WHERE uid = ?1")
+        selectByKey = try Statement(
+            connection,
+            "SELECT uid FROM syncd_object WHERE key = ?1 AND shape = ?2 AND key IS NOT NULL")
+        selectTroubled = try Statement(
+            connection,
+            """
+            SELECT uid FROM syncd_object
+            WHERE state = \(StoredObject.State.troubled.rawValue) AND state <> 0
+            """)
+        selectPartners = try Statement(
+            connection,
+            """
+            SELECT first, second, replica, number FROM syncd_alias WHERE first = ?1
+            UNION ALL SELECT first, second, replica, number FROM syncd_alias WHERE second = ?1
+            """)
+        selectReserved = try Statement(
+            connection,
+            """
+            SELECT uid FROM syncd_object
+            WHERE number = ?1 AND shape = ?2 AND number IS NOT NULL AND key IS NULL
+            """)
+        dropReservation = try Statement(
+            connection,
+            """
+            UPDATE syncd_object SET number = NULL
+            WHERE number = ?1 AND shape = ?2 AND number IS NOT NULL AND key IS NULL AND uid <> ?3
+            """)
         upsert = try Statement(
             connection,
             """
@@ -68,6 +103,56 @@ final class ObjectStorage {
             guard let (uid, object) = try object(selectAfter) else { continue }
             try body(uid, object)
         }
+    }
+
+    /// The object of an identity; nil when nothing is known of it.
+    func object(_ uid: ObjectUID) throws -> StoredObject? {
+        selectOne.bind(1, uid.bytes)
+        defer { selectOne.reset() }
+        return try selectOne.step() ? try object(selectOne)?.1 : nil
+    }
+
+    /// The identity that the row of a key is shown under.
+    func uid(of key: RowKey) throws -> ObjectUID? {
+        selectByKey.bind(1, StoredObject.stored(key.values))
+        selectByKey.bind(2, shapes.number(of: key.entity))
+        defer { selectByKey.reset() }
+        return try selectByKey.step() ? try uid(selectByKey.blob(0)) : nil
+    }
+
+    /// The objects that are in the region of every merge.
+    func troubled() throws -> [ObjectUID] {
+        var uids: [ObjectUID] = []
+        while try selectTroubled.step() { uids.append(try uid(selectTroubled.blob(0))) }
+        return uids
+    }
+
+    /// The aliases that an identity is part of.
+    func aliases(of uid: ObjectUID) throws -> [(Base.Alias, Dot)] {
+        selectPartners.bind(1, uid.bytes)
+        defer { selectPartners.reset() }
+        var aliases: [(Base.Alias, Dot)] = []
+        while try selectPartners.step() {
+            let alias = Base.Alias(
+                try self.uid(selectPartners.blob(0)), try self.uid(selectPartners.blob(1)))
+            let replica = try replicas.name(of: selectPartners.integer(2))
+            aliases.append((alias, Dot(replica, selectPartners.integer(3))))
+        }
+        return aliases
+    }
+
+    /// The hidden object that a private number is reserved for.
+    func holder(ofNumber number: Int64, _ entity: Int) throws -> ObjectUID? {
+        selectReserved.bind(1, number)
+        selectReserved.bind(2, shapes.number(of: entity))
+        defer { selectReserved.reset() }
+        return try selectReserved.step() ? try uid(selectReserved.blob(0)) : nil
+    }
+
+    /// Takes a private number from the hidden objects that it is reserved for.
+    func takeNumber(_ number: Int64, _ entity: Int, for uid: ObjectUID) throws {
+        try dropReservation.run(
+            .integer(number), .integer(shapes.number(of: entity)), .blob(uid.bytes))
     }
 
     /// The pairs of identities that are one object, with the transaction that said so.

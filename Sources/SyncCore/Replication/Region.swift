@@ -1,9 +1,14 @@
-/// The part of a store's base that a merge or a local transaction can change, with how it stands in
-/// the tables.
+/// The part of a store's base that a merge or a local transaction can change, with the rows that
+/// show it.
 ///
-/// Invariants: `base` holds the record of every identity in `objects`, and the header of every
-/// transaction by which their facts have to be compared; `names` has every row of the region, and
-/// names the identity that the row is shown under.
+/// Invariants
+/// - `base` holds the record of every identity in `objects`, and the header of every transaction by
+///   which their facts have to be compared.
+/// - `names` has each row of the region, with the identity that it is shown under; `rows` what it
+///   holds, where it is there.
+/// - An object is in it with all that it is aliased with. Every object in trouble is in it.
+/// - `base.anchors` are rows around it that only stand there: shown as they were stated. What they
+///   refer to need not be in the region.
 struct Region {
     /// What was stated.
     var base: Base
@@ -11,15 +16,18 @@ struct Region {
     var objects: [ObjectUID: StoredObject] = [:]
     /// The identity of each row of the tables, by its key.
     var names: [RowKey: ObjectUID] = [:]
-    /// The rows around it that only stand there: shown as they were stated, whatever happens here.
-    var anchors: Set<ObjectUID> = []
+    /// The rows, by their key.
+    var rows: [RowKey: [Value]] = [:]
 
-    init(base: Base, objects: [ObjectUID: StoredObject]) {
-        self.base = base
-        self.objects = objects
-        for (uid, object) in objects {
-            guard let key = object.key else { continue }
-            names[RowKey(entity: object.record.entity, key)] = uid
-        }
+    /// Knows nothing but what has been merged.
+    init(_ schema: MergeSchema, vector: VersionVector) {
+        base = Base(
+            schema: schema, vector: vector, headers: [], objects: [:], aliases: [:])
+    }
+
+    /// The row that an object names, as it stands in the tables.
+    func row(of uid: ObjectUID) -> [Value]? {
+        guard let object = objects[uid], let key = object.key else { return nil }
+        return rows[RowKey(entity: object.record.entity, key)]
     }
 }

@@ -125,13 +125,15 @@ public final class StoreReplica: Sendable {
 extension StoreReplica {
     /// The identity of each row of the tables.
     package func names() throws -> [RowKey: ObjectUID] {
-        try run("inspect") { session in try session.transact { $0.region.names } }
+        try run("inspect") { session in
+            try session.transact { try RegionLoader.whole($0.prepared).names }
+        }
     }
 
     /// What is current and not shown.
     package func openConflicts() throws -> Set<VersionID> {
         try run("inspect") { session in
-            try session.transact { Set($0.view.conflicts.keys) }
+            try session.transact { Set(try $0.openConflicts().keys) }
         }
     }
 }

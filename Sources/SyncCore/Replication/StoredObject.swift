@@ -48,3 +48,26 @@ struct StoredObject: Hashable {
         }
     }
 }
+
+extension StoredObject {
+    /// How an object stands in the tables that a view makes.
+    /// - Parameter isTroubled: it is known to be in trouble.
+    static func state(
+        _ uid: ObjectUID, _ record: ObjectRecord, _ base: Base, _ shown: View, isTroubled: Bool
+    ) -> State {
+        if isTroubled { return .troubled }
+        guard let row = shown.rows[uid], row.members.count == 1 else {
+            let isHosted = shown.hosts[uid] != nil
+            return isHosted || base.isAlive(record) || record.life.isEmpty ? .troubled : .gone
+        }
+        for (cell, source) in row.sources.enumerated() {
+            guard source != nil, record.cells[cell].count == 1 else { return .troubled }
+            let columns = base.schema.entities[record.entity].cells[cell]
+            for (column, field) in zip(columns, record.cells[cell][0].value)
+            where row.fields[column] != field {
+                return .troubled
+            }
+        }
+        return .plain
+    }
+}

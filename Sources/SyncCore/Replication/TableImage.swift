@@ -27,11 +27,12 @@ struct TableImage {
 
     /// - Parameters:
     ///   - names: the rows as they are shown now.
-    ///   - anchors: rows of the view that stand where they are and are left out.
+    ///   - held: the row of an identity as it stands in the tables: says what a reference to
+    ///     an object outside of the view holds.
     /// - Throws: `internalFault` when two rows come out with one key.
     init(
         _ view: View, _ schema: MergeSchema, before names: [RowKey: ObjectUID],
-        _ numbering: Numbering
+        _ numbering: Numbering, held: (ObjectUID) -> [Value]?
     ) throws {
         self.view = view
         self.schema = schema
@@ -40,6 +41,10 @@ struct TableImage {
             guard let row = view.rows[name] else { continue }
             let entity = schema.entities[row.entity]
             var values = row.fields.map(value)
+            for (column, field) in row.fields.enumerated() {
+                guard let target = field.target, view.rows[target] == nil else { continue }
+                if let old = held(name) { values[column] = old[column] }
+            }
             if entity.isPrivate { values[entity.key[0]] = .integer(numbers[name] ?? 0) }
             let key = RowKey(entity: row.entity, entity.key.map { values[$0] })
             guard rows.updateValue(values, forKey: key) == nil else {

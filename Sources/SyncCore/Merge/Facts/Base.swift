@@ -22,6 +22,10 @@ package struct Base: Sendable {
     /// Pairs of identities that are one object, the lesser one first, with the earliest dot.
     package private(set) var aliases: [Alias: Dot] = [:]
 
+    /// Where the base is a region of a larger one: rows at its border, which are shown as they were
+    /// stated. Their references to objects outside of the region are known to be fulfilled.
+    var anchors: Set<ObjectUID> = []
+
     /// Two identities that are one object.
     package struct Alias: Sendable, Hashable, Comparable {
         /// The lesser one.
@@ -59,6 +63,12 @@ package struct Base: Sendable {
         self.headers = Dictionary(headers.map { ($0.dot, $0) }) { first, _ in first }
     }
 
+    /// Knows a transaction that was merged before, so that facts can be compared by it.
+    mutating func remember(_ header: TransactionHeader) { headers[header.dot] = header }
+
+    /// Knows an alias that was merged before.
+    mutating func remember(_ alias: Alias, _ dot: Dot) { aliases[alias] = dot }
+
     /// The identities that are part of an alias. Never given to a new object.
     package var aliased: Set<ObjectUID> {
         Set(aliases.keys.flatMap { [$0.first, $0.second] })
@@ -66,7 +76,8 @@ package struct Base: Sendable {
 
     /// Takes note of a transaction; its facts follow.
     package mutating func insert(_ header: TransactionHeader) {
-        guard headers.updateValue(header, forKey: header.dot) == nil else { return }
+        guard !vector.covers(header.dot) || headers[header.dot] == nil else { return }
+        headers[header.dot] = header
         order.append(header.dot)
         vector.advance(to: header.dot)
     }

@@ -19,7 +19,7 @@ struct Grouping {
             positions[sets.root(list[0])] = groups.count
             groups.append(Self.group(of: list, base))
         }
-        addEdges(base.schema)
+        addEdges(base)
     }
 
     private static func group(of members: [ObjectUID], _ base: Base) -> Group {
@@ -71,7 +71,8 @@ struct Grouping {
 extension Grouping {
     /// Rule 2: what the end of each target means, decided from the base alone, also for dead
     /// groups.
-    private mutating func addEdges(_ schema: MergeSchema) {
+    private mutating func addEdges(_ base: Base) {
+        let schema = base.schema
         var defaults = DefaultRows()
         for position in groups.indices where groups[position].isComplete {
             let entity = schema.entities[groups[position].entity]
@@ -80,6 +81,8 @@ extension Grouping {
             for (index, reference) in entity.references.enumerated() {
                 let targets = reference.columns.compactMap { row[$0].target }
                 guard targets.count == reference.columns.count else { continue }
+                let isBorder = base.anchors.contains(groups[position].name)
+                if isBorder, base.objects[targets[0]] == nil { continue }
                 let target = self.position(of: targets[0])
                 var kind = Self.kind(of: reference, entity, row)
                 var fallback: Int?

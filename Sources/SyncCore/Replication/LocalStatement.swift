@@ -1,0 +1,106 @@
+/// What writers have committed since the last time, to be stated as facts.
+struct LocalStatement {
+    let entries: [HistoryTail.Entry]
+    /// One for each entry; at the first time one more, of the rows that no entry tells of.
+    let headers: [TransactionHeader]
+    let last: TransactionHeader
+    let schema: ReplicaSchema
+    let identity: StoreIdentity
+    let salt: FormerReplicas
+
+    /// A statement on a region.
+    struct Outcome {
+        let region: Region
+        let backlog: Backlog
+        let digested: Digested
+
+        /// The key of each row by the identity that it is shown under.
+        var keys: [ObjectUID: [Value]] {
+            var keys: [ObjectUID: [Value]] = [:]
+            for (key, name) in digested.names {
+                keys[digested.view.hosts[name] ?? name] = key.values
+            }
+            return keys
+        }
+    }
+
+    /// The keys that the transactions name.
+    var touchedKeys: Set<RowKey> {
+        var positions: [Int64: Int?] = [:]
+        var keys: Set<RowKey> = []
+        for change in entries.lazy.flatMap(\.changes) {
+            let known = positions[change.entity.id]
+            let position = known ?? schema.position(of: change.entity.name)
+            positions[change.entity.id] = .some(position)
+            guard let position, schema.tables[position].key.count == change.key.values.count
+            else { continue }
+            keys.insert(RowKey(entity: position, change.key.values))
+        }
+        return keys
+    }
+
+    /// The facts, on a region that holds the rows that were touched.
+    func stated(on region: Region, _ view: View) throws -> Outcome {
+        let backlog = Backlog(
+            entries, schema, replica: identity.replica,
+            isPresent: { region.names[$0] != nil }, exists: { region.rows[$0] != nil })
+        let commit = Commit(
+            rows: region.rows.map { Commit.Row($0.key, $0.value) }
+                .sorted { $0.key.precedes($1.key) },
+            recreated: backlog.recreated, rekeyed: backlog.rekeyed, dates: backlog.dates)
+        let digested = try region.base.digest(
+            commit, view: view, names: region.names, Array(headers.dropLast()), last: last
+        ) { uid(of: $0, backlog.arrivals[$0]) }
+        return Outcome(region: region, backlog: backlog, digested: digested)
+    }
+
+    private func uid(of key: RowKey, _ birth: HistoryTail.Birth?) -> ObjectUID {
+        PrivateIdentity.uid(
+            store: identity.store, replica: salt.replica(of: birth?.seq ?? 0),
+            entity: schema.tables[key.entity].name, key: key.values[0], birth: birth)
+    }
+
+    // MARK: History
+
+    /// What history tells of the transactions, for other replicas.
+    func transactions(_ outcome: Outcome, isFirst: Bool) -> [Batch.Transaction] {
+        var transactions: [Batch.Transaction] = []
+        for (place, entry) in entries.enumerated() {
+            var transaction = Batch.Transaction(headers[place])
+            transaction.author = entry.author
+            transaction.context = entry.context
+            transaction.process = entry.process?.name
+            transaction.pid = entry.process?.pid
+            transaction.flags = UInt64(entry.flags.rawValue)
+            transaction.changes = outcome.backlog.changes[place].compactMap { change in
+                object(of: change, outcome).map {
+                    Batch.Change(
+                        $0, entity: change.key.entity, change.kind, cells: change.cells)
+                }
+            }
+            transactions.append(transaction)
+        }
+        if isFirst {
+            var beginning = Batch.Transaction(last)
+            let told = Set(outcome.backlog.births.keys)
+            beginning.changes = outcome.digested.names.filter { !told.contains($0.key) }
+                .sorted { $0.key.precedes($1.key) }
+                .map { Batch.Change($0.value, entity: $0.key.entity, .insert) }
+            transactions.append(beginning)
+        }
+        return transactions
+    }
+
+    /// The object that a change was about. One that came and went in between has an identity of
+    /// which nobody else will hear; a natural key has none then.
+    private func object(of change: Backlog.KeyedChange, _ outcome: Outcome) -> ObjectUID? {
+        if let origin = change.origin, let name = outcome.region.names[origin] { return name }
+        if let birth = change.birth, outcome.backlog.births[change.key] == birth,
+            let name = outcome.digested.names[change.key]
+        {
+            return name
+        }
+        guard schema.merge.entities[change.key.entity].isPrivate else { return nil }
+        return uid(of: change.key, change.birth)
+    }
+}

@@ -1,0 +1,256 @@
+/// Loads a region, and more of it as it turns out to be needed.
+///
+/// What a merge changes is reached from the changed objects by references, claims and aliases, of
+/// the versions before and after it, going on only through objects that are in trouble or that
+/// change. So: load the changed objects and all that are in trouble, compute, look at what
+/// changed, load what stands around it, and again until nothing is missing. The simulation compares
+/// the outcome with the view of the whole store after every step.
+///
+/// Confined to its connection's queue and to one transaction.
+final class RegionLoader {
+    private(set) var region: Region
+    private let prepared: MergeSession.Prepared
+    /// Objects whose references have been followed.
+    private var expanded: Set<ObjectUID> = []
+    /// Rows whose referrers have been looked for.
+    private var surrounded: Set<RowKey> = []
+    /// Claims that have been looked for.
+    private var claimed: Set<Claim> = []
+
+    private struct Claim: Hashable {
+        let entity: Int
+        let columns: [Int]
+        let values: [Value]
+    }
+
+    private var schema: ReplicaSchema { prepared.schema }
+
+    /// Begins with what is in trouble.
+    init(_ prepared: MergeSession.Prepared) throws {
+        self.prepared = prepared
+        region = Region(prepared.schema.merge, vector: try prepared.headers.vector())
+        try add(try prepared.objects.troubled())
+    }
+
+    /// The region that is everything.
+    static func whole(_ prepared: MergeSession.Prepared) throws -> Region {
+        let loader = try RegionLoader(prepared)
+        for (uid, object) in try prepared.objects.all() { try loader.take(uid, object) }
+        for (alias, dot) in try prepared.objects.aliases() {
+            loader.region.base.remember(alias, dot)
+            try loader.rememberHeader(dot)
+        }
+        for (position, table) in prepared.schema.tables.enumerated() {
+            let select = try prepared.statements.statement(table.selectAll)
+            while try select.step() {
+                let row = table.columns.indices.map { select.value(Int32($0)) }
+                loader.region.rows[RowKey(entity: position, table.key.map { row[$0] })] = row
+            }
+        }
+        return loader.region
+    }
+
+    // MARK: Objects
+
+    /// Loads objects, with what they are aliased with, into the region.
+    /// - Returns: whether anything was not there yet.
+    @discardableResult
+    func add(_ uids: some Sequence<ObjectUID>) throws -> Bool {
+        var work = Array(uids)
+        var isNew = false
+        while let uid = work.popLast() {
+            if region.base.anchors.remove(uid) != nil { isNew = true }
+            guard !known.contains(uid) else { continue }
+            known.insert(uid)
+            for (alias, dot) in try prepared.objects.aliases(of: uid) {
+                region.base.remember(alias, dot)
+                try rememberHeader(dot)
+                work += [alias.first, alias.second].filter { !known.contains($0) }
+            }
+            if region.objects[uid] == nil, let object = try prepared.objects.object(uid) {
+                try take(uid, object)
+                try readRow(of: object)
+            }
+            isNew = true
+        }
+        return isNew
+    }
+
+    /// Loads objects as rows around the region. One that is not plain is part of it.
+    private func addAround(_ uids: some Sequence<ObjectUID>) throws -> Bool {
+        var isNew = false
+        for uid in uids where region.objects[uid] == nil && !known.contains(uid) {
+            guard let object = try prepared.objects.object(uid) else { continue }
+            if object.state != .plain {
+                isNew = try add([uid]) || isNew
+                continue
+            }
+            if try !prepared.objects.aliases(of: uid).isEmpty {
+                isNew = try add([uid]) || isNew
+                continue
+            }
+            try take(uid, object)
+            try readRow(of: object)
+            region.base.anchors.insert(uid)
+            isNew = true
+        }
+        return isNew
+    }
+
+    private var known: Set<ObjectUID> = []
+
+    /// Loads the objects that rows are shown under.
+    func add(keys: some Sequence<RowKey>) throws {
+        for key in keys {
+            try readRow(key)
+            if let uid = try prepared.objects.uid(of: key) { try add([uid]) }
+        }
+    }
+
+    /// Loads the rows of keys as rows around the region.
+    private func addAround(keys: some Sequence<RowKey>) throws -> Bool {
+        var isNew = false
+        for key in keys where region.names[key] == nil {
+            guard let uid = try prepared.objects.uid(of: key) else { continue }
+            isNew = try addAround([uid]) || isNew
+        }
+        return isNew
+    }
+
+    private func take(_ uid: ObjectUID, _ object: StoredObject) throws {
+        region.objects[uid] = object
+        region.base.objects[uid] = object.record
+        if let key = object.key {
+            region.names[RowKey(entity: object.record.entity, key)] = uid
+        }
+        for dot in object.record.dots { try rememberHeader(dot) }
+    }
+
+    private func rememberHeader(_ dot: Dot) throws {
+        guard region.base.headers[dot] == nil else { return }
+        if let header = try prepared.headers.header(dot) { region.base.remember(header) }
+    }
+
+    private func readRow(of object: StoredObject) throws {
+        guard let key = object.key else { return }
+        try readRow(RowKey(entity: object.record.entity, key))
+    }
+
+    private func readRow(_ key: RowKey) throws {
+        guard region.rows[key] == nil else { return }
+        let table = schema.tables[key.entity]
+        let select = try prepared.statements.statement(table.selectOne)
+        select.bind(key.values)
+        defer { select.reset() }
+        guard try select.step() else { return }
+        region.rows[key] = table.columns.indices.map { select.value(Int32($0)) }
+    }
+
+    // MARK: Surroundings
+
+    /// Loads what a view of `base` still misses: `base` is the region's with more facts.
+    /// - Parameter image: the rows of the view.
+    /// - Returns: whether anything was loaded: then the view has to be computed again.
+    func complete(_ base: Base, _ view: View, _ image: TableImage) throws -> Bool {
+        var isNew = try promote(base, view)
+        var keys: [ObjectUID: RowKey] = [:]
+        for (key, name) in image.names { keys[name] = key }
+        for uid in base.objects.keys.sorted() where !region.base.anchors.contains(uid) {
+            guard let record = base.objects[uid] else { continue }
+            if expanded.insert(uid).inserted {
+                let targets = Set(record.cells.joined().flatMap { $0.value.compactMap(\.target) })
+                isNew = try addAround(targets) || isNew
+                isNew = try addDefaults(of: record.entity) || isNew
+            }
+            let stored = region.objects[uid]
+            guard let key = stored?.key else { continue }
+            let old = RowKey(entity: record.entity, key)
+            if stored?.state == .troubled || keys[uid] != old {
+                isNew = try addReferrers(of: old) || isNew
+            }
+        }
+        for (key, row) in image.rows {
+            guard let name = image.names[key], !region.base.anchors.contains(name) else { continue }
+            isNew = try addClaimants(key, row) || isNew
+        }
+        return isNew
+    }
+
+    /// A row around the region that is not shown as it was stated is part of it.
+    private func promote(_ base: Base, _ view: View) throws -> Bool {
+        let changed = base.anchors.filter { uid in
+            guard let record = base.objects[uid] else { return false }
+            return StoredObject.state(uid, record, base, view, isTroubled: false) != .plain
+        }
+        return try add(changed)
+    }
+
+    /// Loads the rows that refer to the row of a key.
+    func addReferrers(of key: RowKey) throws -> Bool {
+        guard surrounded.insert(key).inserted else { return false }
+        var isNew = false
+        for (position, entity) in schema.merge.entities.enumerated() {
+            for reference in entity.references where reference.target == key.entity {
+                isNew =
+                    try addRows(position, with: key.values, in: reference.columns) || isNew
+            }
+        }
+        return isNew
+    }
+
+    /// Loads the rows that have what a row claims.
+    private func addClaimants(_ key: RowKey, _ row: [Value]) throws -> Bool {
+        let entity = schema.merge.entities[key.entity]
+        let old = region.rows[key]
+        var isNew = false
+        for columns in entity.claims {
+            let values = columns.map { row[$0] }
+            if values.contains(.null) || old.map({ old in columns.map { old[$0] } }) == values {
+                continue
+            }
+            let claim = Claim(entity: key.entity, columns: columns, values: values)
+            guard claimed.insert(claim).inserted else { continue }
+            isNew = try addRows(key.entity, with: values, in: columns) || isNew
+        }
+        return isNew
+    }
+
+    private func addRows(_ entity: Int, with values: [Value], in columns: [Int]) throws -> Bool {
+        let table = schema.tables[entity]
+        let select = try prepared.statements.statement(table.select(by: columns))
+        select.bind(values)
+        var keys: [RowKey] = []
+        while try select.step() {
+            keys.append(RowKey(entity: entity, table.key.map { select.value(Int32($0)) }))
+        }
+        return try addAround(keys: keys)
+    }
+
+    /// Loads the rows that references of an entity fall back to.
+    private func addDefaults(of entity: Int) throws -> Bool {
+        var isNew = false
+        let entity = schema.merge.entities[entity]
+        for reference in entity.references where reference.onDelete == .setDefault {
+            let values = reference.columns.map { entity.columns[$0].defaultValue }
+            if values.contains(.null) { continue }
+            let key = RowKey(entity: reference.target, values)
+            isNew = try addAround(keys: [key]) || isNew
+        }
+        return isNew
+    }
+
+    /// Loads what the rows of the tables refer to: for local transactions, whose rows come first.
+    func addTargets(ofRows keys: some Sequence<RowKey>) throws -> Bool {
+        var isNew = false
+        for key in keys {
+            guard let row = region.rows[key] else { continue }
+            for reference in schema.merge.entities[key.entity].references {
+                let values = reference.columns.map { row[$0] }
+                if values.contains(.null) { continue }
+                isNew =
+                    try addAround(keys: [RowKey(entity: reference.target, values)]) || isNew
+            }
+        }
+        return isNew
+    }
+}
