@@ -85,7 +85,8 @@ let package = Package(
         .executableTarget(
             name: "syncsim",
             dependencies: [
-                "SyncTesting", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "SyncCore", "SyncTesting",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .testTarget(
             name: "VarlinkTests",
@@ -115,7 +116,8 @@ let package = Package(
         .testTarget(
             name: "MergeTests",
             dependencies: [
-                "SyncCore", "SyncTesting", .product(name: "GRDB", package: "GRDB.swift"),
+                "SyncCore", "SyncRemotes", "SyncTesting", "syncsim",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -6,7 +6,8 @@ import PackageDescription
 let package = Package(
     name: "syncd-benchmarks",
     dependencies: [
-        .package(name: "syncd", path: "..")
+        .package(name: "syncd", path: ".."),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         .target(name: "CNotice", linkerSettings: [.linkedLibrary("sqlite3")]),
@@ -17,6 +18,12 @@ let package = Package(
         .executableTarget(
             name: "CaptureBenchmark",
             dependencies: ["CWriter", .product(name: "SyncCore", package: "syncd")]),
+        .executableTarget(
+            name: "MergeBenchmark",
+            dependencies: [
+                .product(name: "SyncCore", package: "syncd"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

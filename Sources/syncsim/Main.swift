@@ -2,11 +2,18 @@ import ArgumentParser
 import Foundation
 import SyncTesting
 
-/// Runs merge simulations and prints the seeds that break a promise.
+/// What proves merging: simulations, and a process that may be killed while it merges.
 @main
+struct Syncsim: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "syncsim", abstract: "Prove that merging keeps its promises.",
+        subcommands: [Simulate.self, Apply.self], defaultSubcommand: Simulate.self)
+}
+
+/// Runs merge simulations and prints the seeds that break a promise.
 struct Simulate: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "syncsim",
+        commandName: "run",
         abstract: "Run random schedules of replicas that write, exchange and merge.",
         discussion: """
             A failure prints its seed; the same kind, seed and steps replay it. Replicas are values

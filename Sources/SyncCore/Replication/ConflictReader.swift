@@ -52,15 +52,29 @@ struct ConflictReader {
             isOpen: row.integer(11) != 0)
     }
 
+    /// Who wrote a transaction, and when.
+    private final class Writers {
+        var known: [Dot: (author: String?, time: Timestamp)?] = [:]
+    }
+
+    private let writers = Writers()
+
     private func side(_ dot: Dot?, _ values: NamedValues) throws -> MergeConflict.Side {
-        let header = try dot.flatMap { try prepared.headers.details($0) }
-        let transaction = try header.map {
-            try HeaderDetails.decode($0.details, $0.header) { _ in nil }
-        }
+        let writer = try dot.flatMap(writer)
         return MergeConflict.Side(
-            values: values, author: transaction?.author,
-            time: transaction.map { Timestamp(milliseconds: $0.header.time.milliseconds) },
-            replica: dot?.replica)
+            values: values, author: writer?.author, time: writer?.time, replica: dot?.replica)
+    }
+
+    private func writer(_ dot: Dot) throws -> (author: String?, time: Timestamp)? {
+        if let known = writers.known[dot] { return known }
+        let writer = try prepared.headers.details(dot).map { header, details in
+            (
+                try HeaderDetails.author(details),
+                Timestamp(milliseconds: header.time.milliseconds)
+            )
+        }
+        writers.known[dot] = .some(writer)
+        return writer
     }
 
     /// The values of a version, references as the keys that their targets have here.

@@ -20,6 +20,13 @@ enum HeaderDetails {
         return writer.bytes
     }
 
+    /// The author alone, which stands first.
+    static func author(_ bytes: [UInt8]) throws -> String? {
+        var reader = ByteReader(bytes)
+        if case .text(let author) = try reader.value() { return author }
+        return nil
+    }
+
     static func decode(
         _ bytes: [UInt8], _ header: TransactionHeader, entity: (Int64) -> Int?
     ) throws -> Batch.Transaction {

@@ -29,6 +29,7 @@ final class MergeSession {
         let conflicts: ConflictStorage
         let history: LocalHistory
         let tail: HistoryTail
+        let unknown: UnknownFacts
         let statements: StatementCache
         let policies: MergePolicies
 
@@ -47,6 +48,7 @@ final class MergeSession {
             conflicts = try ConflictStorage(connection, replicas)
             history = try LocalHistory(connection)
             tail = try HistoryTail(connection, history.catalog)
+            unknown = try UnknownFacts(connection, replicas)
             statements = StatementCache(connection)
         }
     }
@@ -68,10 +70,13 @@ final class MergeSession {
     /// - Throws: `busy`; whatever `body` throws: nothing was written then.
     func transact<Result>(_ body: (MergeWork) throws -> Result) throws -> Result {
         try RawTransaction.write(connection) {
+            let former = self.prepared
             let prepared = try prepare()
+            let isFresh = former !== prepared
             do {
                 let work = try MergeWork(self, prepared)
                 try work.stateLocal()
+                if isFresh { try work.adoptUnknown() }
                 let result = try body(work)
                 try work.finish()
                 return result

@@ -74,7 +74,8 @@ final class MergeWork {
             let before = View(region.base)
             let outcome = try statement.stated(on: region, before)
             // An identity that was given may have been used before.
-            var isNew = try loader.add(outcome.digested.names.values.sorted())
+            var isNew = try loader.add(
+                outcome.digested.names.values.filter { region.objects[$0] == nil }.sorted())
             let image = try self.image(outcome.digested.view, region)
             isNew =
                 try loader.complete(outcome.digested.base, outcome.digested.view, image) || isNew
@@ -117,7 +118,8 @@ final class MergeWork {
     /// Joins what a batch tells and shows it.
     /// - Returns: false when it starts after what is here.
     func merge(_ batch: Batch) throws -> Bool {
-        let (delta, _) = batch.resolved(in: schema.merge)
+        var (delta, unknown) = batch.resolved(in: schema.merge)
+        delta = delta.adding(batch.defaults(in: schema.merge))
         let merged = try prepared.headers.vector()
         guard merged.covers(delta.since) else { return false }
         let fresh = batch.transactions.filter { !merged.covers($0.header.dot) }
@@ -138,12 +140,27 @@ final class MergeWork {
             }
         }
         try loader.add(uids.sorted())
+        for fact in unknown where !merged.covers(fact.dot) {
+            try prepared.unknown.write(fact, batch.entities)
+        }
         try show(loader, transactions: fresh, hints: batch.extras.numbers) { base in
             guard base.merge(delta) else {
                 throw SyncError(.internalFault, "a batch that fits does not fit its region")
             }
         }
         return true
+    }
+
+    /// Joins what had no place in the schema before, and has one now.
+    func adoptUnknown() throws {
+        let facts = try prepared.unknown.take { self.schema.merge.place(of: $0) }
+        guard !facts.isEmpty else { return }
+        let loader = try RegionLoader(prepared)
+        try loader.add(facts.compactMap(\.object))
+        for fact in facts { try loader.rememberHeader(fact.dot) }
+        try show(loader, transactions: []) { base in
+            for fact in facts { base.insert(fact) }
+        }
     }
 
     /// Writes the view of a base with more facts into the tables and tells history.

@@ -52,18 +52,24 @@ struct OutgoingBatches {
             }
             if let number = object.number { numbers[uid] = number }
         }
+        var described = DescribedEntities(prepared.schema.merge.batchEntities)
+        for unknown in try prepared.unknown.all() {
+            guard let place = places[unknown.fact.dot] else { continue }
+            facts[place].append(described.described(unknown))
+        }
         for (alias, dot) in try prepared.objects.aliases().sorted(by: { $0.key < $1.key }) {
             guard let place = places[dot] else { continue }
             facts[place].append(.alias(alias.first, alias.second, dot))
         }
-        return cut(transactions, facts, numbers, since, schema, policies, factsMax)
+        return cut(
+            transactions, facts, described.entities, numbers, since, schema, policies, factsMax)
     }
 
     private func cut(
-        _ transactions: [Batch.Transaction], _ facts: [[Fact]], _ numbers: [ObjectUID: Int64],
-        _ since: VersionVector, _ schema: [String], _ policies: String, _ factsMax: Int
+        _ transactions: [Batch.Transaction], _ facts: [[Fact]], _ entities: [Batch.Entity],
+        _ numbers: [ObjectUID: Int64], _ since: VersionVector, _ schema: [String],
+        _ policies: String, _ factsMax: Int
     ) -> [Batch] {
-        let entities = prepared.schema.merge.batchEntities
         var batches: [Batch] = []
         var from = since
         var start = 0

@@ -126,7 +126,8 @@ final class RegionLoader {
         for dot in object.record.dots { try rememberHeader(dot) }
     }
 
-    private func rememberHeader(_ dot: Dot) throws {
+    /// Makes facts of a transaction comparable.
+    func rememberHeader(_ dot: Dot) throws {
         guard region.base.headers[dot] == nil else { return }
         if let header = try prepared.headers.header(dot) { region.base.remember(header) }
     }

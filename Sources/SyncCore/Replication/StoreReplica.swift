@@ -170,6 +170,8 @@ extension StoreReplica: Replica {
         }.map(BatchEncoder.encode)
     }
 
+    /// A large batch is merged in slices, each a transaction: writers come in between, and what was
+    /// merged when something fails stays.
     package func merge(_ batch: [UInt8]) throws -> Bool {
         let batch = try BatchDecoder.decode(batch)
         guard batch.store == storeID else {
@@ -178,7 +180,10 @@ extension StoreReplica: Replica {
                 hint: "Stores that were tracked apart cannot be merged: clone one of them")
         }
         return try run("pull") { session in
-            try session.transact { try $0.merge(batch) }
+            for slice in batch.slices {
+                guard try session.transact({ try $0.merge(slice) }) else { return false }
+            }
+            return true
         }
     }
 }

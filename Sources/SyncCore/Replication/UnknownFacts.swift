@@ -1,0 +1,215 @@
+import Foundation
+
+/// Facts of entities or columns that this replica's schema does not have: `syncd_unknown`. They are
+/// kept and forwarded, and joined when the schema has a place for them.
+final class UnknownFacts {
+    /// A fact with the names of what it is about.
+    struct Entry {
+        let id: Int64
+        let entity: String
+        let isPrivate: Bool
+        /// The columns of the cell; empty for a life fact.
+        let columns: [String]
+        /// Its entity and cell stand for nothing.
+        let fact: Fact
+    }
+
+    private let replicas: ReplicaNames
+    private let insert: Statement
+    private let select: Statement
+    private let remove: Statement
+
+    init(_ connection: OpaquePointer, _ replicas: ReplicaNames) throws {
+        self.replicas = replicas
+        insert = try Statement(
+            connection,
+            """
+            INSERT INTO syncd_unknown(replica, number, entity, private, columns, fact)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            """)
+        select = try Statement(
+            connection, "SELECT id, entity, private, columns, fact FROM syncd_unknown ORDER BY id")
+        remove = try Statement(connection, "DELETE FROM syncd_unknown WHERE id = ?1")
+    }
+
+    /// Keeps a fact.
+    func write(_ fact: Fact, _ entities: [Batch.Entity]) throws {
+        let entity: Batch.Entity
+        var columns: [String] = []
+        switch fact {
+        case .alias: return
+        case .life(_, let place, _): entity = entities[place]
+        case .cell(_, let place, let cell, _):
+            entity = entities[place]
+            columns = entity.cells[cell]
+        }
+        insert.bind(1, try replicas.number(of: fact.dot.replica))
+        insert.bind(2, fact.dot.number)
+        insert.bind(3, entity.name)
+        insert.bind(4, Int64(entity.isPrivate ? 1 : 0))
+        insert.bind(5, String(decoding: try JSONEncoder().encode(columns), as: UTF8.self))
+        insert.bind(6, try encoded(fact))
+        try insert.run()
+    }
+
+    /// All that is kept.
+    func all() throws -> [Entry] {
+        var entries: [Entry] = []
+        while try select.step() {
+            let columns = try JSONDecoder().decode(
+                [String].self, from: Data((select.text(3) ?? "[]").utf8))
+            entries.append(
+                Entry(
+                    id: select.integer(0), entity: select.text(1) ?? "",
+                    isPrivate: select.integer(2) != 0, columns: columns,
+                    fact: try decoded(select.blob(4) ?? [], width: columns.count)))
+        }
+        return entries
+    }
+
+    /// Gives away what has a place now.
+    /// - Parameter place: the fact as the present schema names it; nil where there is no place.
+    func take(_ place: (Entry) -> Fact?) throws -> [Fact] {
+        var facts: [Fact] = []
+        for entry in try all() {
+            guard let fact = place(entry) else { continue }
+            facts.append(fact)
+            try remove.run(.integer(entry.id))
+        }
+        return facts
+    }
+
+    private func encoded(_ fact: Fact) throws -> [UInt8] {
+        var writer = ByteWriter()
+        switch fact {
+        case .alias: break
+        case .life(let uid, _, let life):
+            writer.append(raw: uid.bytes)
+            writer.append(byte: life.kind.rawValue)
+            writer.append(varint: UInt64(life.incarnation))
+            try RecordCoding.append(life.dot, replicas, &writer)
+        case .cell(let uid, _, _, let version):
+            writer.append(raw: uid.bytes)
+            writer.append(varint: UInt64(version.incarnation))
+            try RecordCoding.append(version.dot, replicas, &writer)
+            for field in version.value { RecordCoding.append(field, &writer) }
+        }
+        return writer.bytes
+    }
+
+    private func decoded(_ bytes: [UInt8], width: Int) throws -> Fact {
+        var reader = ByteReader(bytes)
+        let uid = try reader.identifier(ObjectUID.init(bytes:))
+        guard width > 0 else {
+            guard let kind = LifeKind(rawValue: try reader.byte()) else {
+                throw SyncError(.badData, "a fact that was kept is of no known kind")
+            }
+            let incarnation = Int(try reader.varint())
+            let dot = try RecordCoding.dot(&reader, replicas)
+            return .life(uid, entity: 0, Life(dot, kind, incarnation: incarnation))
+        }
+        let incarnation = Int(try reader.varint())
+        let dot = try RecordCoding.dot(&reader, replicas)
+        let value = try (0..<width).map { _ in try RecordCoding.field(&reader) }
+        return .cell(
+            uid, entity: 0, cell: 0, Version(dot, incarnation: incarnation, value: value))
+    }
+}
+
+extension MergeSchema {
+    /// A fact that was kept, as this schema names it; nil where it has no place.
+    func place(of entry: UnknownFacts.Entry) -> Fact? {
+        let name = SQLName.folded(entry.entity)
+        guard let place = entities.firstIndex(where: { SQLName.folded($0.name) == name }) else {
+            return nil
+        }
+        let columns = entry.columns.map(SQLName.folded)
+        switch entry.fact {
+        case .alias: return nil
+        case .life(let uid, _, let life): return .life(uid, entity: place, life)
+        case .cell(let uid, _, _, let version):
+            let entity = entities[place]
+            for (cell, positions) in entity.cells.enumerated() {
+                let names = positions.map { SQLName.folded(entity.columns[$0].name) }
+                let order = names.compactMap { columns.firstIndex(of: $0) }
+                guard order.count == names.count, names.count == columns.count else { continue }
+                return .cell(
+                    uid, entity: place, cell: cell,
+                    Version(
+                        version.dot, incarnation: version.incarnation,
+                        value: order.map { version.value[$0] }))
+            }
+            return nil
+        }
+    }
+}
+
+/// The entities of a batch, with what facts that are only forwarded need beside our own.
+struct DescribedEntities {
+    private(set) var entities: [Batch.Entity]
+
+    init(_ entities: [Batch.Entity]) { self.entities = entities }
+
+    /// The fact as the batch names it.
+    mutating func described(_ entry: UnknownFacts.Entry) -> Fact {
+        let name = SQLName.folded(entry.entity)
+        let place: Int
+        if let known = entities.firstIndex(where: { SQLName.folded($0.name) == name }) {
+            place = known
+        } else {
+            place = entities.count
+            entities.append(
+                Batch.Entity(name: entry.entity, isPrivate: entry.isPrivate, cells: []))
+        }
+        switch entry.fact {
+        case .alias: return entry.fact
+        case .life(let uid, _, let life): return .life(uid, entity: place, life)
+        case .cell(let uid, _, _, let version):
+            let cells = entities[place].cells
+            let cell = cells.firstIndex(of: entry.columns) ?? cells.count
+            if cell == cells.count { entities[place].cells.append(entry.columns) }
+            return .cell(uid, entity: place, cell: cell, version)
+        }
+    }
+}
+
+extension Batch {
+    /// Columns that the sender does not have show their default, as they do in a row that is older
+    /// than its column: stated under the insert of the object, the same on every replica.
+    func defaults(in schema: MergeSchema) -> [Fact] {
+        var missing: [Int: (place: Int, cells: [Int])] = [:]
+        for (position, entity) in entities.enumerated() {
+            let name = SQLName.folded(entity.name)
+            guard let place = schema.entities.firstIndex(where: { SQLName.folded($0.name) == name })
+            else { continue }
+            let known = Set(entity.cells.joined().map(SQLName.folded))
+            let cells = schema.entities[place].cells.enumerated().filter { _, columns in
+                columns.allSatisfy { column in
+                    !known.contains(SQLName.folded(schema.entities[place].columns[column].name))
+                }
+            }.map(\.offset)
+            if !cells.isEmpty { missing[position] = (place, cells) }
+        }
+        if missing.isEmpty { return [] }
+        var facts: [Fact] = []
+        for case .life(let uid, let entity, let life) in self.facts where life.kind == .created {
+            guard let (place, cells) = missing[entity] else { continue }
+            let described = schema.entities[place]
+            for cell in cells {
+                let value = described.cells[cell].map {
+                    Field.value(described.columns[$0].defaultValue)
+                }
+                let version = Version(life.dot, incarnation: life.incarnation, value: value)
+                facts.append(.cell(uid, entity: place, cell: cell, version))
+            }
+        }
+        return facts
+    }
+}
+
+extension Delta {
+    /// The delta with more facts of its transactions.
+    func adding(_ more: [Fact]) -> Delta {
+        more.isEmpty ? self : Delta(since: since, headers: headers, facts: facts + more)
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import SyncTesting
+import Testing
+
+@testable import SyncCore
+
+/// A process that merges is killed, again and again, at any instruction.
+@Suite("A merge that is killed")
+struct KilledMergeTests {
+    /// How many kills; `SYNCD_KILLS` asks for more.
+    private static let rounds =
+        ProcessInfo.processInfo.environment["SYNCD_KILLS"].flatMap { Int($0) } ?? 25
+
+    private let folder = TestFolder()
+
+    private static let schema = """
+        CREATE TABLE owner(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+        CREATE TABLE item(id INTEGER PRIMARY KEY, text TEXT, rank INTEGER,
+          owner INTEGER REFERENCES owner(id) ON DELETE SET NULL);
+        INSERT INTO owner VALUES (1, 'ann'), (2, 'bob');
+        INSERT INTO item VALUES (1, 'first', 1, 1), (2, 'second', 2, 2);
+        """
+
+    private static var tool: String {
+        Bundle.main.bundleURL.deletingLastPathComponent().appendingPathComponent("syncsim").path
+    }
+
+    @Test(
+        "leaves the state before or after, and the next one goes on", .timeLimit(.minutes(30)))
+    func killedAtAnyInstruction() throws {
+        let tool = try #require(
+            [Self.tool, Self.besideTests].first { FileManager.default.isExecutableFile(atPath: $0) }
+        )
+        let a = try TestStore(folder.path("a.db"), schema: Self.schema)
+        let snapshot = try a.replica.batches(since: VersionVector())
+        let clone = try StoreReplica.create(at: folder.path("b.db"), from: snapshot[0])
+        let since = try clone.vector
+        try clone.close()
+        try write(a, transactions: 40)
+        try FileManager.default.createDirectory(
+            atPath: folder.path("batches"), withIntermediateDirectories: true)
+        for (number, batch) in try a.replica.batches(since: since, factsMax: 100).enumerated() {
+            let name = String(format: "batches/%04d", number)
+            try Data(batch).write(to: URL(fileURLWithPath: folder.path(name)))
+        }
+        var random = SeededRandom(seed: 9)
+        let whole = try time(tool, copyOfB("timed"))
+        var path = try copyOfB("b0")
+        for round in 0..<Self.rounds {
+            let delay = Double.random(in: 0...1, using: &random) * whole
+            try kill(tool, path, after: delay)
+            let store = TestStore(path, try StoreReplica(path))
+            #expect(try store.rows("PRAGMA integrity_check") == [["ok"]])
+            #expect(try store.rows("PRAGMA foreign_key_check").isEmpty)
+            try check(store, a)
+            try store.replica.close()
+            if round % 5 == 4 { path = try copyOfB("b\(round + 1)") }
+        }
+        _ = try time(tool, path)
+        let store = TestStore(path, try StoreReplica(path))
+        #expect(
+            try store.rows("SELECT text, rank FROM item ORDER BY 1, 2")
+                == a.rows("SELECT text, rank FROM item ORDER BY 1, 2"))
+        try check(store, a)
+    }
+
+    private static var besideTests: String {
+        let arguments = ProcessInfo.processInfo.arguments
+        let bundle = arguments.first { $0.hasSuffix(".xctest") } ?? arguments[0]
+        return URL(fileURLWithPath: bundle).deletingLastPathComponent()
+            .appendingPathComponent("syncsim").path
+    }
+
+    /// What is merged is whole: the vector covers no more and no less than what the tables show.
+    private func check(_ store: TestStore, _ a: TestStore) throws {
+        let merged = try store.replica.vector[a.replica.replicaID]
+        let rows = try store.rows("SELECT count(*) FROM item WHERE text LIKE 'w%'")
+        let expected = try a.rows(
+            "SELECT coalesce(sum(added), 0) FROM progress WHERE number <= \(merged)")
+        #expect(rows == expected)
+        let history = try store.rows(
+            "SELECT count(origin) - count(DISTINCT origin) FROM syncd_transaction")
+        #expect(history == [[0]])
+    }
+
+    /// Transactions that add rows, with a table of its own that says how many.
+    private func write(_ a: TestStore, transactions: Int) throws {
+        try a.run("CREATE TABLE progress(number INTEGER, added INTEGER)")
+        for number in 0..<transactions {
+            try a.run("BEGIN")
+            for row in 0..<10 {
+                try a.run(
+                    "INSERT INTO item(text, rank, owner) VALUES ('w\(number)-\(row)', \(row), 1)")
+            }
+            try a.run("UPDATE owner SET name = 'ann\(number)' WHERE id = 1")
+            try a.run("INSERT INTO progress SELECT max(seq), 10 FROM syncd_log")
+            try a.run("COMMIT")
+        }
+    }
+
+    private func copyOfB(_ name: String) throws -> String {
+        let path = folder.path(name + ".db")
+        try FileManager.default.copyItem(atPath: folder.path("b.db"), toPath: path)
+        return path
+    }
+
+    private func start(_ tool: String, _ path: String) throws -> (Process, Pipe) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: tool)
+        process.arguments = ["apply", path, folder.path("batches")]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        return (process, output)
+    }
+
+    private func time(_ tool: String, _ path: String) throws -> Double {
+        let begin = ContinuousClock.now
+        let (process, _) = try start(tool, path)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return (ContinuousClock.now - begin) / .seconds(1)
+    }
+
+    private func kill(_ tool: String, _ path: String, after seconds: Double) throws {
+        let (process, _) = try start(tool, path)
+        Thread.sleep(forTimeInterval: seconds)
+        if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+    }
+}
