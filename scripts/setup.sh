@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(git make pkg-config libsqlite3-dev libsystemd-dev libzstd-dev sqlite3 procps
-    python3 python3-venv)
+    python3 python3-venv openssh-client openssh-server)
 
 fail() {
     printf 'setup: %s\n' "$@" >&2

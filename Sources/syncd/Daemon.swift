@@ -37,18 +37,19 @@ struct Daemon: Sendable {
         pool.start()
         let watcher = try StoreWatcher()
         let loop = group.next()
+        let replicator = Replicator(configuration.replication, log: log)
         let registry = StoreRegistry(
             StoreHub.Environment(
                 watcher: watcher, pool: pool, loop: loop, log: log,
-                stateDirectory: configuration.stateDirectory),
+                stateDirectory: configuration.stateDirectory, replication: replicator.inbox),
             try RememberedStores(directory: configuration.stateDirectory))
         try await pool.runIfActive { [configuration] in registry.load(configuration) }
-        let server = try makeServer(registry, pool, group)
+        let server = try makeServer(registry, replicator, pool, group)
         try await listen(server)
         ServiceManager.ready(status: Self.status(registry, server))
         log.info("ready, \(Self.status(registry, server))")
         let timers = startTimers(loop, pool, watcher, registry, server)
-        try await serve(registry, pool, server)
+        try await serve(registry, replicator, pool, server)
         for timer in timers { timer.cancel() }
         ServiceManager.stopping()
         await server.stop()
@@ -60,7 +61,8 @@ struct Daemon: Sendable {
     }
 
     private func makeServer(
-        _ registry: StoreRegistry, _ pool: NIOThreadPool, _ group: any EventLoopGroup
+        _ registry: StoreRegistry, _ replicator: Replicator, _ pool: NIOThreadPool,
+        _ group: any EventLoopGroup
     ) throws -> VarlinkServer {
         var limits = ServerLimits()
         limits.connectionsMax = configuration.connectionsMax
@@ -70,7 +72,9 @@ struct Daemon: Sendable {
             info: ServiceInfo(
                 vendor: "syncd", product: "syncd", version: SyncdVersion.current,
                 url: "https://github.com/syncd/syncd"),
-            interfaces: [StoreService(registry: registry, pool: pool).interface()], limits: limits,
+            interfaces: [
+                StoreService(registry: registry, replicator: replicator, pool: pool).interface()
+            ], limits: limits,
             group: group, mapError: StoreService.mapError
         ) { event in
             switch event {
@@ -118,12 +122,16 @@ struct Daemon: Sendable {
     // MARK: Running
 
     private func serve(
-        _ registry: StoreRegistry, _ pool: NIOThreadPool, _ server: VarlinkServer
+        _ registry: StoreRegistry, _ replicator: Replicator, _ pool: NIOThreadPool,
+        _ server: VarlinkServer
     ) async throws {
         let reloading = ReloadService { await reload(registry, pool, server) }
         let group = ServiceGroup(
             configuration: .init(
-                services: [.init(service: reloading)],
+                services: [
+                    .init(service: reloading),
+                    .init(service: ReplicationService(replicator: replicator)),
+                ],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger.silent))
         try await group.run()
     }

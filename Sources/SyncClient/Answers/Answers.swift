@@ -79,6 +79,8 @@ public struct StoreReport: Sendable, Equatable {
     public let consumers: [Consumer]
     /// What is wrong with it; empty when all is well.
     public let findings: [String]
+    /// The remotes that the daemon synchronises it with.
+    public var remotes: [RemoteStatus] = []
 
     /// Makes a report.
     public init(

@@ -73,6 +73,7 @@ extension StoreReport {
             "entities": .array(entities.map { .object($0.jsonObject) }),
             "consumers": .array(consumers.map { .object($0.jsonObject) }),
             "findings": .array(findings.map(JSONValue.string)),
+            "remotes": .array(remotes.map { .object($0.jsonObject) }),
         ]
     }
 
@@ -86,6 +87,31 @@ extension StoreReport {
             entities: try reader.array("entities").map(TableSummary.init(json:)),
             consumers: try reader.array("consumers").map(Consumer.init(json:)),
             findings: try reader.strings("findings"))
+        guard reader.optional("remotes") != nil else { return }
+        remotes = try reader.array("remotes").map(RemoteStatus.init(json:))
+    }
+}
+
+extension RemoteStatus {
+    /// `type Remote` of the interface.
+    public var jsonObject: JSONObject {
+        var object: JSONObject = [
+            "name": .string(name), "url": .string(url), "state": .string(state.rawValue),
+        ]
+        object["lastSync"] = lastSync.map { .string($0.description) }
+        object["behindSince"] = behindSince.map { .string($0.description) }
+        object["error"] = error.map { .string($0) }
+        return object
+    }
+
+    init(json: JSONValue) throws {
+        let reader = try JSONReader(json, "a remote")
+        self.init(
+            name: try reader.string("name"), url: try reader.string("url"),
+            state: try reader.require("state", State(rawValue: try reader.string("state"))),
+            lastSync: try reader.optionalString("lastSync").flatMap { Timestamp($0) },
+            behindSince: try reader.optionalString("behindSince").flatMap { Timestamp($0) },
+            error: try reader.optionalString("error"))
     }
 }
 

@@ -129,6 +129,17 @@ public enum StoreInterface {
         # What is wrong: an error of this interface with its name, and what to do next.
         type Failure (code: string, reason: string, hint: ?string, path: ?string)
 
+        # A remote of a store. lastSync: absent: not since the daemon started. behindSince: since
+        # when something waits to be sent; absent: nothing does. error: why the last time failed.
+        type Remote (
+          name: string,
+          url: string,
+          state: (idle, syncing, failed),
+          lastSync: ?string,
+          behindSince: ?string,
+          error: ?string
+        )
+
         # A table of a tracked database. outcome: tracked; skipped: left alone, with the reason and
         # the remedy.
         type Table (name: string, outcome: string, reason: ?string, hint: ?string)
@@ -158,7 +169,8 @@ public enum StoreInterface {
           walBytes: int,
           entities: []Table,
           consumers: []Consumer,
-          findings: []string
+          findings: []string,
+          remotes: ?[]Remote
         )
 
         # Compares triggers and schema with what capture installed. findings: what is wrong, empty

@@ -41,7 +41,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     package func pull() async throws -> Report {
         let report = try await merge()
         do {
-            try await remote.acknowledge(try await replica.vector, of: try await replica.id)
+            try await remote.acknowledge(try await replica.vector, of: try await replica.replicaID)
         } catch let error as SyncError where [.notAllowed, .diskFull].contains(error.code) {
             // A remote that may only be read can still be merged.
         }

@@ -4,7 +4,7 @@ package protocol Replica: Sendable {
     var store: StoreID { get async throws }
 
     /// Its own name in the family.
-    var id: ReplicaID { get async throws }
+    var replicaID: ReplicaID { get async throws }
 
     /// What it has merged.
     var vector: VersionVector { get async throws }

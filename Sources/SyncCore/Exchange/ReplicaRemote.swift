@@ -65,6 +65,6 @@ package actor ReplicaRemote<Local: Replica>: Remote {
     }
 
     package func acknowledged() async throws -> [ReplicaID: VersionVector] {
-        told.merging([try await replica.id: try await replica.vector]) { $1 }
+        told.merging([try await replica.replicaID: try await replica.vector]) { $1 }
     }
 }

@@ -44,8 +44,16 @@ package struct DirectoryRemote: Remote {
                 to: path + "/" + DirectoryLayout.marker,
                 temporaryPrefix: DirectoryLayout.temporaryPrefix)
         }
-        _ = try DirectoryRemote(path, store: store, replica: ReplicaID.none)
+        _ = try DirectoryRemote(path, store: store, replica: nobody)
     }
+
+    /// Stands for nobody: who only looks.
+    package static let nobody: ReplicaID = {
+        guard let none = ReplicaID(String(repeating: "0", count: 32)) else {
+            preconditionFailure("32 digits are an identifier")
+        }
+        return none
+    }()
 
     private func checkMarker() throws {
         let other = try Self.store(of: path)
@@ -108,6 +116,17 @@ package struct DirectoryRemote: Remote {
             vectors[replica] = vector
         }
         return vectors
+    }
+
+    /// Whether a folder is there that is no remote yet.
+    /// - Throws: `unreachable` when it is not there.
+    package static func isNew(_ path: String) throws -> Bool {
+        guard let names = FileAccess.names(in: path) else {
+            throw SyncError(
+                .unreachable, "the folder is not there", path: path,
+                hint: "Make or mount it first")
+        }
+        return !names.contains(DirectoryLayout.marker)
     }
 
     /// The store that the folder is a remote of.
@@ -184,16 +203,6 @@ package struct DirectoryRemote: Remote {
             throw SyncError(.badData, "the batch belongs to another store")
         }
         return envelope
-    }
-}
-
-extension ReplicaID {
-    /// Stands for nobody: who only looks.
-    fileprivate static var none: ReplicaID {
-        guard let none = ReplicaID(String(repeating: "0", count: 32)) else {
-            preconditionFailure("32 digits are an identifier")
-        }
-        return none
     }
 }
 

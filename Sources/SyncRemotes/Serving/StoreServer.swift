@@ -25,7 +25,7 @@ package struct StoreServer<Local: Replica>: Sendable {
     package init(_ replica: Local, isReadOnly: Bool = false) async throws {
         remote = ReplicaRemote(replica)
         store = try await replica.store
-        self.replica = try await replica.id
+        self.replica = try await replica.replicaID
         self.isReadOnly = isReadOnly
     }
 

@@ -16,6 +16,8 @@ package actor SimulatedPeer: Replica {
         id = SimulatedReplica.id(name)
     }
 
+    package var replicaID: ReplicaID { id }
+
     package var store: StoreID { SimulatedReplica.store }
 
     package var vector: VersionVector { replica.base.vector }

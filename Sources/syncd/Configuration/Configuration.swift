@@ -35,6 +35,8 @@ struct Configuration: Sendable, Equatable {
     var queuedBytesMax = 1 << 20
     /// What every store purges by itself, unless its entry says otherwise.
     var limits = HistoryLimits()
+    /// When stores are synchronised with their remotes.
+    var replication = ReplicationOptions()
     /// Stores to open at start.
     var stores: [StoreEntry] = []
 

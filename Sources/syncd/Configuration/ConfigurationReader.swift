@@ -29,7 +29,8 @@ struct ConfigurationReader {
     }
 
     private static let mainKeys = [
-        "socket", "socketMode", "state", "log", "connections", "queuedBytes", "purge", "stores",
+        "socket", "socketMode", "state", "log", "connections", "queuedBytes", "purge", "sync",
+        "stores",
     ]
 
     private static func readMain(
@@ -45,8 +46,27 @@ struct ConfigurationReader {
             case "queuedBytes":
                 configuration.queuedBytesMax = try value.integer(4096...(1 << 30))
             case "purge": configuration.limits = try readLimits(value)
+            case "sync": try readSync(value, &configuration.replication)
             case "stores": configuration.stores += try value.list(readStore)
             default: throw root.unknown(key, value, known: mainKeys)
+            }
+        }
+    }
+
+    private static let syncKeys = [
+        "enabled", "delayMilliseconds", "intervalSeconds", "retryMaxSeconds",
+    ]
+
+    private static func readSync(
+        _ node: YAMLReader, _ options: inout ReplicationOptions
+    ) throws {
+        try node.members { key, value in
+            switch key {
+            case "enabled": options.isEnabled = try value.bool()
+            case "delayMilliseconds": options.delayMilliseconds = try value.integer(0...60_000)
+            case "intervalSeconds": options.intervalSeconds = try value.integer(1...86_400)
+            case "retryMaxSeconds": options.retryMaxSeconds = try value.integer(1...86_400)
+            default: throw node.unknown(key, value, known: syncKeys)
             }
         }
     }

@@ -8,6 +8,7 @@ import Varlink
 /// store's file, and runs on the pool, because it waits for SQLite.
 struct StoreService: Sendable {
     let registry: StoreRegistry
+    let replicator: Replicator
     let pool: NIOThreadPool
 
     /// The interface with its methods.
@@ -54,8 +55,14 @@ struct StoreService: Sendable {
             let hubs = registry.visible(to: arguments.peer)
             return ["stores": .array(hubs.map { .object($0.summary().jsonObject) })]
         }
-        on("Status", &interface) { arguments in
-            try registry.hub(arguments.store, arguments.peer, .read).report().jsonObject
+        interface.on("Status") { [pool, replicator] call in
+            var (path, report) = try await pool.runIfActive {
+                let arguments = Arguments(call)
+                let hub = try registry.hub(arguments.store, arguments.peer, .read)
+                return (hub.path, try hub.report())
+            }
+            report.remotes = await replicator.status(of: path)
+            return report.jsonObject
         }
         on("Verify", &interface) { arguments in
             let store = try registry.hub(arguments.store, arguments.peer, .read).store()

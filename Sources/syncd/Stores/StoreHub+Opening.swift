@@ -55,6 +55,7 @@ extension StoreHub {
     private func shut(_ opened: Opened) {
         // The watch first: it reads memory that the connection has mapped.
         environment.watcher.remove(opened.watch)
+        environment.replication.tell(path) { $0 = .init(isClosed: true) }
         do { try opened.store.close() } catch { log.warning("closing: \(error)") }
     }
 
@@ -99,6 +100,7 @@ extension StoreHub {
             return
         }
         environment.watcher.poke(watch)
+        environment.replication.tell(path) { $0 = .init(isNew: true) }
         digestLater()
         log.info("opened", metadata: ["transaction": .string(String(head.number))])
     }

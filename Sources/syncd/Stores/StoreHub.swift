@@ -29,6 +29,8 @@ final class StoreHub: Sendable {
         let log: Logger
         /// Where the daemon keeps its state.
         let stateDirectory: String
+        /// Hears of commits, for the remotes of the store.
+        let replication: ReplicationInbox
     }
 
     enum Phase: Sendable {
@@ -147,6 +149,7 @@ extension StoreHub {
             lookFailed(error as? SyncError, opened)
             return
         }
+        tellReplication(look)
         if look.schemaChanged { schemaChanged(opened) }
         // A large one may lie before the others: then all of them come from history.
         if look.tooLarge {
@@ -154,6 +157,16 @@ extension StoreHub {
         } else if !look.transactions.isEmpty {
             distribute(look.transactions[...], of: opened)
             digestLater()
+        }
+    }
+
+    /// What others lack is what was written here; what came from them does not go back.
+    private func tellReplication(_ look: Store.Look) {
+        let isOwn = look.tooLarge || look.transactions.contains { !$0.flags.contains(.remote) }
+        guard isOwn || look.schemaChanged else { return }
+        environment.replication.tell(path) { news in
+            if isOwn { news.isCommitted = true }
+            if look.schemaChanged { news.isNew = true }
         }
     }
 

@@ -92,6 +92,8 @@ extension Consumer.Kind: ExpressibleByArgument {}
 struct Lease: ExpressibleByArgument {
     let duration: Duration
 
+    init(duration: Duration) { self.duration = duration }
+
     init?(argument: String) {
         let seconds: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
         guard let unit = argument.last, let factor = seconds[unit],

@@ -1,4 +1,5 @@
 import SyncClient
+import SyncCore
 
 /// The status of stores as lines for a person.
 enum StatusText {
@@ -35,6 +36,10 @@ enum StatusText {
             lines.append("  consumers")
             lines += ConsumerText.lines(report.consumers, indent: "    ")
         }
+        if !report.remotes.isEmpty {
+            lines.append("  remotes")
+            lines += remotes(report.remotes)
+        }
         for finding in report.findings {
             lines.append("  " + Terminal.output.styled("attention: \(finding)", .changed))
         }
@@ -45,6 +50,19 @@ enum StatusText {
         if status.isDirect { return "not asked; this is read from the file" }
         guard status.store.state == .open else { return status.store.state.rawValue }
         return "watches it, for \(Plural.text(status.store.subscribers, "subscriber"))"
+    }
+
+    private static func remotes(_ remotes: [RemoteStatus]) -> [String] {
+        var table = TextTable(styles: [.strong])
+        for remote in remotes {
+            var state = remote.lastSync.map { "in step \(LocalTime.ago($0))" } ?? "not yet in step"
+            if let since = remote.behindSince {
+                state = "something waits to be sent since \(LocalTime.text(since))"
+            }
+            if let error = remote.error { state += "; " + error }
+            table.add(remote.name, remote.url, state)
+        }
+        return table.lines(on: .output, indent: "    ")
     }
 
     static func bytes(_ count: Int64) -> String {

@@ -1,0 +1,42 @@
+/// A remote of a store, as `synctool remote add` wrote it into the store.
+package struct RemoteEntry: Sendable, Hashable {
+    /// How a person calls it: 1 to 100 bytes, without spaces and slashes.
+    package let name: String
+    /// Its address.
+    package let url: String
+    /// How it is used.
+    package var options: Options
+
+    /// How a remote is used.
+    package struct Options: Sendable, Hashable, Codable {
+        /// Whether batches are sealed with the store's key.
+        package var encrypted: Bool?
+        /// `synctool` on the other machine, where it is not in the PATH.
+        package var synctool: String?
+        /// Whether the daemon leaves it alone.
+        package var manual: Bool?
+
+        /// The defaults.
+        package init() {}
+    }
+
+    /// Describes a remote.
+    /// - Throws: `invalidArgument` for a name that would be hard to type.
+    package init(name: String, url: String, options: Options = Options()) throws {
+        let isPlain = name.unicodeScalars.allSatisfy {
+            $0.properties.isAlphabetic || ("0"..."9").contains($0)
+                || "-_.".unicodeScalars.contains($0)
+        }
+        guard 1...100 ~= name.utf8.count, isPlain, !name.hasPrefix("-") else {
+            throw SyncError(
+                .invalidArgument, "'\(name)' is no name for a remote",
+                hint: "Take letters, digits, dots and dashes, for example origin")
+        }
+        self.name = name
+        self.url = url
+        self.options = options
+    }
+
+    /// Whether batches are sealed with the store's key.
+    package var isEncrypted: Bool { options.encrypted ?? false }
+}

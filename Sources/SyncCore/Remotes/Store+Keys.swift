@@ -1,0 +1,74 @@
+/// The keys of a store: `syncd_key`, made with the first of them (docs/store-format.md).
+///
+/// In the store itself, which holds in the clear what they hide: who reads the file needs no key.
+extension Store {
+    /// The keys; an empty ring when there are none.
+    package func keyRing() throws -> KeyRing {
+        try explaining("key") { try reading.read { try KeyTable.ring($0.connection) } }
+    }
+
+    /// Makes a key, and seals new batches with it from now on. The others stay, to read with.
+    /// - Returns: the new key.
+    @discardableResult
+    package func makeKey(at time: Timestamp = .now()) throws -> StoreKey {
+        let key = StoreKey.make(at: time)
+        try changeKeys { $0.add(key, activating: true) }
+        return key
+    }
+
+    /// Adds the keys of another ring.
+    /// - Returns: how many are new.
+    @discardableResult
+    package func addKeys(_ ring: KeyRing) throws -> Int {
+        try changeKeys { $0.merge(ring) }
+    }
+
+    private func changeKeys<Result>(_ change: (inout KeyRing) -> Result) throws -> Result {
+        try explaining("key") {
+            try live.withState { connection, _ in
+                try RawTransaction.write(connection) {
+                    var ring = try KeyTable.ring(connection)
+                    let result = change(&ring)
+                    try KeyTable.write(connection, ring)
+                    return result
+                }
+            }
+        }
+    }
+}
+
+/// The rows of `syncd_key`.
+private enum KeyTable {
+    static func ring(_ connection: OpaquePointer) throws -> KeyRing {
+        guard try exists(connection, "syncd_key") else { return KeyRing() }
+        let select = try Statement(
+            connection, "SELECT secret, created, active FROM syncd_key ORDER BY created, id")
+        var ring = KeyRing()
+        while try select.step() {
+            let created = Timestamp(milliseconds: select.integer(1))
+            guard let key = StoreKey(bytes: select.blob(0) ?? [], created: created) else {
+                throw SyncError(
+                    .corrupt, "the table syncd_key has a row that is no key",
+                    hint: "Get the keys again: synctool key import DB FILE")
+            }
+            ring.add(key, activating: select.integer(2) == 1)
+        }
+        return ring
+    }
+
+    static func write(_ connection: OpaquePointer, _ ring: KeyRing) throws {
+        try RawTransaction.execute(
+            connection,
+            """
+            CREATE TABLE IF NOT EXISTS syncd_key(
+              id BLOB PRIMARY KEY, secret BLOB, created INTEGER, active INTEGER) WITHOUT ROWID
+            """)
+        try RawTransaction.execute(connection, "DELETE FROM syncd_key")
+        let insert = try Statement(connection, "INSERT INTO syncd_key VALUES (?1, ?2, ?3, ?4)")
+        for key in ring.keys {
+            try insert.run(
+                .blob(key.id.bytes), .blob(key.bytes), .integer(key.created.milliseconds),
+                .integer(key.id == ring.active ? 1 : 0))
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+
+/// The remotes of a store: `syncd_remote`, made with the first of them (docs/store-format.md).
+extension Store {
+    /// The remotes by name.
+    package func remotes() throws -> [RemoteEntry] {
+        try explaining("remote") { try reading.read { try RemoteTable.all($0.connection) } }
+    }
+
+    /// The remote of a name; of several without a name, the only one.
+    /// - Throws: `refused` when there is no such remote.
+    package func remote(_ name: String) throws -> RemoteEntry {
+        let all = try remotes()
+        guard let found = all.first(where: { $0.name == name }) else {
+            let names = all.map(\.name).joined(separator: ", ")
+            throw SyncError(
+                .refused, "there is no remote '\(name)'", operation: "remote", path: path,
+                hint: all.isEmpty
+                    ? "Add one: synctool remote add DB \(name) dir:/path/of/a/folder"
+                    : "There is: \(names)")
+        }
+        return found
+    }
+
+    /// Adds a remote.
+    /// - Throws: `refused` when there is one of the name.
+    package func add(remote: RemoteEntry) throws {
+        try explaining("remote") {
+            try live.withState { connection, _ in
+                try RawTransaction.write(connection) {
+                    try RemoteTable.insert(connection, remote)
+                }
+            }
+        }
+    }
+
+    /// Forgets a remote; what is there stays as it is.
+    /// - Throws: `refused` when there is none of the name.
+    package func remove(remote name: String) throws {
+        _ = try remote(name)
+        try explaining("remote") {
+            try live.withState { connection, _ in
+                try RawTransaction.write(connection) {
+                    try Statement(connection, "DELETE FROM syncd_remote WHERE name = ?1")
+                        .run(.text(name))
+                }
+            }
+        }
+    }
+}
+
+/// The rows of `syncd_remote`.
+private enum RemoteTable {
+    static func all(_ connection: OpaquePointer) throws -> [RemoteEntry] {
+        guard try exists(connection, "syncd_remote") else { return [] }
+        let select = try Statement(
+            connection, "SELECT name, url, options FROM syncd_remote ORDER BY name")
+        var result: [RemoteEntry] = []
+        while try select.step() {
+            let json = Data((select.text(2) ?? "{}").utf8)
+            result.append(
+                try RemoteEntry(
+                    name: select.text(0) ?? "", url: select.text(1) ?? "",
+                    options: try JSONDecoder().decode(RemoteEntry.Options.self, from: json)))
+        }
+        return result
+    }
+
+    static func insert(_ connection: OpaquePointer, _ remote: RemoteEntry) throws {
+        try RawTransaction.execute(
+            connection,
+            """
+            CREATE TABLE IF NOT EXISTS syncd_remote(
+              name TEXT PRIMARY KEY, url TEXT, options TEXT) WITHOUT ROWID
+            """)
+        guard try !all(connection).contains(where: { $0.name == remote.name }) else {
+            throw SyncError(
+                .refused, "there is a remote '\(remote.name)' already",
+                hint: "Take another name, or run first: synctool remote remove DB \(remote.name)")
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let json = String(decoding: try encoder.encode(remote.options), as: UTF8.self)
+        try Statement(connection, "INSERT INTO syncd_remote VALUES (?1, ?2, ?3)")
+            .run(.text(remote.name), .text(remote.url), .text(json))
+    }
+}
+
+/// Whether the database has a table.
+func exists(_ connection: OpaquePointer, _ table: String) throws -> Bool {
+    let select = try Statement(
+        connection, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")
+    select.bind(1, table)
+    defer { select.reset() }
+    return try select.step()
+}

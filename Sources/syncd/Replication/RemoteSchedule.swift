@@ -1,0 +1,82 @@
+import SyncCore
+
+/// When one remote of one store is synchronised next, and how the last time went.
+///
+/// Policy: soon after a commit or a notice of the remote; else each interval; after a failure not
+/// before its pause is over, which doubles each time, whatever happens meanwhile: what failed a
+/// moment ago would fail again, a thousand times over.
+struct RemoteSchedule: Sendable {
+    private static let firstPause: Duration = .seconds(1)
+
+    let options: ReplicationOptions
+    /// When it is due; nil while it is under way.
+    private(set) var due: ContinuousClock.Instant?
+    /// Something happened while it was under way.
+    private var isWanted = false
+    private var firstWanted: ContinuousClock.Instant?
+    private var blockedUntil: ContinuousClock.Instant?
+    private(set) var failures = 0
+    /// Why the last time failed; nil when it did not.
+    private(set) var error: SyncError?
+    /// When it was done last.
+    private(set) var lastSuccess: Timestamp?
+    /// Since when something waits to be sent; nil: nothing does.
+    private(set) var behindSince: Timestamp?
+
+    init(_ options: ReplicationOptions, now: ContinuousClock.Instant) {
+        self.options = options
+        due = now
+    }
+
+    /// Something was committed here.
+    mutating func committed(at now: ContinuousClock.Instant, wall: Timestamp) {
+        behindSince = behindSince ?? wall
+        want(at: now, in: .milliseconds(options.delayMilliseconds))
+    }
+
+    /// The remote changed.
+    mutating func changed(at now: ContinuousClock.Instant) {
+        want(at: now, in: .milliseconds(options.delayMilliseconds))
+    }
+
+    private mutating func want(at now: ContinuousClock.Instant, in delay: Duration) {
+        guard due != nil else {
+            isWanted = true
+            return
+        }
+        let first = firstWanted ?? now
+        firstWanted = first
+        let latest = first + delay * ReplicationOptions.burstDelays
+        due = max(min(now + delay, latest), blockedUntil ?? now)
+    }
+
+    /// It begins.
+    mutating func begin() {
+        due = nil
+        isWanted = false
+        firstWanted = nil
+    }
+
+    /// It was done.
+    mutating func succeeded(at now: ContinuousClock.Instant, wall: Timestamp) {
+        failures = 0
+        error = nil
+        blockedUntil = nil
+        lastSuccess = wall
+        behindSince = isWanted ? wall : nil
+        due = now + .seconds(options.intervalSeconds)
+        if isWanted { want(at: now, in: .milliseconds(options.delayMilliseconds)) }
+    }
+
+    /// It failed.
+    /// - Parameter jitter: 0 to 1: so that many replicas do not come back at once.
+    mutating func failed(_ error: SyncError, at now: ContinuousClock.Instant, jitter: Double) {
+        self.error = error
+        failures += 1
+        let longest = Duration.seconds(options.retryMaxSeconds)
+        let pause = min(Self.firstPause * (1 << min(failures - 1, 20)), longest)
+        let until = now + pause * (0.75 + 0.25 * jitter)
+        blockedUntil = until
+        due = until
+    }
+}

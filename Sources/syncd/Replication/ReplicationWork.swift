@@ -1,0 +1,40 @@
+import SyncCore
+import SyncRemotes
+
+/// One exchange of one store with one remote. Blocks on the store: on a ``BlockingExecutor``.
+struct ReplicationWork: Sendable {
+    let path: String
+
+    /// The store's remotes, and the replica that it is.
+    func remotes() async throws -> (entries: [RemoteEntry], replica: ReplicaID) {
+        let store = try Store.open(path)
+        defer { try? store.close() }
+        return (try store.remotes(), store.replica)
+    }
+
+    /// Merges what is there, and sends what is not.
+    /// - Throws: what the exchange throws; `notAllowed` when a key is missing, after all that could
+    ///   be merged without it.
+    func exchange(_ entry: RemoteEntry) async throws -> ExchangeReport {
+        let ring = try keyRing()
+        let replica = try StoreReplica(path)
+        defer { try? replica.close() }
+        let remote = try RemoteConnection(
+            entry, store: replica.storeID, replica: replica.replicaID, ring: ring)
+        do {
+            let report = try await remote.exchange(.sync, replica)
+            await remote.disconnect()
+            if let key = report.missingKey { throw BatchSeal.missingKey(key) }
+            return report
+        } catch {
+            await remote.disconnect()
+            throw error
+        }
+    }
+
+    private func keyRing() throws -> KeyRing {
+        let store = try Store.open(path)
+        defer { try? store.close() }
+        return try store.keyRing()
+    }
+}

@@ -1,0 +1,203 @@
+import ArgumentParser
+import SyncCore
+import SyncRemotes
+import Varlink
+
+/// `synctool remote`
+struct Remote: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Keep the places that a store is synchronised with.",
+        discussion: """
+            dir:/path is a folder, on a disk, a stick or carried by a file syncer; \
+            ssh://[user@]host[:port]/path/to.db is another replica, with synctool on its machine.
+            """,
+        subcommands: [Add.self, List.self, Remove.self])
+}
+
+/// How a database that was tracked apart joins another store.
+enum JoinMethod: String, ExpressibleByArgument, CaseIterable {
+    case byKey = "by-key"
+    case byUnique = "by-unique"
+    case separate
+}
+
+extension Remote {
+    /// `synctool remote add DB NAME URL`
+    struct Add: StoreCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Add a remote to a store.",
+            discussion: """
+                A folder has to be there; it is made a remote if it is none. A remote of another \
+                store is refused, unless --join says what becomes of the rows: by-key takes rows \
+                with equal keys for the same object, and begins the database's history anew.
+
+                Example: synctool remote add music.db origin dir:/mnt/shared/music
+                """)
+
+        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(help: "A name for it; the first one is often called origin.") var name: String
+        @Argument(help: "Its address.") var url: String
+        @Flag(
+            help: "Encrypt what is sent with the store's key, which is made if there is none.")
+        var encrypt = false
+        @Option(help: "Join the remote's store: by-key, by-unique or separate.")
+        var join: JoinMethod?
+        @Option(
+            help: ArgumentHelp(
+                "synctool on the other machine, where it is not in the PATH.", valueName: "path"))
+        var synctool: String?
+        @Flag(help: "The daemon leaves it alone: only push, pull and sync use it.")
+        var manual = false
+        @OptionGroup var common: CommonOptions
+        var database: String? { path }
+
+        mutating func run() async throws {
+            let absolute = StorePath.absolute(path)
+            let address = try RemoteAddress(url)
+            if case .ssh = address, encrypt {
+                throw SyncError(
+                    .invalidArgument, "the other side of ssh: is a store, which has to read it",
+                    hint: "ssh encrypts the way there: leave --encrypt out")
+            }
+            var options = RemoteEntry.Options()
+            options.encrypted = encrypt ? true : nil
+            options.synctool = synctool
+            options.manual = manual ? true : nil
+            let entry = try RemoteEntry(name: name, url: url, options: options)
+            try await meet(absolute, address, options)
+            let key = try add(entry, absolute)
+            if common.json {
+                return try Terminal.output.json(RemoteText.json(entry))
+            }
+            try Terminal.output.line(
+                "\(path): \(name) is \(url). Now: synctool sync \(Shell.quoted(path)) \(name)")
+            if let key {
+                try Terminal.output.line(
+                    "  made \(key); other replicas need it: synctool key share "
+                        + Shell.quoted(path))
+            }
+        }
+
+        /// Sees to it that there is a remote of this store at the address.
+        private func meet(
+            _ absolute: String, _ address: RemoteAddress, _ options: RemoteEntry.Options
+        ) async throws {
+            let store = try Store.open(absolute)
+            let (id, names) = (store.id, try store.remotes().map(\.name))
+            try store.close()
+            guard !names.contains(name) else {
+                throw SyncError(
+                    .refused, "there is a remote '\(name)' already", path: absolute,
+                    hint: "Take another name, or run first: synctool remote remove DB \(name)")
+            }
+            if case .directory(let folder) = address, try DirectoryRemote.isNew(folder) {
+                // The schema is looked at before anything is promised to others.
+                try StoreReplica(absolute).checkSchema()
+                return try DirectoryRemote.create(folder, store: id)
+            }
+            let other = try await RemoteConnection.store(at: address, options: options)
+            if other != id { try join(absolute, other) }
+            try StoreReplica(absolute).checkSchema()
+        }
+
+        private func join(_ absolute: String, _ other: StoreID) throws {
+            switch join {
+            case .byKey:
+                let dropped = try Store.join(absolute, to: other)
+                try Terminal.error.line(
+                    "\(path): joined store \(other) by key; its history of "
+                        + "\(Plural.text(dropped, "transaction")) begins anew")
+            case .byUnique, .separate:
+                throw SyncError(
+                    .refused, "joining \(join?.rawValue ?? "") is not possible in this version",
+                    path: absolute,
+                    hint: "Join --join by-key, or begin with a clone: synctool clone \(url) NEWFILE"
+                )
+            case nil:
+                throw SyncError(
+                    .refused, "\(url) is a remote of another store (\(other))", path: absolute,
+                    hint: "To join it, say how: --join by-key takes rows with equal keys for the "
+                        + "same. Or begin with a clone: synctool clone \(url) NEWFILE")
+            }
+        }
+
+        /// - Returns: the key that was made.
+        private func add(_ entry: RemoteEntry, _ absolute: String) throws -> StoreKey? {
+            let store = try Store.open(absolute)
+            defer { try? store.close() }
+            var key: StoreKey?
+            if entry.isEncrypted, try store.keyRing().keys.isEmpty { key = try store.makeKey() }
+            try store.add(remote: entry)
+            return key
+        }
+    }
+
+    /// `synctool remote list DB`
+    struct List: StoreCommand {
+        static let configuration = CommandConfiguration(abstract: "Show the remotes of a store.")
+
+        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @OptionGroup var common: CommonOptions
+        var database: String? { path }
+
+        mutating func run() async throws {
+            let store = try Store.open(StorePath.absolute(path))
+            defer { try? store.close() }
+            let remotes = try store.remotes()
+            if common.json {
+                for remote in remotes { try Terminal.output.json(RemoteText.json(remote)) }
+                return
+            }
+            if remotes.isEmpty { try Terminal.output.line("no remotes") }
+            for line in RemoteText.lines(remotes) { try Terminal.output.line(line) }
+        }
+    }
+
+    /// `synctool remote remove DB NAME`
+    struct Remove: StoreCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Forget a remote; what is there stays as it is.")
+
+        @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Argument(help: "The remote's name.") var name: String
+        @OptionGroup var common: CommonOptions
+        var database: String? { path }
+
+        mutating func run() async throws {
+            let store = try Store.open(StorePath.absolute(path))
+            defer { try? store.close() }
+            try store.remove(remote: name)
+        }
+    }
+}
+
+/// Remotes as lines, or as JSON.
+enum RemoteText {
+    static func lines(_ remotes: [RemoteEntry]) -> [String] {
+        var table = TextTable(styles: [.strong])
+        for remote in remotes {
+            var remarks: [String] = []
+            if remote.isEncrypted { remarks.append("encrypted") }
+            if remote.options.manual == true { remarks.append("manual") }
+            table.add(remote.name, remote.url, remarks.joined(separator: ", "))
+        }
+        return table.lines(on: .output)
+    }
+
+    static func json(_ remote: RemoteEntry) -> JSONObject {
+        [
+            "name": .string(remote.name), "url": .string(remote.url),
+            "encrypted": .bool(remote.isEncrypted),
+            "manual": .bool(remote.options.manual ?? false),
+            "synctool": .text(remote.options.synctool),
+        ]
+    }
+}
+
+extension StoreReplica {
+    /// - Throws: `cannotTrack` when the schema has something that cannot be merged.
+    fileprivate func checkSchema() throws {
+        defer { try? close() }
+        _ = try policies()
+    }
+}

@@ -1,0 +1,75 @@
+import SyncCore
+import Varlink
+
+/// Conflicts as lines for a person, or as JSON.
+enum ConflictText {
+    static func line(_ conflict: MergeConflict) -> String {
+        var text = "\(conflict.id)  " + Printable.text(conflict.path)
+        if !conflict.properties.isEmpty {
+            text += "  " + conflict.properties.map(Printable.text).joined(separator: ", ")
+        }
+        text += "  " + what(conflict)
+        return conflict.isOpen ? text : text + "  (closed)"
+    }
+
+    static func details(_ conflict: MergeConflict) -> [String] {
+        [
+            line(conflict),
+            "  shown:     " + side(conflict.shown, conflict),
+            "  not shown: " + side(conflict.losing, conflict),
+        ]
+    }
+
+    private static func what(_ conflict: MergeConflict) -> String {
+        switch conflict.reason {
+        case .lost:
+            let losing =
+                conflict.losing.values.pairs.isEmpty
+                ? "a change" : TransactionText.values(conflict.losing.values)
+            return "is not shown: \(losing)" + by(conflict.losing)
+        case .olderIncarnation: return "edited, and deleted and made again elsewhere"
+        case .hidden: return "edited, and deleted elsewhere" + by(conflict.shown)
+        case .deleteLost: return "the delete did not hold" + by(conflict.losing)
+        }
+    }
+
+    private static func side(_ side: MergeConflict.Side, _ conflict: MergeConflict) -> String {
+        let values =
+            side.values.pairs.isEmpty ? "no object" : TransactionText.values(side.values)
+        return values + by(side)
+    }
+
+    private static func by(_ side: MergeConflict.Side) -> String {
+        var text = ""
+        if let author = side.author { text += " by \(Printable.text(author))" }
+        if let replica = side.replica { text += " on \(replica.description.prefix(8))" }
+        if let time = side.time { text += " at \(LocalTime.text(time))" }
+        return text.isEmpty ? "" : "  (" + text.dropFirst() + ")"
+    }
+
+    static func json(_ conflict: MergeConflict) -> JSONObject {
+        [
+            "id": .integer(conflict.id), "object": .string(conflict.path),
+            "entity": .string(conflict.entity),
+            "properties": .array(conflict.properties.map { .string($0) }),
+            "reason": .string(conflict.reason.rawValue), "open": .bool(conflict.isOpen),
+            "losing": .object(json(conflict.losing)), "shown": .object(json(conflict.shown)),
+        ]
+    }
+
+    private static func json(_ side: MergeConflict.Side) -> JSONObject {
+        var writer = JSONWriter()
+        writer.beginObject()
+        for pair in side.values.pairs {
+            writer.name(pair.name)
+            writer.write(pair.value)
+        }
+        writer.endObject()
+        let values = try? JSONParser.parse(String(decoding: writer.bytes, as: UTF8.self))
+        return [
+            "values": values ?? .null, "author": .text(side.author),
+            "timestamp": .text(side.time?.description),
+            "replica": .text(side.replica?.description),
+        ]
+    }
+}

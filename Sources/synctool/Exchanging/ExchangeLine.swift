@@ -1,0 +1,57 @@
+import SyncCore
+import SyncRemotes
+import Varlink
+
+/// What an exchange moved, as one line.
+struct ExchangeLine {
+    let remote: String
+    let report: ExchangeReport
+    let direction: RemoteConnection.Direction
+    /// Open conflicts after it.
+    let conflicts: Int
+    let duration: Duration
+
+    func print(_ common: CommonOptions) throws {
+        if common.json { return try Terminal.output.json(json) }
+        try Terminal.output.line(text)
+        for problem in report.problems.prefix(10) {
+            try Terminal.error.line(
+                "  passed over \(Printable.text(problem.name)): \(Printable.text(problem.reason))")
+        }
+        let rest = report.problems.count - 10
+        if rest > 0 { try Terminal.error.line("  passed over \(Plural.text(rest, "other file"))") }
+    }
+
+    /// The keys of docs/cli.md.
+    var json: JSONObject {
+        let (seconds, attoseconds) = duration.components
+        let exact = Double(seconds) + Double(attoseconds) / 1e18
+        var object: JSONObject = [
+            "remote": .string(remote), "pushed": .integer(Int64(report.pushedCount)),
+            "pulled": .integer(Int64(report.pulledCount)),
+            "conflicts": .integer(Int64(conflicts)), "bytes": .integer(Int64(report.bytes)),
+            "seconds": .double((exact * 1000).rounded() / 1000),
+        ]
+        if !report.problems.isEmpty {
+            object["passedOver"] = .array(
+                report.problems.map {
+                    .object(["name": .string($0.name), "reason": .string($0.reason)])
+                })
+        }
+        return object
+    }
+
+    private var text: String {
+        var parts: [String] = []
+        if direction != .push { parts.append("pulled \(report.pulledCount)") }
+        if direction != .pull { parts.append("pushed \(report.pushedCount)") }
+        let count = report.pushedCount + report.pulledCount
+        var text = "\(remote): "
+        text +=
+            count == 0
+            ? "nothing to \(direction.rawValue)"
+            : parts.joined(separator: ", ") + " (\(StatusText.bytes(Int64(report.bytes))))"
+        if conflicts > 0 { text += "; \(Plural.text(conflicts, "open conflict"))" }
+        return text
+    }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+import SyncCore
+import SyncRemotes
+
+/// Key packets, passphrases and the user's identity, from where a person has them.
+struct KeyInput: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Read the passphrase from the first line of this file; else the terminal is asked.",
+            valueName: "file"))
+    var passphraseFile: String?
+
+    /// Where the user's key pair is.
+    static var identityPath: String {
+        let environment = ProcessInfo.processInfo.environment
+        let home = environment["HOME"] ?? NSHomeDirectory()
+        let config = environment["XDG_CONFIG_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+        return (config ?? home + "/.config") + "/syncd/identity"
+    }
+
+    /// Opens a packet from a file, or from the standard input (`-`).
+    func ring(from file: String) throws -> (store: StoreID, ring: KeyRing) {
+        let text = try Self.text(file)
+        let (_, wantsPassphrase) = try KeyPacket.peek(text)
+        guard wantsPassphrase else {
+            let identity = try Identity.atPath(Self.identityPath)
+            return try KeyPacket.open(text, with: .identity(identity))
+        }
+        return try KeyPacket.open(text, with: .passphrase(try passphrase(twice: false)))
+    }
+
+    /// - Parameter twice: whether a person at the terminal has to repeat it.
+    func passphrase(twice: Bool) throws -> String {
+        if let passphraseFile {
+            let text = try Self.text(passphraseFile)
+            return text.split(separator: "\n", maxSplits: 1).first.map(String.init) ?? ""
+        }
+        guard let first = getpass("Passphrase: ").map({ String(cString: $0) }) else {
+            throw SyncError(
+                .invalidArgument, "there is no terminal to ask for the passphrase",
+                hint: "Write it to a file, and add: --passphrase-file FILE")
+        }
+        if twice {
+            let second = getpass("Once more: ").map { String(cString: $0) }
+            guard first == second else {
+                throw SyncError(.invalidArgument, "the two passphrases differ", hint: "Try again")
+            }
+        }
+        return first
+    }
+
+    private static func text(_ file: String) throws -> String {
+        if file == "-" {
+            let data = try FileHandle.standardInput.read(upToCount: KeyPacket.textBytesMax + 1)
+            return String(decoding: data ?? Data(), as: UTF8.self)
+        }
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw SyncError(.noSuchFile, "the file cannot be read", path: file)
+        }
+        return String(decoding: data.prefix(KeyPacket.textBytesMax + 1), as: UTF8.self)
+    }
+}

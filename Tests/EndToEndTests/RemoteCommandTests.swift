@@ -1,0 +1,349 @@
+import Foundation
+import Testing
+import Varlink
+
+/// The commands that synchronise, as a person types them: what works, what goes wrong, with which
+/// status, and what is left afterwards.
+@Suite("Remotes at the command line", .timeLimit(.minutes(5)))
+struct RemoteCommandTests {
+    /// A tracked store `a.db` with some notes and a folder `shared` as its remote `origin`.
+    private func withPair(
+        _ options: [String] = [], _ body: (Scene, String) async throws -> Void
+    ) async throws {
+        try await Scene.with { scene in
+            let shared = "dir:" + scene.folder.path("shared")
+            mkdir(scene.folder.path("shared"), 0o755)
+            try await makeNotes(scene, "a.db")
+            try await scene.run(["remote", "add", "a.db", "origin", shared] + options)
+                .expectSuccess()
+            try await scene.tool("push", "a.db").expectSuccess()
+            try await body(scene, shared)
+        }
+    }
+
+    private func makeNotes(_ scene: Scene, _ name: String) async throws {
+        try await scene.sql(
+            name,
+            """
+            CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT);
+            INSERT INTO note VALUES (1, 'one'), (2, 'two');
+            """)
+        try await scene.tool("track", name).expectSuccess()
+    }
+
+    private func notes(_ scene: Scene, _ name: String) async throws -> String {
+        try await scene.sql(name, "SELECT body FROM note ORDER BY body")
+    }
+
+    private func expect(
+        _ output: Child.Output, _ status: Int32, _ words: String...,
+        location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(output.status == status, "\(output.errors)", sourceLocation: location)
+        for word in words {
+            #expect(
+                output.errors.contains(word), "'\(word)' is missing in: \(output.errors)",
+                sourceLocation: location)
+        }
+    }
+
+    @Test func aCloneIsAReplicaThatGoesBothWays() async throws {
+        try await withPair { scene, shared in
+            try await scene.tool("clone", shared, "b.db").expectSuccess()
+            #expect(try await notes(scene, "b.db") == "one\ntwo\n")
+            try await scene.sql("b.db", "INSERT INTO note(body) VALUES ('from b')")
+            try await scene.sql("a.db", "INSERT INTO note(body) VALUES ('from a')")
+            let line = try JSONParser.parse(
+                try await scene.tool("sync", "b.db", "--json").expectSuccess().lines[0])
+            let keys = ["remote", "pushed", "pulled", "conflicts", "bytes", "seconds"]
+            #expect(keys.allSatisfy { line[$0] != nil }, "\(line)")
+            #expect(line["pushed"]?.integer == 1 && line["pulled"]?.integer == 0)
+            try await scene.tool("sync", "a.db", "origin").expectSuccess()
+            try await scene.tool("pull", "b.db").expectSuccess()
+            #expect(try await notes(scene, "a.db") == "from a\nfrom b\none\ntwo\n")
+            #expect(try await notes(scene, "a.db") == (try await notes(scene, "b.db")))
+            expect(try await scene.tool("clone", shared, "b.db"), 1, "b.db", "there already")
+            let history = try await scene.tool("history", "a.db", "--json").expectSuccess().text
+            #expect(history.contains("\"remote\""), "\(history)")
+        }
+    }
+
+    @Test func anInterruptedCloneGoesOn() async throws {
+        try await withPair { scene, shared in
+            try await scene.tool("clone", shared, "b.db").expectSuccess()
+            rename(scene.folder.path("b.db"), scene.folder.path("c.db.syncd-part"))
+            try await scene.sql("a.db", "INSERT INTO note(body) VALUES ('later')")
+            try await scene.tool("push", "a.db").expectSuccess()
+            try Data("half".utf8).write(
+                to: scene.folder.url.appendingPathComponent("d.db.syncd-part"))
+            for name in ["c.db", "d.db"] {
+                try await scene.tool("clone", shared, name).expectSuccess()
+                #expect(try await notes(scene, name) == "later\none\ntwo\n")
+            }
+        }
+    }
+
+    @Test func aRemoteThatVanishedIs69_andIsNeverMadeAnew() async throws {
+        try await withPair { scene, _ in
+            let folder = scene.folder.path("shared")
+            try FileManager.default.removeItem(atPath: folder)
+            for command in ["push", "pull", "sync"] {
+                expect(try await scene.tool(command, "a.db"), 69, "shared", "not there")
+            }
+            #expect(!FileManager.default.fileExists(atPath: folder))
+            expect(try await scene.tool("push", "a.db", "other"), 1, "no remote 'other'", "origin")
+            try await scene.tool("remote", "remove", "a.db", "origin").expectSuccess()
+            expect(try await scene.tool("push", "a.db"), 1, "synctool remote add a.db")
+            expect(
+                try await scene.tool("remote", "add", "a.db", "origin", "dir:" + folder), 69,
+                "not there")
+            expect(
+                try await scene.tool("remote", "add", "a.db", "origin", "ftp://x"), 64, "dir:/path")
+        }
+    }
+
+    @Test func harmedFilesAreNamed_andWhatTheyHeldIsSentAgain() async throws {
+        try await withPair { scene, shared in
+            try await scene.sql("a.db", "INSERT INTO note(body) VALUES ('later')")
+            try await scene.tool("push", "a.db").expectSuccess()
+            let files = try batches(scene)
+            try #require(files.count == 2)
+            let whole = try Data(contentsOf: files[0])
+            try whole.prefix(whole.count / 2).write(to: files[0])
+            try whole.write(to: files[0].deletingLastPathComponent().appending(path: "copy.synb"))
+            try Data("hello".utf8).write(
+                to: files[0].deletingLastPathComponent().appending(path: "strange.synb"))
+            let output = try await scene.tool("clone", shared, "b.db", "--json").expectSuccess()
+            #expect(output.text.contains("passedOver"), "\(output.text)")
+            #expect(try await notes(scene, "b.db") == "later\none\ntwo\n")
+            for file in try batches(scene) { try FileManager.default.removeItem(at: file) }
+            try await scene.tool("push", "b.db").expectSuccess()
+            try await scene.tool("clone", shared, "c.db").expectSuccess()
+            #expect(try await notes(scene, "c.db") == "later\none\ntwo\n")
+        }
+    }
+
+    private func batches(_ scene: Scene) throws -> [URL] {
+        let folder = scene.folder.url.appendingPathComponent("shared")
+        let names = FileManager.default.enumerator(atPath: folder.path)?.compactMap {
+            $0 as? String
+        }
+        return (names ?? []).filter { $0.hasSuffix(".synb") }.sorted().map {
+            folder.appendingPathComponent($0)
+        }
+    }
+
+    @Test func anEncryptedRemoteIsOpenedByTheRightKeyAlone() async throws {
+        try await withPair(["--encrypt"]) { scene, shared in
+            for file in try batches(scene) {
+                #expect(try Data(contentsOf: file).range(of: Data("two".utf8)) == nil)
+            }
+            let key = try JSONParser.parse(
+                try await scene.tool("key", "show", "a.db", "--json").expectSuccess().lines[0])
+            let name = try #require(key["key"]?.string)
+            expect(try await scene.tool("clone", shared, "b.db"), 77, name, "key share", "--key")
+            try write(scene, "right words\n", "right")
+            try write(scene, "wrong words\n", "wrong")
+            let packet = try await scene.tool(
+                "key", "share", "a.db", "--passphrase-file", "right"
+            ).expectSuccess()
+            try write(scene, packet.text, "packet")
+            expect(
+                try await scene.run([
+                    "clone", shared, "b.db", "--key", "packet", "--passphrase-file", "wrong",
+                ]), 77, "passphrase")
+            #expect(!FileManager.default.fileExists(atPath: scene.folder.path("b.db")))
+            try await scene.run([
+                "clone", shared, "b.db", "--key", "packet", "--passphrase-file", "right",
+            ]).expectSuccess()
+
+            // A key that b does not have: what it can read stays, the next sync heals.
+            try await scene.tool("key", "rotate", "a.db").expectSuccess()
+            try await scene.sql("a.db", "INSERT INTO note(body) VALUES ('new key')")
+            try await scene.tool("push", "a.db").expectSuccess()
+            try await scene.sql("b.db", "INSERT INTO note(body) VALUES ('from b')")
+            expect(try await scene.tool("sync", "b.db"), 77, "key import")
+            #expect(try await notes(scene, "b.db") == "from b\none\ntwo\n")
+            let identity = try await scene.tool("key", "identity").expectSuccess().lines[0]
+            let second = try await scene.tool("key", "share", "a.db", "--to", identity)
+            try write(scene, second.text, "packet")
+            try await scene.tool("key", "import", "b.db", "packet").expectSuccess()
+            try await scene.tool("sync", "b.db").expectSuccess()
+            try await scene.tool("sync", "a.db").expectSuccess()
+            #expect(try await notes(scene, "a.db") == "from b\nnew key\none\ntwo\n")
+            #expect(try await notes(scene, "b.db") == (try await notes(scene, "a.db")))
+            try await makeNotes(scene, "other.db")
+            expect(try await scene.tool("key", "import", "other.db", "packet"), 1, "another store")
+        }
+    }
+
+    private func write(_ scene: Scene, _ text: String, _ name: String) throws {
+        try Data(text.utf8).write(to: scene.folder.url.appendingPathComponent(name))
+    }
+
+    @Test func storesThatWereTrackedApartJoinOnlyWhenTold() async throws {
+        try await withPair { scene, shared in
+            try await makeNotes(scene, "apart.db")
+            try await scene.sql("apart.db", "INSERT INTO note VALUES (3, 'mine')")
+            expect(
+                try await scene.tool("remote", "add", "apart.db", "origin", shared), 1,
+                "another store", "--join by-key", "synctool clone")
+            for method in ["by-unique", "separate"] {
+                expect(
+                    try await scene.tool(
+                        "remote", "add", "apart.db", "origin", shared, "--join", method), 1,
+                    "not possible")
+            }
+            #expect(try await scene.tool("remote", "list", "apart.db").text == "no remotes\n")
+            try await scene.tool(
+                "remote", "add", "apart.db", "origin", shared, "--join", "by-key"
+            ).expectSuccess()
+            try await scene.tool("sync", "apart.db").expectSuccess()
+            try await scene.tool("sync", "a.db").expectSuccess()
+            #expect(try await notes(scene, "a.db") == "mine\none\ntwo\n")
+            #expect(try await notes(scene, "apart.db") == "mine\none\ntwo\n")
+            try await scene.tool("untrack", "a.db").expectSuccess()
+            let left = try await scene.sql(
+                "a.db", "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'syncd%'")
+            #expect(left == "0\n", "untracking removes every trace")
+        }
+    }
+
+    @Test func waitingEndsWhenTheOthersHaveIt() async throws {
+        try await withPair { scene, shared in
+            expect(
+                try await scene.tool("push", "a.db", "--wait", "--timeout", "1s"), 75,
+                "no other replica")
+            try await scene.tool("clone", shared, "b.db").expectSuccess()
+            try await scene.tool("pull", "b.db").expectSuccess()
+            try await scene.tool("push", "a.db", "--wait").expectSuccess()
+            try await scene.sql("a.db", "INSERT INTO note(body) VALUES ('later')")
+            expect(
+                try await scene.tool("push", "a.db", "--wait", "--timeout", "1s"), 75,
+                "has not merged it yet")
+            try await scene.tool("pull", "b.db").expectSuccess()
+            try await scene.tool("push", "a.db", "--wait").expectSuccess()
+        }
+    }
+
+    @Test func aSyncThatIsKilledAnywhereIsFinishedByTheNext() async throws {
+        let seed = Seed.fromEnvironment()
+        var random = SplitMix(state: seed)
+        try await withPair { scene, shared in
+            try await scene.tool("clone", shared, "b.db").expectSuccess()
+            for round in 0..<12 {
+                for name in ["a.db", "b.db"] {
+                    try await scene.sql(name, "INSERT INTO note(body) VALUES ('\(name) \(round)')")
+                    let child = try scene.start(Binaries.synctool, "sync", name)
+                    try await Task.sleep(
+                        for: .milliseconds(Int.random(in: 0...250, using: &random)))
+                    await child.stop()
+                }
+            }
+            for name in ["a.db", "b.db", "a.db"] {
+                try await scene.tool("sync", name).expectSuccess()
+            }
+            let (a, b) = (try await notes(scene, "a.db"), try await notes(scene, "b.db"))
+            #expect(a == b && a.split(separator: "\n").count == 26, "seed \(seed): \(a)\n\(b)")
+            #expect(try await scene.sql("a.db", "PRAGMA integrity_check") == "ok\n")
+        }
+    }
+
+    @Test func aRemoteWhoseDiskIsFullIs75_andNothingIsLost() async throws {
+        try await withPair { scene, _ in
+            guard getuid() == 0 else { return print("skipped: only root can mount a small disk") }
+            let disk = scene.folder.path("disk")
+            mkdir(disk, 0o755)
+            let mount = try await Child(
+                "/usr/bin/mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk],
+                in: scene.folder, environment: scene.environment
+            ).output()
+            guard mount.status == 0 else { return print("skipped: cannot mount: \(mount.errors)") }
+            defer { umount2(disk, Int32(MNT_DETACH)) }
+            try await scene.tool("remote", "add", "a.db", "small", "dir:" + disk).expectSuccess()
+            try await scene.sql(
+                "a.db",
+                "INSERT INTO note(body) SELECT hex(randomblob(500)) FROM generate_series(1, 200)")
+            expect(try await scene.tool("push", "a.db", "small"), 75, "space")
+            try await scene.tool("push", "a.db", "origin").expectSuccess()
+            let left = try FileManager.default.subpathsOfDirectory(atPath: disk)
+            #expect(!left.contains { $0.contains(".syncd-") }, "\(left)")
+            try await Child(
+                "/usr/bin/mount", ["-o", "remount,size=4m", disk], in: scene.folder,
+                environment: scene.environment
+            ).output().expectSuccess()
+            try await scene.tool("push", "a.db", "small").expectSuccess()
+            try await scene.tool("clone", "dir:" + disk, "b.db").expectSuccess()
+            #expect(try await notes(scene, "b.db") == (try await notes(scene, "a.db")))
+        }
+    }
+
+    @Test func sshTakesAnyPath_andSaysWhatIsWrongOverThere() async throws {
+        try await withPair { scene, _ in
+            // A shell for the other machine: it gets one text, as sshd gives it.
+            try write(
+                scene, "#!/bin/sh\nfor last; do :; done\necho Welcome\nexec sh -c \"$last\"\n",
+                "ssh")
+            try scene.chmod("ssh", 0o755)
+            var environment = scene.environment
+            environment["SYNCD_SSH"] = scene.folder.path("ssh")
+            environment["PATH"] =
+                URL(filePath: Binaries.synctool).deletingLastPathComponent().path
+                + ":/usr/bin:/bin"
+            func tool(_ arguments: String...) async throws -> Child.Output {
+                try await Child(
+                    Binaries.synctool, arguments, in: scene.folder, environment: environment
+                ).output()
+            }
+            let name = "it's a $HOME \"db\".db"
+            rename(scene.folder.path("a.db"), scene.folder.path(name))
+            let url = "ssh://host" + scene.folder.path(name)
+            try await tool("clone", url, "b.db").expectSuccess()
+            try await scene.sql("b.db", "INSERT INTO note(body) VALUES ('near')")
+            try await tool("sync", "b.db", "--wait").expectSuccess()
+            #expect(try await notes(scene, name) == "near\none\ntwo\n")
+            expect(try await tool("clone", "ssh://host/no/such.db", "c.db"), 66, "no such file")
+            environment["PATH"] = "/usr/bin:/bin"
+            expect(try await tool("sync", "b.db"), 69, "synctool is not to be found", "--synctool")
+            expect(
+                try await tool("remote", "add", "b.db", "x", url, "--encrypt"), 64, "--encrypt")
+        }
+    }
+
+    @Test func theDaemonKeepsReplicasInStepByItself() async throws {
+        try await withPair { scene, shared in
+            try await scene.tool("clone", shared, "b.db").expectSuccess()
+            let daemon = try await scene.startDaemon()
+            do {
+                for name in ["a.db", "b.db"] { try await scene.tool("track", name).expectSuccess() }
+                for (from, to) in [("a.db", "b.db"), ("b.db", "a.db"), ("a.db", "b.db")] {
+                    let text = "from \(from) \(UUID().uuidString)"
+                    try await scene.sql(from, "INSERT INTO note(body) VALUES ('\(text)')")
+                    let isThere = try await eventually(
+                        within: .seconds(25), every: .milliseconds(100)
+                    ) {
+                        try await notes(scene, to).contains(text)
+                    }
+                    #expect(isThere, "\(daemon.errors)")
+                }
+                let folder = scene.folder.path("shared")
+                rename(folder, folder + "-gone")
+                try await scene.sql("a.db", "INSERT INTO note(body) VALUES ('meanwhile')")
+                let isTold = try await eventually(within: .seconds(25), every: .milliseconds(200)) {
+                    try await scene.tool("status", "a.db").text.contains("not there")
+                }
+                #expect(isTold, "\(daemon.errors)")
+                rename(folder + "-gone", folder)
+                let isThere = try await eventually(within: .seconds(40), every: .milliseconds(200))
+                {
+                    try await notes(scene, "b.db").contains("meanwhile")
+                }
+                #expect(isThere, "\(daemon.errors)")
+            } catch {
+                await daemon.stop()
+                throw error
+            }
+            await daemon.stop()
+        }
+    }
+}
