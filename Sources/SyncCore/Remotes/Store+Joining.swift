@@ -19,7 +19,7 @@ extension Store {
             guard opened.id != store else { return 0 }
             dropped = try opened.count(HistoryQuery()).transactions
             layouts = try opened.live.withState { connection, live in
-                guard try !exists(connection, "syncd_object") else {
+                guard try !hasTable(connection, "syncd_object") else {
                     throw SyncError(
                         .refused, "the database has replicas of its own already",
                         operation: "join", path: path,

@@ -40,7 +40,7 @@ extension Store {
 /// The rows of `syncd_key`.
 private enum KeyTable {
     static func ring(_ connection: OpaquePointer) throws -> KeyRing {
-        guard try exists(connection, "syncd_key") else { return KeyRing() }
+        guard try hasTable(connection, "syncd_key") else { return KeyRing() }
         let select = try Statement(
             connection, "SELECT secret, created, active FROM syncd_key ORDER BY created, id")
         var ring = KeyRing()

@@ -52,7 +52,7 @@ extension Store {
 /// The rows of `syncd_remote`.
 private enum RemoteTable {
     static func all(_ connection: OpaquePointer) throws -> [RemoteEntry] {
-        guard try exists(connection, "syncd_remote") else { return [] }
+        guard try hasTable(connection, "syncd_remote") else { return [] }
         let select = try Statement(
             connection, "SELECT name, url, options FROM syncd_remote ORDER BY name")
         var result: [RemoteEntry] = []
@@ -87,7 +87,7 @@ private enum RemoteTable {
 }
 
 /// Whether the database has a table.
-func exists(_ connection: OpaquePointer, _ table: String) throws -> Bool {
+func hasTable(_ connection: OpaquePointer, _ table: String) throws -> Bool {
     let select = try Statement(
         connection, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")
     select.bind(1, table)
