@@ -30,7 +30,7 @@ struct SimulationTests {
     func randomStoresConverge() throws {
         let folder = TestFolder()
         var total = MergeSimulation.Tally()
-        for seed in 0..<max(50, Self.count / 10) {
+        for seed in 0..<max(50, Self.count / 20) {
             do {
                 total.add(try StoreSimulation.run(seed: seed, in: folder.path("")))
             } catch {
