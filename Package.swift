@@ -83,6 +83,11 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .executableTarget(
+            name: "todo", dependencies: ["SyncObjects"], path: "Examples/Todo"),
+        .executableTarget(
+            name: "objectstress", dependencies: ["SyncObjects", "SyncCore"],
+            path: "Tests/ObjectStress"),
+        .executableTarget(
             name: "syncsim",
             dependencies: [
                 "SyncCore", "SyncTesting",
@@ -108,7 +113,7 @@ let package = Package(
         .testTarget(
             name: "SyncdTests", dependencies: ["syncd", "SyncClient", "SyncCore", "Varlink"]),
         .testTarget(
-            name: "SyncObjectsTests", dependencies: ["SyncObjects", "SyncClient", "syncd"]),
+            name: "SyncObjectsTests", dependencies: ["SyncObjects", "SyncClient", "syncd", "todo", "objectstress"]),
         .testTarget(
             name: "BatchTests", dependencies: ["SyncCore", "SyncTesting"], exclude: ["Fixtures"]),
         .testTarget(

@@ -24,6 +24,13 @@ let package = Package(
                 .product(name: "SyncCore", package: "syncd"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
+        .executableTarget(
+            name: "ObjectBenchmark",
+            dependencies: [
+                "CWriter", .product(name: "SyncCore", package: "syncd"),
+                .product(name: "SyncObjects", package: "syncd"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -175,8 +175,7 @@ public final class PersistentContainer: Sendable {
             defer { (state.view, state.coordinator) = (nil, nil) }
             return (state.view, state.coordinator)
         }
-        coordinator?.follower?.stop()
         view?.reset()
-        try? coordinator?.queue.close()
+        coordinator?.close()
     }
 }

@@ -122,6 +122,9 @@ extension ManagedObject {
     }
 
     private func set(_ value: (any Sendable)?, _ key: String) throws -> WriteOutcome {
+        if let index = entity.slotIndex[key], entity.slots[index].isPlain {
+            return try setSlot(index, try encode(value, entity.slots[index].coding, key))
+        }
         if let slot = entity.slotIndex[key],
             case .attribute(let attribute) = entity.slots[slot].kind
         {
@@ -147,6 +150,19 @@ extension ManagedObject {
 
     private func problem(_ reason: String, _ key: String) -> ObjectError {
         ObjectError(.typeMismatch, reason, entity: entity.name, property: key, object: identity)
+    }
+
+    private func encode(
+        _ value: (any Sendable)?, _ coding: AttributeCoding, _ key: String
+    ) throws -> Value {
+        do {
+            return try coding.encode(value)
+        } catch var error as ObjectError {
+            error.entity = entity.name
+            error.property = key
+            error.object = identity
+            throw error
+        }
     }
 
     private func encode(

@@ -43,6 +43,10 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
     var lastOutcome: WriteOutcome = .unchanged
     var readFailure: ObjectError?
     var faultBatch: FaultBatch?
+    /// Its place among the changed objects of its context; 0 when it is none.
+    var pendingNumber = 0
+    /// The round in which the context noted last that it changed.
+    var touchRound = 0
     /// Objects that were read along with this one, so that following its relationships reads
     /// nothing.
     var prefetched: [ManagedObject] = []

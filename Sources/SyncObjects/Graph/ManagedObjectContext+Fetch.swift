@@ -64,7 +64,9 @@ extension ManagedObjectContext {
         if bound.batchSize > 0, bound.query.entity.table.kindColumn == nil {
             return try fetchFaults(bound)
         }
-        return try source.rows(bound.query).map { object(for: $0) }
+        let rows = try source.rows(bound.query)
+        if registry.capacity < rows.count { registry.reserveCapacity(registry.count + rows.count) }
+        return rows.map { object(for: $0) }
     }
 
     private func fetchFaults(_ bound: BoundRequest) throws -> [ManagedObject] {

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
         let id = ManagedObjectID(coordinator.identities.origin(entity.root), key)
         return ObjectSeed(
             entity: entity, id: id, gate: gate, context: self,
-            values: entity.slots.map(\.defaultValue), phase: .inserted)
+            values: entity.defaults, phase: .inserted)
     }
 
     func adopt(_ object: ManagedObject) {
@@ -39,23 +39,31 @@ extension ManagedObjectContext {
     }
 
     func objectClass(_ entity: EntityLayout) -> ManagedObject.Type {
-        (entity.description.objectClass as? ManagedObject.Type) ?? ManagedObject.self
+        if let lastClass, lastClass.entity === entity { return lastClass.type }
+        let type = (entity.description.objectClass as? ManagedObject.Type) ?? ManagedObject.self
+        lastClass = (entity, type)
+        return type
     }
 
     func hold(_ object: ManagedObject) {
-        if pending.updateValue(object, forKey: object.identity) == nil {
-            pendingOrder.append(object.identity)
-        }
+        guard object.pendingNumber == 0 else { return }
+        pendingCount += 1
+        object.pendingNumber = pendingCount
+        pending[object.identity] = object
     }
 
     func release(_ object: ManagedObject) {
-        if pending.removeValue(forKey: object.identity) != nil {
-            pendingOrder.removeAll { $0 == object.identity }
-        }
+        guard object.pendingNumber != 0 else { return }
+        object.pendingNumber = 0
+        pending[object.identity] = nil
     }
 
     /// Objects with something to save, in the order in which they became so.
-    var pendingObjects: [ManagedObject] { pendingOrder.compactMap { pending[$0] } }
+    ///
+    /// - Complexity: O(n log n)
+    var pendingObjects: [ManagedObject] {
+        pending.values.sorted { $0.pendingNumber < $1.pendingNumber }
+    }
 
     // MARK: Finding
 
@@ -86,10 +94,10 @@ extension ManagedObjectContext {
 
     func register(_ object: ManagedObject) {
         registry[object.identity] = WeakObject(object: object)
-        if retainsRegisteredObjects { retained.insert(object) }
+        if retainsStorage { retained.insert(object) }
         if registry.count > registrySweepSize {
             registry = registry.filter { $0.value.object != nil }
-            registrySweepSize = max(1024, registry.count * 2)
+            registrySweepSize = max(1024, registry.count * 4)
         }
     }
 
@@ -200,9 +208,16 @@ extension ManagedObjectContext {
         object.current?[slot] = new
         undoLog?.note(.slot(object, slot, old: old))
         if object.phase == .live {
-            if object.hasEdits { hold(object) } else { release(object) }
+            if new != object.committed?[slot] || object.hasEdits {
+                hold(object)
+            } else {
+                release(object)
+            }
         }
-        touched.updated.insert(object.identity)
+        if object.touchRound != touchRound {
+            object.touchRound = touchRound
+            touched.updated.insert(object.identity)
+        }
         if case .reference(let relation) = object.entity.slots[slot].kind {
             moveMember(object, object.entity.relations[relation], from: old, to: new)
         }
@@ -240,8 +255,8 @@ extension ManagedObjectContext {
     }
 
     func forgetPending() {
+        for object in pending.values { object.pendingNumber = 0 }
         pending = [:]
-        pendingOrder = []
         deleteCauses = [:]
         joinEdits = [:]
         dropMembers()
@@ -268,6 +283,7 @@ extension ManagedObjectContext {
             forgetPending()
             undoLog?.clear()
             touched = TouchedObjects()
+            touchRound += 1
             for object in objects where object.phase != .gone {
                 object.phase = .gone
                 object.goneDetail = Gone(.contextReset)
@@ -285,6 +301,7 @@ extension ManagedObjectContext {
             guard !touched.isEmpty else { return }
             var told = touched
             touched = TouchedObjects()
+            touchRound += 1
             told.updated.subtract(told.inserted)
             told.updated.subtract(told.deleted)
             for observer in observers.values { observer.observer?.contextDidChange(self, told) }

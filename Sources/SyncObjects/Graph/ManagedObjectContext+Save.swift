@@ -140,7 +140,6 @@ extension ManagedObjectContext {
         guard let object = registry.removeValue(forKey: old)?.object ?? pending[old] else { return }
         if pending.removeValue(forKey: old) != nil {
             pending[new] = object
-            pendingOrder = pendingOrder.map { $0 == old ? new : $0 }
         }
         if let from = old.key.reference, let to = new.key.reference, from != to {
             for other in pending.values {

@@ -82,7 +82,9 @@ public final class ManagedObjectContext: @unchecked Sendable {
     private var authorStorage: String?
     private var nameStorage: String?
     private var policyStorage = MergePolicy.fail
-    private var retainsStorage = false
+    var retainsStorage = false
+    /// The class that was asked for last: a fetch asks for the same one for each row.
+    var lastClass: (entity: EntityLayout, type: ManagedObject.Type)?
     var retained: Set<ManagedObject> = []
 
     struct WeakObject {
@@ -94,7 +96,10 @@ public final class ManagedObjectContext: @unchecked Sendable {
     var registrySweepSize = 1024
     /// New, edited, and to be deleted objects, in the order in which they became so.
     var pending: [ManagedObjectID: ManagedObject] = [:]
-    var pendingOrder: [ManagedObjectID] = []
+    /// Counts objects as they become changed ones: their order.
+    var pendingCount = 0
+    /// Counts the calls of `processPendingChanges`: what was touched since the last.
+    var touchRound = 1
     var deleteCauses: [ManagedObjectID: GoneCause] = [:]
     var memberCache: [MemberKey: [ManagedObjectID]] = [:]
     var joinEdits: [String: SaveRequest.JoinEdit] = [:]

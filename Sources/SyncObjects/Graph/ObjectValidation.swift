@@ -51,9 +51,11 @@ struct ObjectValidation {
             return
         }
         check { object in
-            let before = object.value(forKey: slot.name)
-            var value = before
+            let former = object.slotValue(index)
+            var value = slot.isPlain ? slot.coding.decode(former) : object.value(forKey: slot.name)
             try object.validate(&value, forKey: slot.name)
+            // Most values are what they were: those are not set again.
+            if slot.isPlain, let same = try? slot.coding.encode(value), same == former { return }
             try object.setValue(value, forKey: slot.name)
         }
         let stored = object.slotValue(index)

@@ -18,6 +18,10 @@ public final class EntityLayout: Sendable {
     public let family: Set<String>
     let table: TableLayout
     let slots: [Slot]
+    /// For each slot its column in the table, or -1.
+    let slotColumns: [Int32]
+    /// The values of a new object.
+    let defaults: [Value]
     let slotIndex: [String: Int]
     let relations: [Relation]
     let relationIndex: [String: Int]
@@ -25,7 +29,8 @@ public final class EntityLayout: Sendable {
     /// The name.
     public var name: String { description.name }
 
-    struct Slot: Sendable {
+    /// A class: descriptions are large, and what is fetched or set looks at a slot each time.
+    final class Slot: Sendable {
         enum Kind: Sendable {
             case attribute(AttributeDescription)
             /// The key of the object that a to-one relationship leads to.
@@ -41,9 +46,24 @@ public final class EntityLayout: Sendable {
         let coding: AttributeCoding
         let defaultValue: Value
         /// Computed at save: objects cannot set it, and it is no part of conflicts.
-        var isDerived: Bool {
-            if case .attribute(let attribute) = kind { return attribute.derivation != nil }
-            return false
+        let isDerived: Bool
+        /// An attribute that is nothing but stored: neither derived nor transformed.
+        let isPlain: Bool
+
+        init(
+            name: String, kind: Kind, column: Int?, coding: AttributeCoding, defaultValue: Value
+        ) {
+            self.name = name
+            self.kind = kind
+            self.column = column
+            self.coding = coding
+            self.defaultValue = defaultValue
+            if case .attribute(let attribute) = kind {
+                isDerived = attribute.derivation != nil
+                isPlain = attribute.derivation == nil && attribute.transformer == nil
+            } else {
+                (isDerived, isPlain) = (false, false)
+            }
         }
     }
 
@@ -75,6 +95,8 @@ public final class EntityLayout: Sendable {
         self.family = family
         self.table = table
         self.slots = slots
+        slotColumns = slots.map { Int32($0.column ?? -1) }
+        defaults = slots.map(\.defaultValue)
         self.relations = relations
         slotIndex = Dictionary(
             slots.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })

@@ -17,6 +17,7 @@ public final class ManagedObjectModel: Sendable {
     /// What a person calls this version of the model, for staged migration.
     public let versionIdentifier: String?
     let layouts: [String: EntityLayout]
+    private let layoutsByClass: [ObjectIdentifier: EntityLayout]
     let tables: [TableLayout]
     let joins: [JoinLayout]
 
@@ -33,6 +34,12 @@ public final class ManagedObjectModel: Sendable {
         self.entities = entities
         versionIdentifier = version
         layouts = resolved.layouts
+        layoutsByClass = Dictionary(
+            entities.compactMap { entity in
+                guard let name = entity.objectClass, let layout = resolved.layouts[entity.name]
+                else { return nil }
+                return (ObjectIdentifier(name), layout)
+            }, uniquingKeysWith: { first, _ in first })
         tables = resolved.tables
         joins = resolved.joins
     }
@@ -52,9 +59,7 @@ public final class ManagedObjectModel: Sendable {
     ///
     /// - Throws: ``ObjectError/Code/unknownEntity``
     public func entity(for objectClass: any EntityObject.Type) throws -> EntityLayout {
-        for entity in entities where entity.objectClass.map({ $0 == objectClass }) == true {
-            return try self.entity(entity.name)
-        }
+        if let layout = layoutsByClass[ObjectIdentifier(objectClass)] { return layout }
         throw ObjectError(
             .unknownEntity, "no entity of the model has the class \(objectClass)",
             hint: "Name the class in its EntityDescription")

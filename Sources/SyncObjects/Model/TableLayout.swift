@@ -19,6 +19,8 @@ final class TableLayout: Sendable {
     let columns: [Column]
     /// Made by syncd: integer keys that are chosen at birth and never come twice.
     let isManaged: Bool
+    /// Reads all columns, without a condition; the table is `t0`.
+    let selection: String
 
     init(
         name: String, key: [EntityDescription.KeyColumn], kindColumn: String?, columns: [Column],
@@ -29,6 +31,10 @@ final class TableLayout: Sendable {
         self.kindColumn = kindColumn
         self.columns = columns
         self.isManaged = isManaged
+        let names = key.map(\.column) + (kindColumn.map { [$0] } ?? []) + columns.map(\.name)
+        selection =
+            "SELECT " + names.map { "t0." + SQLText.quoted($0) }.joined(separator: ", ")
+            + " FROM \(SQLText.quoted(name)) t0"
     }
 
     /// Key, kind where there is one, then the columns: the one order in which rows are read.

@@ -22,6 +22,8 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     private let isIncremental: Bool
     private let broadcast = Broadcast<ResultUpdate<Object>>()
     private var entries: [Object] = []
+    /// The identities of `entries`.
+    private var ids: [ManagedObjectID] = []
     private var sortValues: [ManagedObjectID: [Value]] = [:]
     private var current: ResultSnapshot<Object>?
     /// Why the last look failed: the results are those of the look before.
@@ -75,7 +77,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
         context.gate.locked {
             let stream = broadcast.stream()
             guard let current else { return stream }
-            let initial = update(from: nil, to: current, changed: [])
+            let initial = ResultUpdate(from: nil, to: current, changed: [])
             return AsyncStream { continuation in
                 continuation.yield(initial)
                 let task = Task {
@@ -97,7 +99,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
             let snapshot = makeSnapshot()
             let former = current
             current = snapshot
-            let update = update(from: former, to: snapshot, changed: [])
+            let update = ResultUpdate(from: former, to: snapshot, changed: [])
             if former == nil || update.changesIDs { broadcast.send(update) }
             return snapshot
         }
@@ -105,6 +107,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
 
     private func refetch() throws {
         entries = try context.fetch(bound).compactMap { $0 as? Object }
+        ids = entries.map(\.identity)
         sortValues = Dictionary(
             entries.map { ($0.identity, values($0)) }, uniquingKeysWith: { first, _ in first })
     }
@@ -113,23 +116,55 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
 
     // MARK: Changes
 
-    private func apply(_ touched: ManagedObjectContext.TouchedObjects) throws {
+    /// Puts touched objects in their places, and says what that changed; nil when the list was read
+    /// again, so that the two have to be compared.
+    ///
+    /// - Complexity: O(touched · log n), and moving pointers where places change.
+    private func apply(
+        _ touched: ManagedObjectContext.TouchedObjects
+    ) throws -> ResultChanges? {
         let changed = touched.updated.union(touched.inserted).union(touched.deleted)
-        guard touched.unseen.isDisjoint(with: roots), isIncremental, failure == nil else {
-            return try refetch()
-        }
         let own = changed.filter { $0.entity == bound.query.entity.root }
-        guard own.count < max(64, entries.count / 4) else { return try refetch() }
+        guard touched.unseen.isDisjoint(with: roots), isIncremental, failure == nil,
+            own.count < max(64, entries.count / 4)
+        else {
+            try refetch()
+            return nil
+        }
+        var changes = ResultChanges()
+        let objects = try present(own).filter { context.matches($0, bound.query) }
+        var stays: [ManagedObjectID: [Value]] = [:]
+        for object in objects { stays[object.identity] = values(object) }
+        // Who keeps the values that the order looks at stays where it is.
+        var leaving: [(id: ManagedObjectID, place: Int)] = []
         for id in own {
-            if let values = sortValues.removeValue(forKey: id), let place = place(of: id, values) {
-                entries.remove(at: place)
+            guard let former = sortValues[id], let place = place(of: id, former) else { continue }
+            changes.former[id] = place
+            if stays[id] == former, entries[place] === context.registry[id]?.object {
+                changes.kept.append(id)
+                stays[id] = nil
+            } else {
+                leaving.append((id, place))
             }
         }
-        for object in try present(own) where context.matches(object, bound.query) {
-            let values = values(object)
-            sortValues[object.identity] = values
-            entries.insert(object, at: lowerBound(values, object.identity.key))
+        for (id, place) in leaving.sorted(by: { $0.place > $1.place }) {
+            entries.remove(at: place)
+            ids.remove(at: place)
+            sortValues[id] = nil
         }
+        var arriving: [ManagedObjectID] = []
+        for object in objects {
+            guard let values = stays[object.identity] else { continue }
+            sortValues[object.identity] = values
+            let place = lowerBound(values, object.identity.key)
+            entries.insert(object, at: place)
+            ids.insert(object.identity, at: place)
+            arriving.append(object.identity)
+        }
+        for id in arriving {
+            changes.present[id] = sortValues[id].flatMap { place(of: id, $0) }
+        }
+        return changes
     }
 
     /// The touched objects that are there, read where the context does not know them.
@@ -193,20 +228,33 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     // MARK: Snapshots
 
     private func makeSnapshot() -> ResultSnapshot<Object> {
-        let ids = entries.map(\.identity)
+        ResultSnapshot(objects: entries, ids: ids, sections: section == nil ? [] : sections())
+    }
+
+    /// The runs of equal values of the first sort key, found by halving: the order is that of the
+    /// sections.
+    ///
+    /// - Complexity: O(sections · log n)
+    private func sections() -> [ResultSnapshot<Object>.Section] {
         var sections: [ResultSnapshot<Object>.Section] = []
-        if section != nil {
-            var start = 0
-            for place in entries.indices {
-                let value = sortValues[ids[place]]?.first ?? .null
-                let next = place + 1 < entries.count ? sortValues[ids[place + 1]]?.first : nil
-                guard next != value else { continue }
-                sections.append(
-                    .init(name: Self.name(value), offset: start, count: place + 1 - start))
-                start = place + 1
+        var start = 0
+        let value = { (place: Int) in self.sortValues[self.ids[place]]?.first ?? .null }
+        while start < ids.count {
+            let own = value(start)
+            var (low, high, step) = (start, ids.count, 1)
+            while low + step < ids.count, value(low + step) == own {
+                low += step
+                step *= 2
             }
+            high = min(ids.count, low + step)
+            while low + 1 < high {
+                let middle = (low + high) / 2
+                if value(middle) == own { low = middle } else { high = middle }
+            }
+            sections.append(.init(name: Self.name(own), offset: start, count: low + 1 - start))
+            start = low + 1
         }
-        return ResultSnapshot(objects: entries, ids: ids, sections: sections)
+        return sections
     }
 
     private static func name(_ value: Value) -> String {
@@ -217,35 +265,6 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
         case .text(let text): return text
         case .blob: return value.description
         }
-    }
-
-    private func update(
-        from old: ResultSnapshot<Object>?, to new: ResultSnapshot<Object>,
-        changed: Set<ManagedObjectID>
-    ) -> ResultUpdate<Object> {
-        let oldIDs = old?.ids ?? []
-        guard oldIDs != new.ids else {
-            return ResultUpdate(
-                snapshot: new, isInitial: old == nil, inserted: [], removed: [], moved: [],
-                reconfigured: new.ids.filter(changed.contains))
-        }
-        let oldPlaces = Dictionary(
-            oldIDs.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-        let newPlaces = Dictionary(
-            new.ids.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-        let stayed = new.ids.compactMap { id in oldPlaces[id].map { (id, $0) } }
-        let inPlace = ListOrder.increasing(stayed.map(\.1))
-        var moved: [ResultUpdate<Object>.Move] = []
-        for (index, item) in stayed.enumerated() where !inPlace.contains(index) {
-            moved.append(.init(id: item.0, from: item.1, to: newPlaces[item.0] ?? 0))
-        }
-        let movedIDs = Set(moved.map(\.id))
-        return ResultUpdate(
-            snapshot: new, isInitial: old == nil,
-            inserted: new.ids.enumerated().filter { oldPlaces[$1] == nil }.map { ($1, $0) },
-            removed: oldIDs.enumerated().filter { newPlaces[$1] == nil }.map { ($1, $0) },
-            moved: moved,
-            reconfigured: stayed.map(\.0).filter { changed.contains($0) && !movedIDs.contains($0) })
     }
 }
 
@@ -259,15 +278,19 @@ extension FetchedResultsController: ContextObserver {
             failure != nil || !touched.unseen.isDisjoint(with: roots)
             || changed.contains { roots.contains($0.entity) }
         guard concerns else { return }
+        var changes: ResultChanges?
         do {
-            try context.strict { try apply(touched) }
+            changes = try context.strict { try apply(touched) }
             failure = nil
         } catch {
             failure = ManagedObjectContext.readError(error, nil)
             return context.note(error, nil)
         }
+        if let changes, changes.isEmpty { return }
         let snapshot = makeSnapshot()
-        let update = update(from: former, to: snapshot, changed: changed)
+        let update =
+            changes.map { ResultUpdate($0, to: snapshot) }
+            ?? ResultUpdate(from: former, to: snapshot, changed: changed)
         let isSame =
             !update.changesIDs && update.reconfigured.isEmpty
             && former.sections == snapshot.sections
@@ -279,6 +302,7 @@ extension FetchedResultsController: ContextObserver {
     func contextDidReset(_ context: ManagedObjectContext) {
         current = nil
         entries = []
+        ids = []
         sortValues = [:]
         broadcast.finish()
     }

@@ -7,10 +7,16 @@ import SyncCore
 /// Confined to the connection's queue, like the statement.
 struct RawStatement {
     private let statement: GRDB.Statement
-    private var handle: SQLiteStatement { statement.sqliteStatement }
+    private let handle: SQLiteStatement
 
     init(_ db: Database, _ sql: String) throws {
         statement = try db.cachedStatement(sql: sql)
+        handle = statement.sqliteStatement
+        reset()
+    }
+
+    /// Makes it ready for other values.
+    func reset() {
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)
     }

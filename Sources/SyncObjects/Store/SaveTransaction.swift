@@ -17,6 +17,9 @@ struct SaveTransaction {
     private var change = StoreChange()
     private var conflicts: [SaveConflict] = []
     private var keys: [Value: Value] = [:]
+    private let statements: SaveStatements
+    /// Keys of new rows come from SQLite, so that references to them wait for those.
+    private let hasTemporaryKeys: Bool
 
     init(_ request: SaveRequest, _ db: Database, _ rows: StoreRows) {
         self.request = request
@@ -24,6 +27,8 @@ struct SaveTransaction {
         self.rows = rows
         identities = rows.identities
         deleting = Set(request.deletes.map(\.id))
+        statements = SaveStatements(db)
+        hasTemporaryKeys = request.inserts.contains { $0.id.isTemporary }
     }
 
     /// - Throws: ``SaveConflicts`` with all of them, or what SQLite says.
@@ -47,23 +52,32 @@ struct SaveTransaction {
         table.key.map { SQLText.quoted($0.column) + " = ?" }.joined(separator: " AND ")
     }
 
-    /// The condition that the row is what the context had read, and its values.
-    private func unchanged(_ entity: EntityLayout, _ old: [Value]) -> (String, [Value]) {
-        var text = ""
-        var values: [Value] = []
-        for (index, slot) in entity.slots.enumerated() {
-            guard let column = slot.column, !slot.isDerived else { continue }
-            text += " AND \(SQLText.quoted(entity.table.columns[column].name)) IS ?"
-            if case .text = old[index] { text += " COLLATE BINARY" }
-            values.append(old[index])
-        }
-        return (text, values)
-    }
-
     private func stored(_ entity: EntityLayout, _ key: ManagedObjectKey) throws -> StoredRow? {
         var query = ObjectQuery(entity: entity)
         query.keys = [key]
         return try rows.fetch(query, db).first
+    }
+
+    private func bind(
+        _ statement: RawStatement, _ slots: [Int], _ values: [Value], _ first: Int32
+    ) -> Int32 {
+        var place = first
+        for slot in slots {
+            statement.bind(place, values[slot])
+            place += 1
+        }
+        return place
+    }
+
+    private func bind(
+        _ statement: RawStatement, _ key: ManagedObjectKey, _ first: Int32
+    ) -> Int32 {
+        if case .integer(let number) = key {
+            statement.bind(first, .integer(number))
+            return first + 1
+        }
+        statement.bind(key.values, from: Int(first))
+        return first + Int32(key.values.count)
     }
 
     private func isReference(_ entity: EntityLayout, _ slot: Int) -> Bool {
@@ -72,8 +86,7 @@ struct SaveTransaction {
     }
 
     private func hasTemporaryReference(_ item: SaveRequest.Update) -> Bool {
-        !keys.isEmpty || request.inserts.contains { $0.id.isTemporary }
-            ? item.new.contains { keys[$0] != nil || isTemporary($0) } : false
+        hasTemporaryKeys && item.new.contains { keys[$0] != nil || isTemporary($0) }
     }
 
     private func isTemporary(_ value: Value) -> Bool {
@@ -94,22 +107,17 @@ struct SaveTransaction {
     private mutating func update(_ item: SaveRequest.Update, isLast: Bool) throws -> Bool {
         let entity = item.entity
         let new = resolved(item.new, entity)
-        var names: [String] = []
-        var values: [Value] = []
-        for (index, slot) in entity.slots.enumerated() {
-            guard let column = slot.column, !slot.isDerived, new[index] != item.old[index] else {
-                continue
-            }
-            names.append(SQLText.quoted(entity.table.columns[column].name) + " = ?")
-            values.append(new[index])
+        let changed = entity.slots.indices.filter {
+            new[$0] != item.old[$0] && entity.slots[$0].column != nil
+                && !entity.slots[$0].isDerived
         }
-        guard !names.isEmpty else { return true }
-        let (condition, old) = unchanged(entity, item.old)
-        let statement = try RawStatement(
-            db,
-            "UPDATE \(SQLText.quoted(entity.table.name)) SET \(names.joined(separator: ", "))"
-                + " WHERE \(key(entity.table))\(condition)")
-        statement.bind(values + item.id.key.values + old)
+        guard !changed.isEmpty else { return true }
+        let prepared = try statements.update(entity, changed)
+        let statement = prepared.statement
+        statement.reset()
+        var place = bind(statement, changed, new, 1)
+        place = bind(statement, item.id.key, place)
+        _ = bind(statement, prepared.slots, item.old, place)
         do {
             try statement.run()
         } catch let error as DatabaseError where error.isUniqueness {
@@ -151,13 +159,11 @@ struct SaveTransaction {
 
     private mutating func delete(_ item: SaveRequest.Delete) throws {
         try followRules(item.entity, item.id)
-        let (condition, old) = unchanged(item.entity, item.old)
-        let statement = try RawStatement(
-            db,
-            "DELETE FROM \(SQLText.quoted(item.entity.table.name))"
-                + " WHERE \(key(item.entity.table))\(condition)")
-        statement.bind(item.id.key.values + old)
-        try statement.run()
+        let prepared = try statements.delete(item.entity)
+        prepared.statement.reset()
+        let place = bind(prepared.statement, item.id.key, 1)
+        _ = bind(prepared.statement, prepared.slots, item.old, place)
+        try prepared.statement.run()
         if db.changesCount == 0, let row = try stored(item.entity, item.id.key) {
             conflicts.append(SaveConflict(id: item.id, kind: .deleteOfChanged(stored: row)))
             return
@@ -227,6 +233,10 @@ struct SaveTransaction {
     /// An object whose references are still temporary waits for those it leads to; in a circle, its
     /// references are written last.
     private mutating func insertAll() throws {
+        guard hasTemporaryKeys else {
+            for item in request.inserts { try insert(item) }
+            return
+        }
         var waiting = request.inserts
         while !waiting.isEmpty {
             let ready = waiting.filter { !isWaiting($0) }
@@ -248,6 +258,7 @@ struct SaveTransaction {
         let entity = item.entity
         let table = entity.table
         let values = resolved(item.values, entity)
+        if !item.id.isTemporary, table.isManaged { return try insertOwn(item, values) }
         var names: [String] = []
         var bound: [Value] = []
         if !item.id.isTemporary, table.isManaged {
@@ -280,6 +291,24 @@ struct SaveTransaction {
         } catch let error as DatabaseError where error.isUniqueness {
             try note(error, entity, item.id, values)
             return
+        }
+        try finishInsert(item, values)
+    }
+
+    /// A row of a table that is ours, with the key that its object has from birth.
+    private mutating func insertOwn(_ item: SaveRequest.Insert, _ values: [Value]) throws {
+        let prepared = try statements.insert(item.entity)
+        prepared.statement.reset()
+        var place = bind(prepared.statement, item.id.key, 1)
+        if item.entity.table.kindColumn != nil {
+            prepared.statement.bind(place, .text(item.entity.name))
+            place += 1
+        }
+        _ = bind(prepared.statement, prepared.slots, values, place)
+        do {
+            try prepared.statement.run()
+        } catch let error as DatabaseError where error.isUniqueness {
+            return try note(error, item.entity, item.id, values)
         }
         try finishInsert(item, values)
     }

@@ -27,6 +27,7 @@ public final class StoreCoordinator: Sendable {
         var listeners: [ObjectIdentifier: WeakListener] = [:]
         var conflicts: [ResolvedConflict] = []
         var hasMarkers = false
+        var isClosed = false
         /// Who this coordinator said it was in its saves: how history's own echo is known.
         var signatures: Set<Signature> = []
     }
@@ -90,9 +91,29 @@ public final class StoreCoordinator: Sendable {
 
     func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
         do {
-            return try queue.read(body)
+            // No transaction around it: each statement sees one state of the store, and nobody needs
+            // two of one state that does not say so.
+            return try queue.unsafeRead { db in
+                try checkOpen()
+                return try body(db)
+            }
         } catch let error as DatabaseError {
             throw failure(error)
+        }
+    }
+
+    /// Closes the connection: whoever comes later gets an error.
+    func close() {
+        follower?.stop()
+        state.withLock { $0.isClosed = true }
+        try? queue.close()
+    }
+
+    /// On the connection's queue. A closed connection is a null pointer to SQLite.
+    private func checkOpen() throws {
+        guard state.withLock({ !$0.isClosed }) else {
+            throw ObjectError(
+                .contextReset, "the container was closed", hint: "Make a new one", path: path)
         }
     }
 
@@ -128,6 +149,7 @@ public final class StoreCoordinator: Sendable {
     private func reserve(_ table: String) throws -> Int64 {
         let size = state.withLock { $0.keys[table]?.size ?? 16 }
         let last = try queue.write { db -> Int64 in
+            try checkOpen()
             try db.execute(
                 sql: "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?",
                 arguments: [size, table])
@@ -191,7 +213,10 @@ public final class StoreCoordinator: Sendable {
                 hint: "Open it with isReadOnly false", path: path)
         }
         do {
-            return try queue.write(body)
+            return try queue.write { db in
+                try checkOpen()
+                return try body(db)
+            }
         } catch let error as DatabaseError {
             throw failure(error)
         }

@@ -67,7 +67,7 @@ final class StoreFollower: @unchecked Sendable {
     func start(_ coordinator: StoreCoordinator, _ client: StoreClient?) throws {
         guard running.withLock({ $0.watch == nil }) else { return }
         _ = try look(coordinator)
-        let index = try coordinator.queue.read { db in
+        let index = try coordinator.read { db in
             try db.sqliteConnection.flatMap { try WalIndex($0) }
         }
         let watcher = try Self.watcher.withLock { shared in
@@ -176,6 +176,8 @@ final class StoreFollower: @unchecked Sendable {
 
     /// History is read from its end on.
     private func begin(_ store: SyncCore.Store, _ coordinator: StoreCoordinator) throws {
+        // What is looked at from here on is new, but for what the head has already.
+        _ = try store.look()
         let head = try store.head()
         history = store
         token = head
@@ -187,10 +189,16 @@ final class StoreFollower: @unchecked Sendable {
         guard let history, token != nil else {
             return coordinator.publishUnseen(coordinator.allRoots)
         }
-        var query = HistoryQuery()
-        query.after = token
         do {
-            try advance(try history.history(query), coordinator)
+            if let token { try history.check(token) }
+            let look = try history.look()
+            if look.tooLarge {
+                var query = HistoryQuery()
+                query.after = token
+                try advance(try history.history(query), coordinator)
+            } else {
+                try advance(look.transactions, coordinator)
+            }
         } catch let error as SyncError where error.needsResync {
             try startOver(coordinator)
         }

@@ -39,15 +39,46 @@ struct StoreRows {
             }
             return rows
         }
-        let (sql, arguments) = try select(query, columns: query.entity.table.selectedColumns)
-        let statement = try RawStatement(db, sql)
-        statement.bind(arguments)
+        let statement: RawStatement
+        if let keys = query.keys, let known = try select(keys, query, db) {
+            statement = known
+        } else {
+            let (sql, arguments) = try select(query, columns: query.entity.table.selectedColumns)
+            statement = try RawStatement(db, sql)
+            statement.bind(arguments)
+        }
         let decoder = RowDecoder(query.entity, model, identities)
         var rows: [StoredRow] = []
+        if let keys = query.keys { rows.reserveCapacity(keys.count) }
         while try statement.step() {
             if let row = decoder.row(statement) { rows.append(row) }
         }
         return rows
+    }
+
+    /// The statement that reads rows by their keys alone: of few lengths, so that it is prepared
+    /// once. Nil for other queries.
+    private func select(
+        _ keys: [ManagedObjectKey], _ query: ObjectQuery, _ db: Database
+    ) throws -> RawStatement? {
+        let table = query.entity.table
+        guard let last = keys.last, table.key.count == 1, query.predicate == nil,
+            query.sort.isEmpty, query.limit == nil, query.offset == 0,
+            table.kindColumn == nil
+                || query.entity.name == query.entity.root && query.includesSubentities
+        else { return nil }
+        // Keys that are named twice are found once.
+        var length = 1
+        while length < keys.count { length *= 4 }
+        let statement = try RawStatement(
+            db,
+            table.selection + " WHERE t0.\(SQLText.quoted(table.key[0].column)) IN"
+                + " (\(SQLText.marks(length)))")
+        for index in 0..<length {
+            statement.bind(
+                Int32(index + 1), (index < keys.count ? keys[index] : last).values[0])
+        }
+        return statement
     }
 
     func fetchIDs(_ query: ObjectQuery, _ db: Database) throws -> [ManagedObjectID] {
@@ -181,9 +212,16 @@ struct RowDecoder {
         } else {
             key = ManagedObjectKey((0..<table.key.count).map(statement.value))
         }
-        let first = table.firstColumn
-        let values = entity.slots.map { slot in
-            slot.column.map { statement.value(first + $0) } ?? slot.defaultValue
+        let first = Int32(table.firstColumn)
+        let columns = entity.slotColumns
+        let values = [Value](unsafeUninitializedCapacity: columns.count) { buffer, count in
+            for (slot, column) in columns.enumerated() {
+                let value =
+                    column >= 0
+                    ? statement.value(Int(first + column)) : entity.defaults[slot]
+                buffer.initializeElement(at: slot, to: value)
+            }
+            count = columns.count
         }
         return StoredRow(entity: entity, id: identities.id(origin, key), values: values)
     }

@@ -53,7 +53,9 @@ public struct AttributeCoding: Sendable, Hashable {
         case .float: return Self.real(value).map { .real(Double(Float($0))) }
         case .double: return Self.real(value).map(Value.real)
         case .decimal: return Self.decimal(value).map { .text("\($0)") }
-        case .string: return (value as? any StringProtocol).map { .text(String($0)) }
+        case .string:
+            if let text = value as? String { return .text(text) }
+            return (value as? any StringProtocol).map { .text(String($0)) }
         case .boolean:
             if let flag = value as? Bool { return .integer(flag ? 1 : 0) }
             return Self.integer(value, 0...1)
@@ -101,6 +103,9 @@ public struct AttributeCoding: Sendable, Hashable {
     }
 
     private static func integer(_ value: Any, _ range: ClosedRange<Int64>) -> Value? {
+        if let number = value as? Int {
+            return range.contains(Int64(number)) ? .integer(Int64(number)) : nil
+        }
         if value is Bool { return nil }
         guard let number = (value as? any BinaryInteger).flatMap({ Int64(exactly: $0) }),
             range.contains(number)
@@ -110,6 +115,7 @@ public struct AttributeCoding: Sendable, Hashable {
 
     /// NaN has no place in SQLite, which would store NULL: refused.
     private static func real(_ value: Any) -> Double? {
+        if let number = value as? Double { return number.isNaN ? nil : number }
         if value is Bool { return nil }
         if let number = value as? any BinaryFloatingPoint {
             let number = Double(number)

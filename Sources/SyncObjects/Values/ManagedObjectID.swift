@@ -59,8 +59,13 @@ extension ManagedObjectID: Hashable {
 
     /// Hashes what equality looks at.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(origin.seed)
-        hasher.combine(key)
+        // One word: keys are looked up for every object of every fetch.
+        if case .integer(let number) = key {
+            hasher.combine(origin.seed ^ Int(truncatingIfNeeded: number))
+        } else {
+            hasher.combine(origin.seed)
+            hasher.combine(key)
+        }
     }
 }
 

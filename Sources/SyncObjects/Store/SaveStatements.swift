@@ -1,0 +1,88 @@
+import GRDB
+import SyncCore
+
+/// The statements of one save: put together once for each shape, not for each object. Confined to
+/// the connection's queue.
+final class SaveStatements {
+    /// A statement, and the slots whose values it is given, in order.
+    struct Prepared {
+        let statement: RawStatement
+        let slots: [Int]
+    }
+
+    private struct Shape: Hashable {
+        let entity: ObjectIdentifier
+        let changed: [Int]
+    }
+
+    private let db: Database
+    private var inserts: [ObjectIdentifier: Prepared] = [:]
+    private var updates: [Shape: Prepared] = [:]
+    private var deletes: [ObjectIdentifier: Prepared] = [:]
+
+    init(_ db: Database) { self.db = db }
+
+    /// Inserts a row of a table that is ours: key, kind where there is one, slots.
+    func insert(_ entity: EntityLayout) throws -> Prepared {
+        if let known = inserts[ObjectIdentifier(entity)] { return known }
+        let table = entity.table
+        let slots = stored(entity)
+        let names =
+            table.key.map(\.column) + (table.kindColumn.map { [$0] } ?? [])
+            + slots.map { column(entity, $0) }
+        let new = Prepared(
+            statement: try RawStatement(
+                db,
+                "INSERT INTO \(SQLText.quoted(table.name))(\(SQLText.list(names)))"
+                    + " VALUES (\(SQLText.marks(names.count)))"), slots: slots)
+        inserts[ObjectIdentifier(entity)] = new
+        return new
+    }
+
+    /// Sets the changed slots of a row that has a key and is what the context had read: the slots
+    /// are those to compare.
+    func update(_ entity: EntityLayout, _ changed: [Int]) throws -> Prepared {
+        let shape = Shape(entity: ObjectIdentifier(entity), changed: changed)
+        if let known = updates[shape] { return known }
+        let sets = changed.map { SQLText.quoted(column(entity, $0)) + " = ?" }
+        let new = Prepared(
+            statement: try RawStatement(
+                db,
+                "UPDATE \(SQLText.quoted(entity.table.name)) SET "
+                    + sets.joined(separator: ", ") + " WHERE \(unchanged(entity))"),
+            slots: stored(entity))
+        updates[shape] = new
+        return new
+    }
+
+    /// Deletes a row that has a key and is what the context had read.
+    func delete(_ entity: EntityLayout) throws -> Prepared {
+        if let known = deletes[ObjectIdentifier(entity)] { return known }
+        let new = Prepared(
+            statement: try RawStatement(
+                db,
+                "DELETE FROM \(SQLText.quoted(entity.table.name)) WHERE \(unchanged(entity))"),
+            slots: stored(entity))
+        deletes[ObjectIdentifier(entity)] = new
+        return new
+    }
+
+    /// Text is compared by its bytes, whatever the column's collation.
+    private func unchanged(_ entity: EntityLayout) -> String {
+        let key = entity.table.key.map { SQLText.quoted($0.column) + " = ?" }
+        let values = stored(entity).map {
+            SQLText.quoted(column(entity, $0)) + " IS ? COLLATE BINARY"
+        }
+        return (key + values).joined(separator: " AND ")
+    }
+
+    private func stored(_ entity: EntityLayout) -> [Int] {
+        entity.slots.indices.filter {
+            entity.slots[$0].column != nil && !entity.slots[$0].isDerived
+        }
+    }
+
+    private func column(_ entity: EntityLayout, _ slot: Int) -> String {
+        entity.slots[slot].column.map { entity.table.columns[$0].name } ?? ""
+    }
+}
