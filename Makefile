@@ -22,8 +22,9 @@ SEEDS ?= 1000
 ROUNDS ?= 1000
 STEPS ?=
 SECONDS_EACH ?= 30
+STRESS_SECONDS ?= 300
 
-.PHONY: setup build test demo bench bench-history fuzz kill replay sim lint clean install
+.PHONY: setup build test demo bench bench-history fuzz kill replay sim stress lint clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
 setup:
@@ -81,6 +82,13 @@ sim: setup
 	$(SWIFT) run -c release syncsim --seed $(SEED) --count $(SEEDS) $(if $(STEPS),--steps $(STEPS))
 	$(SWIFT) run -c release syncsim --kind files --seed $(SEED) --count $(SEEDS) \
 		$(if $(STEPS),--steps $(STEPS))
+
+# The object layer under the thread sanitizer: four processes with six threads each, random
+# operations on a thousand objects for STRESS_SECONDS; then every context must equal the store.
+stress: setup
+	$(SWIFT) build --sanitize=thread --scratch-path .build-tsan --product objectstress
+	@rm -rf .build-tsan/stress && mkdir -p .build-tsan/stress
+	.build-tsan/debug/objectstress .build-tsan/stress/store.sqlite --seconds $(STRESS_SECONDS)
 
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests

@@ -169,6 +169,22 @@ public final class PersistentContainer: Sendable {
         try coordinator.write { try StoreMetadata(db: $0).setUser(key, value) }
     }
 
+    /// Empties a store, also one that is open: whoever has it open sees its tables go, and nobody
+    /// writes into a file that was unlinked.
+    ///
+    /// - Throws: ``ObjectError`` when somebody is writing, with the store as it was.
+    public static func destroyStore(at url: URL) throws {
+        try StoreFiles.overwrite(url, with: nil)
+    }
+
+    /// Puts the content of another store in the place of a store's, in one transaction, also while
+    /// somebody has it open.
+    ///
+    /// - Throws: ``ObjectError`` when somebody is writing, or there is no such source.
+    public static func replaceStore(at url: URL, with source: URL) throws {
+        try StoreFiles.overwrite(url, with: source)
+    }
+
     /// Closes the store. Objects that somebody holds are gone, with their last known values.
     public func close() {
         let (view, coordinator) = state.withLock { state in

@@ -67,6 +67,28 @@ enum StoreFiles {
         try sync(parent)
     }
 
+    /// Writes another content over a store by SQLite's backup, which locks it as any writer does.
+    static func overwrite(_ target: URL, with source: URL?) throws {
+        do {
+            var configuration = Configuration()
+            configuration.busyMode = .timeout(5)
+            let queue = try DatabaseQueue(path: target.path, configuration: configuration)
+            if let source {
+                try copy(source, into: queue)
+            } else {
+                let empty = try DatabaseQueue()
+                try empty.writeWithoutTransaction {
+                    try $0.execute(sql: "CREATE TABLE x(y); DROP TABLE x")
+                }
+                try empty.backup(to: queue)
+            }
+            try queue.close()
+        } catch let error as DatabaseError {
+            throw ObjectError(
+                .cannotOpen, error.message ?? "\(error)", path: target.path, underlying: error)
+        }
+    }
+
     /// Folds the WAL of a store into its main file, and removes it.
     private static func retire(_ url: URL) throws {
         guard FileManager.default.fileExists(atPath: url.path) else {

@@ -28,7 +28,6 @@ struct StoreLoader {
 
     private func open() throws -> StoreCoordinator {
         let model = try description.configuration.map(self.model.restricted) ?? self.model
-        try refuseDerived(model)
         switch description.kind {
         case .memory:
             return try finish(try DatabaseQueue(configuration: configuration), model, path: nil)
@@ -44,19 +43,6 @@ struct StoreLoader {
             return try openFile(cache, model)
         case .file(let url):
             return try openFile(url, model)
-        }
-    }
-
-    /// Nothing computes derived attributes yet: better no store than one whose values are never
-    /// there.
-    private func refuseDerived(_ model: ManagedObjectModel) throws {
-        for entity in model.entities {
-            for attribute in entity.attributes where attribute.derivation != nil {
-                throw ObjectError(
-                    .invalidModel, "derived attributes are described, but not computed yet",
-                    hint: "Ask for the value in a predicate, or keep it in an attribute",
-                    entity: entity.name, property: attribute.name)
-            }
         }
     }
 
@@ -101,6 +87,9 @@ struct StoreLoader {
                 try metadata.setUUID(fresh)
                 uuid = fresh
             }
+        }
+        if !description.isReadOnly {
+            try queue.writeWithoutTransaction { try DerivedAttributes(model: model).follow($0) }
         }
         return try StoreCoordinator(
             model: model, queue: queue, path: path, store: uuid ?? Self.derivedUUID(path),

@@ -20,10 +20,26 @@ extension ManagedObjectContext {
             var values = layout.slots.map(\.defaultValue)
             for (name, value) in object { try set(value, name, layout, &values) }
             let id = ManagedObjectID(
-                coordinator.identities.origin(layout.root), coordinator.newKey(layout))
+                identities.origin(layout.root), coordinator.newKey(layout))
             request.inserts.append(.init(entity: layout, id: id, values: values))
         }
         return try run { _ in request }.inserted.map(\.id)
+    }
+
+    /// Inserts objects as long as `next` fills in values: until it answers true, which means that
+    /// there are no more, and whose values do not count.
+    ///
+    /// - Throws: ``ObjectError`` with nothing written.
+    @discardableResult
+    public func batchInsert(
+        _ entity: String, next: (inout [String: (any Sendable)?]) throws -> Bool
+    ) throws -> [ManagedObjectID] {
+        var objects: [[String: (any Sendable)?]] = []
+        while true {
+            var values: [String: (any Sendable)?] = [:]
+            if try next(&values) { return try batchInsert(entity, objects) }
+            objects.append(values)
+        }
     }
 
     /// Gives the stored objects of a request other values of some attributes or to-one

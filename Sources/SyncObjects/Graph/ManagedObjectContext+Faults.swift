@@ -61,7 +61,7 @@ extension ManagedObjectContext {
             fill(known, row.values)
         }
         guard !isFound else { return }
-        let next = coordinator.identities.id(object.identity.origin, object.identity.key)
+        let next = identities.id(object.identity.origin, object.identity.key)
         markGone(object, Gone(next == object.identity ? .unknown : .replaced(by: next)))
     }
 

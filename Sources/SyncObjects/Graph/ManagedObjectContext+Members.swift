@@ -54,10 +54,11 @@ extension ManagedObjectContext {
             }
         }
         let known = Set(members)
-        members += pendingObjects.filter {
+        // Sorted last: most changed objects are others.
+        members += pending.values.filter {
             $0.entity.isKind(of: name) && !known.contains($0)
                 && ($0.phase == .inserted || $0.phase == .live) && $0.current?[slot] == reference
-        }
+        }.sorted { $0.pendingNumber < $1.pendingNumber }
         memberCache[key] = members.map(\.identity)
         return members
     }
@@ -98,9 +99,9 @@ extension ManagedObjectContext {
         _ keys: [Value], _ relation: EntityLayout.Relation
     ) throws -> [ManagedObject] {
         guard let entity = model.layouts[relation.description.destination] else { return [] }
-        let origin = coordinator.identities.origin(relation.destinationRoot)
+        let origin = identities.origin(relation.destinationRoot)
         let ids = keys.compactMap { ManagedObjectKey(reference: $0) }
-            .map { coordinator.identities.resolve(coordinator.identities.id(origin, $0)) }
+            .map { identities.resolve(identities.id(origin, $0)) }
         var query = ObjectQuery(entity: entity)
         let unknown = ids.filter { registry[$0]?.object == nil }.map(\.key)
         var read: [ManagedObject] = []
@@ -121,11 +122,11 @@ extension ManagedObjectContext {
         _ object: ManagedObject, _ relation: EntityLayout.Relation, from old: Value, to new: Value
     ) {
         guard let inverse = relation.description.inverse else { return }
-        let origin = coordinator.identities.origin(relation.destinationRoot)
+        let origin = identities.origin(relation.destinationRoot)
         let key = { (reference: Value) -> MemberKey? in
             ManagedObjectKey(reference: reference).map {
-                let id = self.coordinator.identities.id(origin, $0)
-                return MemberKey(owner: self.coordinator.identities.resolve(id), relation: inverse)
+                let id = self.identities.id(origin, $0)
+                return MemberKey(owner: self.identities.resolve(id), relation: inverse)
             }
         }
         if let key = key(old) {

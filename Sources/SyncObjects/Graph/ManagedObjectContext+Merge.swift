@@ -123,7 +123,7 @@ extension ManagedObjectContext {
                     touched.updated.insert(row.id)
                     mergeRow(object, row)
                 } else {
-                    coordinator.identities.retireUnheard(object.identity)
+                    identities.retireUnheard(object.identity)
                     markGone(object, Gone(.unknown))
                 }
             }

@@ -8,7 +8,7 @@ extension ManagedObjectContext {
 
     func seed(_ entity: EntityLayout) -> ObjectSeed {
         let key = coordinator.newKey(entity)
-        let id = ManagedObjectID(coordinator.identities.origin(entity.root), key)
+        let id = ManagedObjectID(identities.origin(entity.root), key)
         return ObjectSeed(
             entity: entity, id: id, gate: gate, context: self,
             values: entity.defaults, phase: .inserted)
@@ -132,7 +132,7 @@ extension ManagedObjectContext {
     /// The object that the context knows by that identity; nil says nothing about the store.
     public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
         gate.locked {
-            let object = registry[coordinator.identities.resolve(id)]?.object
+            let object = registry[identities.resolve(id)]?.object
             return object?.phase == .gone ? nil : object
         }
     }
@@ -144,7 +144,7 @@ extension ManagedObjectContext {
     ///   of another store.
     public func object(with id: ManagedObjectID) throws -> ManagedObject {
         try gate.locked {
-            let id = coordinator.identities.resolve(id)
+            let id = identities.resolve(id)
             if let known = registry[id]?.object { return known }
             try check(id)
             return fault(id, try model.entity(id.entity))
@@ -163,7 +163,7 @@ extension ManagedObjectContext {
     ///   key is another object's now.
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
         try performAndWait {
-            let id = coordinator.identities.resolve(id)
+            let id = identities.resolve(id)
             if let known = registry[id]?.object, known.current != nil {
                 guard known.phase == .gone || known.phase == .deletePending else { return known }
                 throw missing(id, known.goneDetail)
@@ -191,8 +191,8 @@ extension ManagedObjectContext {
     func object(
         atReference key: ManagedObjectKey, _ relation: EntityLayout.Relation
     ) throws -> ManagedObject? {
-        let origin = coordinator.identities.origin(relation.destinationRoot)
-        let id = coordinator.identities.resolve(coordinator.identities.id(origin, key))
+        let origin = identities.origin(relation.destinationRoot)
+        let id = identities.resolve(identities.id(origin, key))
         if let known = registry[id]?.object { return known.phase == .gone ? nil : known }
         guard let entity = model.layouts[relation.description.destination] else { return nil }
         if entity.table.kindColumn == nil { return fault(id, entity) }
@@ -278,6 +278,7 @@ extension ManagedObjectContext {
     public func reset() {
         gate.locked {
             let objects = registry.values.compactMap(\.object) + pending.values
+            do { try pinned?.advance() } catch { note(error, nil) }
             registry = [:]
             retained = []
             forgetPending()

@@ -80,6 +80,10 @@ extension ManagedObjectContext {
             case .gone, .detached: continue
             }
         }
+        for id in checked.sorted() where pending[id] == nil {
+            guard let object = registry[id]?.object, let old = object.committed else { continue }
+            request.checks.append(.init(entity: object.entity, id: id, old: old, new: old))
+        }
         request.joins = joinEdits.values.filter { !$0.added.isEmpty || !$0.removed.isEmpty }
             .sorted { $0.join.table < $1.join.table }
         return request
@@ -116,6 +120,7 @@ extension ManagedObjectContext {
             }
         }
         forgetPending()
+        checked = []
         for object in saved where object.phase == .gone && object.hasEdits { hold(object) }
         applyUnknown(change, inserted.union(updated).union(deleted))
         for object in saved where object.phase != .gone { object.didSave() }
@@ -171,11 +176,17 @@ extension ManagedObjectContext {
     private func refuseGone(_ resolved: inout [ResolvedConflict]) throws {
         let gone = pendingObjects.filter { $0.phase == .gone && $0.hasEdits }
         guard !gone.isEmpty else { return }
-        if mergePolicy == .fail {
-            try raise(
-                gone.map(deletedElsewhere), .mergeConflict, "\(gone.count) objects were deleted")
+        var refused: [ObjectError] = []
+        var policies: [MergePolicy] = []
+        for object in gone {
+            policies.append(try policy(object, .deleted, nil))
+            if policies.last == .fail { refused.append(deletedElsewhere(object)) }
         }
-        for object in gone { resolveDeleted(object, &resolved) }
+        try raise(refused, .mergeConflict, "\(refused.count) objects were deleted")
+        for (object, policy) in zip(gone, policies) {
+            policyInForce = policy
+            resolveDeleted(object, &resolved)
+        }
     }
 
     private func deletedElsewhere(_ object: ManagedObject) -> ObjectError {
@@ -189,8 +200,8 @@ extension ManagedObjectContext {
 
     private func resolveDeleted(_ object: ManagedObject, _ resolved: inout [ResolvedConflict]) {
         resolved.append(record(object, stored: nil))
-        if mergePolicy.restoresDeleted {
-            coordinator.identities.retire(object.identity)
+        if policyInForce.restoresDeleted {
+            identities.retire(object.identity)
             renew(object)
             touched.inserted.insert(object.identity)
             object.send(.returned)
@@ -209,24 +220,31 @@ extension ManagedObjectContext {
         return ResolvedConflict(
             object: object.identity, stored: stored.map(named),
             local: object.phase == .deletePending ? nil : object.current.map(named),
-            base: object.committed.map(named) ?? [:], policy: mergePolicy, time: Date())
+            base: object.committed.map(named) ?? [:], policy: policyInForce, time: Date())
     }
 
     private func resolve(
         _ conflicts: [SaveConflict], _ resolved: inout [ResolvedConflict]
     ) throws {
-        if mergePolicy == .fail {
-            for conflict in conflicts {
-                if case .deleted = conflict.kind, let object = pending[conflict.id] {
-                    markGone(object, Gone(.unknown))
-                }
-            }
-            try raise(
-                conflicts.map(error), .mergeConflict,
-                "\(conflicts.count) objects were changed elsewhere")
-        }
+        var refused: [SaveConflict] = []
+        var policies: [MergePolicy] = []
         for conflict in conflicts {
-            guard let object = pending[conflict.id] else { continue }
+            policies.append(try policy(conflict))
+            guard policies.last == .fail else { continue }
+            refused.append(conflict)
+            if case .deleted = conflict.kind, let object = known(conflict.id) {
+                markGone(object, Gone(.unknown))
+            }
+        }
+        try raise(
+            refused.map(error), .mergeConflict, "\(refused.count) objects were changed elsewhere")
+        for (conflict, policy) in zip(conflicts, policies) {
+            policyInForce = policy
+            checked.remove(conflict.id)
+            guard let object = pending[conflict.id] else {
+                takeChecked(conflict)
+                continue
+            }
             switch conflict.kind {
             case .changed(let row):
                 resolved.append(record(object, stored: row.values))
@@ -245,6 +263,44 @@ extension ManagedObjectContext {
         }
     }
 
+    private func known(_ id: ManagedObjectID) -> ManagedObject? {
+        pending[id] ?? registry[id]?.object
+    }
+
+    /// An object that was only to be checked, and is not what it was.
+    private func takeChecked(_ conflict: SaveConflict) {
+        guard let object = known(conflict.id) else { return }
+        switch conflict.kind {
+        case .changed(let row): rebase(object, row.values)
+        case .deleted: markGone(object, Gone(.unknown))
+        case .deleteOfChanged, .constraint: break
+        }
+    }
+
+    /// Who wins in one conflict: what the resolver says, or else the context's policy.
+    private func policy(
+        _ object: ManagedObject, _ kind: MergeConflict.Kind, _ stored: [Value]?
+    ) throws -> MergePolicy {
+        guard let conflictResolver else { return mergePolicy }
+        let record = record(object, stored: stored)
+        return try conflictResolver(
+            MergeConflict(
+                object: object, kind: kind, stored: record.stored, local: record.local,
+                base: record.base))
+    }
+
+    private func policy(_ conflict: SaveConflict) throws -> MergePolicy {
+        guard let object = known(conflict.id) else { return mergePolicy }
+        switch conflict.kind {
+        case .changed(let row): return try policy(object, .changed, row.values)
+        case .deleted: return try policy(object, .deleted, nil)
+        case .deleteOfChanged(let row):
+            return try policy(object, .deletionOfChanged, row.values)
+        case .constraint(let columns, let other):
+            return try policy(object, .constraint(columns), other?.values)
+        }
+    }
+
     private func resolveChanged(_ object: ManagedObject, _ row: StoredRow) {
         guard let base = object.committed, let local = object.current else { return }
         if row.id != object.identity {
@@ -252,14 +308,14 @@ extension ManagedObjectContext {
         }
         object.committed = row.values
         touched.updated.insert(object.identity)
-        switch mergePolicy {
+        switch policyInForce {
         case .fail, .overwrite: break
         case .discardLocal: object.current = row.values
         case .keepLocal, .keepStored:
             var merged = row.values
             for index in merged.indices where local[index] != base[index] {
                 let isContested = row.values[index] != base[index]
-                if !isContested || mergePolicy == .keepLocal { merged[index] = local[index] }
+                if !isContested || policyInForce == .keepLocal { merged[index] = local[index] }
             }
             object.current = merged
         }
@@ -269,7 +325,7 @@ extension ManagedObjectContext {
 
     private func resolveDelete(_ object: ManagedObject, _ row: StoredRow) {
         object.committed = row.values
-        if !mergePolicy.restoresDeleted {
+        if !policyInForce.restoresDeleted {
             // The store wins: the object stays, as it is there.
             touched.inserted.insert(object.identity)
             object.phase = .live
@@ -298,10 +354,10 @@ extension ManagedObjectContext {
         object.goneDetail = Gone(.merged(into: other.id))
         touched.deleted.insert(object.identity)
         object.send(.gone(Gone(.merged(into: other.id))))
-        guard mergePolicy.restoresDeleted else { return }
+        guard policyInForce.restoresDeleted else { return }
         for (index, slot) in stored.entity.slots.enumerated()
         where index < values.count && slot.column != nil && !slot.isDerived {
-            if mergePolicy == .overwrite || values[index] != slot.defaultValue {
+            if policyInForce == .overwrite || values[index] != slot.defaultValue {
                 _ = try stored.setSlot(index, values[index])
             }
         }

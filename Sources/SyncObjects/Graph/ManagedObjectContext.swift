@@ -44,7 +44,9 @@ public final class ManagedObjectContext: @unchecked Sendable {
     public let parent: ManagedObjectContext?
     /// The store at the end of the line of parents.
     public let coordinator: StoreCoordinator
-    let source: any ObjectSource
+    /// The store, or the parent.
+    let base: any ObjectSource
+    var pinned: PinnedSnapshot?
     let gate = Gate()
     let queue: DispatchQueue
 
@@ -62,6 +64,12 @@ public final class ManagedObjectContext: @unchecked Sendable {
     public var mergePolicy: MergePolicy {
         get { gate.locked { policyStorage } }
         set { gate.locked { policyStorage = newValue } }
+    }
+    /// Decides conflict by conflict, in place of ``mergePolicy``. It may change the object's
+    /// properties (and then let the local ones win), and may throw: then nothing is saved.
+    public var conflictResolver: (@Sendable (MergeConflict) throws -> MergePolicy)? {
+        get { gate.locked { resolverStorage } }
+        set { gate.locked { resolverStorage = newValue } }
     }
     /// Holds objects that nobody else holds and that have no changes.
     public var retainsRegisteredObjects: Bool {
@@ -82,6 +90,11 @@ public final class ManagedObjectContext: @unchecked Sendable {
     private var authorStorage: String?
     private var nameStorage: String?
     private var policyStorage = MergePolicy.fail
+    private var resolverStorage: (@Sendable (MergeConflict) throws -> MergePolicy)?
+    /// The policy of the conflict that is being resolved.
+    var policyInForce = MergePolicy.fail
+    /// Unchanged objects that the next save compares with the store.
+    var checked: Set<ManagedObjectID> = []
     var retainsStorage = false
     /// The class that was asked for last: a fetch asks for the same one for each row.
     var lastClass: (entity: EntityLayout, type: ManagedObject.Type)?
@@ -147,11 +160,11 @@ public final class ManagedObjectContext: @unchecked Sendable {
         self.coordinator = coordinator
         self.concurrency = concurrency
         self.parent = parent
-        source = parent ?? coordinator
+        base = parent ?? coordinator
         queue =
             concurrency == .main
             ? .main : DispatchQueue(label: "syncd.context", qos: .userInitiated)
-        source.add(self)
+        base.add(self)
     }
 
     deinit {
@@ -197,8 +210,9 @@ public final class ManagedObjectContext: @unchecked Sendable {
     private static let mergeRetryDelay = DispatchTimeInterval.milliseconds(50)
 
     func takeInbox() {
+        let isPinned = pinned != nil
         let changes = inbox.withLock { inbox -> [StoreChange] in
-            guard inbox.isAutomatic else { return [] }
+            guard inbox.isAutomatic, !isPinned else { return [] }
             defer { inbox.changes = [] }
             return inbox.changes
         }
@@ -210,6 +224,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     /// - Throws: what the store says; what was not merged is merged later.
     public func mergeChanges() throws {
         try performAndWait {
+            try pinned?.advance()
             let changes = inbox.withLock { inbox -> [StoreChange] in
                 defer { inbox.changes = [] }
                 return inbox.changes

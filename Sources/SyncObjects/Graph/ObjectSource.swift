@@ -23,6 +23,20 @@ extension StoreCoordinator: ObjectSource {
         try read { try rows.fetchIDs(query, $0) }
     }
 
+    /// The rows of any columns.
+    func values(_ query: ObjectQuery, expression: String, suffix: String) throws -> [[Value]] {
+        try read { db in
+            let (sql, arguments) = try rows.select(query, expression: expression, suffix: suffix)
+            let statement = try RawStatement(db, sql)
+            statement.bind(arguments)
+            var result: [[Value]] = []
+            while try statement.step() {
+                result.append((0..<statement.columnCount).map(statement.value))
+            }
+            return result
+        }
+    }
+
     func count(_ query: ObjectQuery) throws -> Int { try read { try rows.count(query, $0) } }
 
     func pairs(

@@ -18,11 +18,11 @@ extension ManagedObjectContext: ObjectSource {
     private func rows(_ query: ObjectQuery, _ keys: [ManagedObjectKey]) throws -> [StoredRow] {
         var plain = query
         plain.keys = nil
-        let origin = coordinator.identities.origin(query.entity.root)
+        let origin = identities.origin(query.entity.root)
         var rows: [StoredRow] = []
         var unknown: [ManagedObjectKey] = []
         for key in keys {
-            let id = coordinator.identities.resolve(coordinator.identities.id(origin, key))
+            let id = identities.resolve(identities.id(origin, key))
             let known = pending[id] ?? registry[id]?.object
             guard let object = known, object.current != nil else {
                 unknown.append(key)

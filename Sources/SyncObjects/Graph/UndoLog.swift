@@ -164,7 +164,7 @@ extension ManagedObjectContext {
     func renew(_ object: ManagedObject) {
         release(object)
         registry[object.identity] = nil
-        object.identity = coordinator.identities.id(object.identity.origin, object.identity.key)
+        object.identity = identities.id(object.identity.origin, object.identity.key)
         object.phase = .inserted
         object.goneDetail = nil
         object.current = object.current ?? object.committed

@@ -251,20 +251,11 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
                 let middle = (low + high) / 2
                 if value(middle) == own { low = middle } else { high = middle }
             }
-            sections.append(.init(name: Self.name(own), offset: start, count: low + 1 - start))
+            sections.append(
+                .init(name: ResultSection.name(own), offset: start, count: low + 1 - start))
             start = low + 1
         }
         return sections
-    }
-
-    private static func name(_ value: Value) -> String {
-        switch value {
-        case .null: return ""
-        case .integer(let number): return String(number)
-        case .real(let number): return String(number)
-        case .text(let text): return text
-        case .blob: return value.description
-        }
     }
 }
 

@@ -1,17 +1,7 @@
 /// The results of a request at one moment. Immutable: whoever holds it sees no change in it.
 public struct ResultSnapshot<Object: ManagedObject>: Sendable {
     /// A run of objects with one value of the section key.
-    public struct Section: Sendable, Hashable, Identifiable {
-        /// The value of the section key, as text.
-        public let name: String
-        /// Where its first object stands in the one array.
-        public let offset: Int
-        /// How many objects it has.
-        public let count: Int
-
-        /// The name.
-        public var id: String { name }
-    }
+    public typealias Section = ResultSection
 
     /// A place in a list with marks at both ends of each section.
     public enum Item: Sendable, Identifiable {

@@ -8,6 +8,10 @@ import SyncCore
 struct PredicateSQL {
     private(set) var arguments: [Value] = []
     private var aliases = 0
+    /// Values stand in the text: for SQL that is stored.
+    var inlinesValues = false
+
+    init(inlinesValues: Bool = false) { self.inlinesValues = inlinesValues }
 
     /// The condition for rows of `alias`.
     mutating func condition(_ predicate: BoundPredicate, _ alias: String) throws -> String {
@@ -35,6 +39,7 @@ struct PredicateSQL {
     }
 
     mutating func bind(_ value: Value) -> String {
+        if inlinesValues { return value.description }
         arguments.append(value)
         return "?\(arguments.count)"
     }

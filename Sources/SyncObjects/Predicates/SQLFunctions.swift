@@ -11,6 +11,11 @@ enum SQLFunctions {
                 return TextMatching.folded(text, .init(rawValue: options))
             })
         db.add(
+            function: DatabaseFunction("syncd_case", argumentCount: 2, pure: true) { values in
+                guard let text = String.fromDatabaseValue(values[0]) else { return values[0] }
+                return values[1] == 1.databaseValue ? text.uppercased() : text.lowercased()
+            })
+        db.add(
             function: DatabaseFunction("syncd_match", argumentCount: 4, pure: true) { values in
                 guard let text = String.fromDatabaseValue(values[0]),
                     let part = String.fromDatabaseValue(values[1])

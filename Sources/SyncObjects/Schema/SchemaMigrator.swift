@@ -44,18 +44,20 @@ struct SchemaMigrator {
         try db.inTransaction(.immediate) {
             let metadata = StoreMetadata(db: db)
             if let stored = try metadata.model() {
-                guard try migrate(stored, db) else { return .commit }
+                guard stored.versionHash != model.versionHash else { return .commit }
+                try DerivedAttributes.remove(db)
+                try migrate(stored, db)
             } else {
                 for sql in SchemaSQL(model: model).statements { try db.execute(sql: sql) }
             }
             try metadata.setModel(model)
+            try DerivedAttributes(model: model).install(db)
             try db.checkForeignKeys()
             return .commit
         }
     }
 
-    private func migrate(_ stored: ManagedObjectModel, _ db: Database) throws -> Bool {
-        guard stored.versionHash != model.versionHash else { return false }
+    private func migrate(_ stored: ManagedObjectModel, _ db: Database) throws {
         guard migratesAutomatically else {
             throw ObjectError(
                 .incompatibleModel, "the store was written under another model",
@@ -75,7 +77,6 @@ struct SchemaMigrator {
             current = stage.model
         }
         if current.versionHash != model.versionHash { try step(current, model, db) }
-        return true
     }
 
     /// The stages after the model that the store has; all of them when none is it.

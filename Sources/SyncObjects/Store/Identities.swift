@@ -27,6 +27,13 @@ final class Identities: Sendable {
 
     init(store: UUID) { self.store = store }
 
+    /// What is known now, without what will be learned.
+    init(copying other: Identities) {
+        store = other.store
+        let known = other.state.withLock { $0 }
+        state.withLock { $0 = known }
+    }
+
     func origin(_ root: String) -> ManagedObjectID.Origin {
         state.withLock { state in
             if let origin = state.origins[root] { return origin }

@@ -68,6 +68,8 @@ struct RawStatement {
         while try step() {}
     }
 
+    var columnCount: Int { Int(sqlite3_column_count(handle)) }
+
     func value(_ column: Int) -> Value {
         let column = Int32(column)
         switch sqlite3_column_type(handle, column) {

@@ -45,6 +45,8 @@ struct SaveRequest: Sendable {
     /// Those that a deletion took with it come after it.
     var deletes: [Delete] = []
     var joins: [JoinEdit] = []
+    /// Rows that must be what the context had read, and are not written.
+    var checks: [Update] = []
     var author: String?
     var contextName: String?
 

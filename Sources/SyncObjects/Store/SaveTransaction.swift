@@ -42,8 +42,53 @@ struct SaveTransaction {
         for item in request.updates where hasTemporaryReference(item) { postponed.append(item) }
         for item in postponed { _ = try update(item, isLast: true) }
         for join in request.joins { try write(join) }
+        for item in request.checks {
+            guard let row = try stored(item.entity, item.id.key) else {
+                conflicts.append(SaveConflict(id: item.id, kind: .deleted))
+                continue
+            }
+            let isSame = item.entity.slots.indices.allSatisfy {
+                item.entity.slots[$0].column == nil || item.entity.slots[$0].isDerived
+                    || row.values[$0] == item.old[$0]
+            }
+            if !isSame { conflicts.append(SaveConflict(id: item.id, kind: .changed(stored: row))) }
+        }
         guard conflicts.isEmpty else { throw SaveConflicts(conflicts: conflicts) }
+        if rows.hasDerived { try takeDerived() }
         return change
+    }
+
+    /// Puts in what triggers computed, here and in rows that the save did not name.
+    private mutating func takeDerived() throws {
+        var keys: [String: Set<Int64>] = [:]
+        for row in change.inserted + change.updated {
+            if case .integer(let key) = row.id.key {
+                keys[row.entity.root, default: []].insert(key)
+            }
+        }
+        try rows.derived.setTexts(keys, db)
+        var noted: [String: Set<Int64>] = [:]
+        let statement = try RawStatement(
+            db, "SELECT DISTINCT entity, id FROM \(DerivedAttributes.touched)")
+        while try statement.step() {
+            guard case .text(let root) = statement.value(0),
+                case .integer(let key) = statement.value(1)
+            else { continue }
+            noted[root, default: []].insert(key)
+        }
+        guard !noted.isEmpty else { return }
+        try db.execute(sql: "DELETE FROM \(DerivedAttributes.touched)")
+        for (root, keys) in noted {
+            guard let entity = rows.model.layouts[root] else { continue }
+            var query = ObjectQuery(entity: entity)
+            query.keys = keys.map { .integer($0) }
+            let fresh = Dictionary(
+                try rows.fetch(query, db).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+            let inserted = Set(change.inserted.map(\.id))
+            change.inserted = change.inserted.map { fresh[$0.id] ?? $0 }
+            change.updated.removeAll { fresh[$0.id] != nil }
+            change.updated += fresh.values.filter { !inserted.contains($0.id) }
+        }
     }
 
     // MARK: Rows

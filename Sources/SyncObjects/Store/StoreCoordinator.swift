@@ -117,7 +117,7 @@ public final class StoreCoordinator: Sendable {
         }
     }
 
-    private func failure(_ error: DatabaseError) -> ObjectError {
+    func failure(_ error: DatabaseError) -> ObjectError {
         let code: ObjectError.Code
         switch error.resultCode {
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM: code = .readOnly
@@ -178,31 +178,37 @@ public final class StoreCoordinator: Sendable {
     ///
     /// - Throws: ``SaveConflicts``, or an ``ObjectError`` with nothing written.
     func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange {
-        let change = try write { db in
-            let author = state.withLock { $0.hasMarkers ? request.author : nil }
-            if let author {
-                state.withLock {
-                    _ = $0.signatures.insert(
-                        Signature(author: author, context: request.contextName))
-                }
-                try db.execute(
-                    sql: "INSERT INTO syncd_txn(author, context, pid) VALUES (?, ?, ?)",
-                    arguments: [
-                        author, request.contextName,
-                        ProcessInfo.processInfo.processIdentifier,
-                    ])
+        let change = try write { try perform(request, $0) }
+        published(change, except: saver)
+        return change
+    }
+
+    /// Writes a request in the transaction that is open, between marks where history is kept.
+    func perform(_ request: SaveRequest, _ db: Database) throws -> StoreChange {
+        let author = state.withLock { $0.hasMarkers ? request.author : nil }
+        if let author {
+            state.withLock {
+                _ = $0.signatures.insert(Signature(author: author, context: request.contextName))
             }
-            var transaction = SaveTransaction(request, db, rows)
-            let change = try transaction.run()
-            // The end is said as well: nobody may be there to see where the commit ends.
-            if author != nil { try db.execute(sql: "INSERT INTO syncd_txn(author) VALUES (NULL)") }
-            return change
+            try db.execute(
+                sql: "INSERT INTO syncd_txn(author, context, pid) VALUES (?, ?, ?)",
+                arguments: [
+                    author, request.contextName, ProcessInfo.processInfo.processIdentifier,
+                ])
         }
+        var transaction = SaveTransaction(request, db, rows)
+        let change = try transaction.run()
+        // The end is said as well: nobody may be there to see where the commit ends.
+        if author != nil { try db.execute(sql: "INSERT INTO syncd_txn(author) VALUES (NULL)") }
+        return change
+    }
+
+    /// A save is committed: new objects are known under their keys, and everybody is told.
+    func published(_ change: StoreChange, except saver: (any ChangeListener)?) {
         for (temporary, permanent) in change.renamed where temporary.isTemporary {
             identities.alias(temporary, permanent)
         }
         publish(change, except: saver)
-        return change
     }
 
     func write<Result>(_ body: (Database) throws -> Result) throws -> Result {

@@ -25,6 +25,16 @@ struct ObjectQuery {
 struct StoreRows {
     let model: ManagedObjectModel
     let identities: Identities
+    let derived: DerivedAttributes
+    /// The model has derived attributes.
+    let hasDerived: Bool
+
+    init(model: ManagedObjectModel, identities: Identities) {
+        self.model = model
+        self.identities = identities
+        derived = DerivedAttributes(model: model)
+        hasDerived = !derived.isEmpty
+    }
 
     /// Keys asked for in one statement: below SQLite's limit of parameters in every version.
     private static let keysMax = 500

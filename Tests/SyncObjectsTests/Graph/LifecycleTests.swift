@@ -154,12 +154,4 @@ final class Diary: ManagedObject, @unchecked Sendable {
         context.rollback()
         #expect(try context.count(for: FetchRequest<Diary>()) == 1)
     }
-
-    @Test func whatCannotBeComputedIsRefused() throws {
-        let model = try ManagedObjectModel([
-            EntityDescription("D", attributes: [.derived("at", .date, from: "now()")])
-        ])
-        let error = #expect(throws: ObjectError.self) { try PersistentContainer.inMemory(model) }
-        #expect(error?.code == .invalidModel)
-    }
 }

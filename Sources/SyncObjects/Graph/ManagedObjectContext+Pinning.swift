@@ -1,0 +1,42 @@
+import SyncCore
+
+// Query generations: a context that stays at one state of the store.
+
+extension ManagedObjectContext {
+    /// Stays at the present state of the store: what others write and delete from now on is not
+    /// seen, and what was not read yet can still be read. Ends with ``unpin()``; moves on with a
+    /// save of this context, with ``mergeChanges()`` and with ``reset()``.
+    ///
+    /// - Throws: ``ObjectError/Code/invalidRequest`` for a store in memory or not in WAL mode, and
+    ///   for a child context.
+    public func pin() throws {
+        try performAndWait {
+            guard parent == nil else {
+                throw ObjectError(.invalidRequest, "a child sees what its parent sees")
+            }
+            pinned = try PinnedSnapshot(coordinator)
+            dropMembers()
+        }
+    }
+
+    /// Sees the store as it is, and merges what others saved meanwhile.
+    ///
+    /// - Throws: what the store says; what was not merged is merged later.
+    public func unpin() throws {
+        gate.locked {
+            pinned = nil
+            dropMembers()
+        }
+        try mergeChanges()
+    }
+
+    /// Since when the context stays at a state of the store, and what that costs; nil when it does
+    /// not.
+    public var pinnedState: PinnedState? { gate.locked { pinned?.pinned } }
+
+    /// Where the context reads and saves.
+    var source: any ObjectSource { pinned ?? base }
+
+    /// Which incarnation each key is at, in the state that the context sees.
+    var identities: Identities { pinned?.identities ?? coordinator.identities }
+}

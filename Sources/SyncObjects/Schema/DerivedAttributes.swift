@@ -1,0 +1,317 @@
+import GRDB
+import SyncCore
+
+/// What keeps derived attributes right: triggers in the store, so that they equal what they are
+/// derived from at every read, whoever wrote: this layer, another program, a delete rule, a merge.
+///
+/// Text functions (`canonical:`, `uppercase:`, `lowercase:`) need Unicode, which SQLite alone does
+/// not know: those are set by this layer's saves, and another program's edit of their source shows
+/// after the next one.
+struct DerivedAttributes {
+    let model: ManagedObjectModel
+
+    private static let prefix = "derived_"
+    /// A table of this connection alone: rows whose derived columns were set since the last save.
+    static let touched = "temp.syncd_derived"
+
+    /// One derived attribute where it is declared.
+    private struct Item {
+        let entity: EntityLayout
+        let column: String
+        let expression: DerivedExpression
+        let coding: AttributeCoding
+
+        var table: String { entity.table.name }
+    }
+
+    private func items() throws -> [Item] {
+        var items: [Item] = []
+        for entity in model.layouts.values.sorted(by: { $0.name < $1.name })
+        where entity.table.isManaged {
+            for attribute in entity.description.attributes {
+                guard let text = attribute.derivation,
+                    let column = entity.slot(attribute.name)?.column
+                else { continue }
+                items.append(
+                    Item(
+                        entity: entity, column: entity.table.columns[column].name,
+                        expression: try DerivedExpression(text), coding: attribute.coding))
+            }
+        }
+        return items
+    }
+
+    var isEmpty: Bool {
+        model.entities.allSatisfy { $0.attributes.allSatisfy { $0.derivation == nil } }
+    }
+
+    // MARK: Installing
+
+    /// Removes the triggers: tables are about to change.
+    static func remove(_ db: Database) throws {
+        let names = try String.fetchAll(
+            db,
+            sql: "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        ).filter { $0.hasPrefix(prefix) }
+        for name in names { try db.execute(sql: "DROP TRIGGER \(SQLText.quoted(name))") }
+    }
+
+    /// Makes the triggers, and computes what is there.
+    func install(_ db: Database) throws {
+        for item in try items() {
+            for (number, trigger) in try triggers(item).enumerated() {
+                let name = "\(Self.prefix)\(item.table)_\(item.column)_\(number)"
+                try db.execute(
+                    sql: "CREATE TRIGGER \(SQLText.quoted(name)) \(trigger.event) BEGIN "
+                        + "\(try update(item, trigger.rows)); END")
+            }
+            if item.expression != .now { try db.execute(sql: try update(item, nil)) }
+        }
+    }
+
+    /// Has this connection note whose derived columns are set.
+    func follow(_ db: Database) throws {
+        guard !isEmpty else { return }
+        try db.execute(sql: "CREATE TEMP TABLE IF NOT EXISTS syncd_derived(entity, id)")
+        for item in try items() {
+            let name = SQLText.quoted("syncd_note_\(item.table)_\(item.column)")
+            try db.execute(
+                sql: """
+                    CREATE TEMP TRIGGER IF NOT EXISTS \(name) AFTER UPDATE OF
+                    \(SQLText.quoted(item.column)) ON main.\(SQLText.quoted(item.table)) BEGIN
+                    INSERT INTO syncd_derived VALUES (\(Value.text(item.entity.root)), NEW.id); END
+                    """)
+        }
+    }
+
+    /// Sets the attributes of these rows that no trigger can compute.
+    func setTexts(_ keys: [String: Set<Int64>], _ db: Database) throws {
+        for item in try items() where isText(item.expression) {
+            guard let ids = keys[item.entity.root], !ids.isEmpty else { continue }
+            let list = ids.sorted().map(String.init).joined(separator: ", ")
+            try db.execute(sql: try update(item, "IN (\(list))"))
+        }
+    }
+
+    private func isText(_ expression: DerivedExpression) -> Bool {
+        switch expression {
+        case .canonical, .uppercase, .lowercase: return true
+        case .copy, .count, .sum, .now: return false
+        }
+    }
+
+    // MARK: SQL
+
+    /// Rows that already have the value are left alone, so that nothing is recorded of them.
+    private func update(_ item: Item, _ rows: String?) throws -> String {
+        let value = try expression(item)
+        let column = SQLText.quoted(item.column)
+        var conditions = ["\(column) IS NOT \(value)"]
+        if let rows { conditions.insert("id \(rows)", at: 0) }
+        if let kind = item.entity.table.kindColumn { conditions.append(family(item.entity, kind)) }
+        return "UPDATE \(SQLText.quoted(item.table)) SET \(column) = \(value)"
+            + " WHERE \(conditions.joined(separator: " AND "))"
+    }
+
+    private func family(_ entity: EntityLayout, _ kind: String) -> String {
+        let names = entity.family.sorted().map { "\(Value.text($0))" }.joined(separator: ", ")
+        return "\(SQLText.quoted(kind)) IN (\(names))"
+    }
+
+    private func own(_ item: Item, _ column: String) -> String {
+        "\(SQLText.quoted(item.table)).\(SQLText.quoted(column))"
+    }
+
+    private func column(_ name: String, _ entity: EntityLayout) throws -> String {
+        guard let column = entity.slot(name)?.column else {
+            throw ObjectError(
+                .invalidModel, "derived from “\(name)”, which is not stored", entity: entity.name)
+        }
+        return entity.table.columns[column].name
+    }
+
+    private func column(slot: Int, _ entity: EntityLayout) -> String {
+        entity.slots[slot].column.map { entity.table.columns[$0].name } ?? ""
+    }
+
+    private func expression(_ item: Item) throws -> String {
+        switch item.expression {
+        case .now: return Self.now(item.coding.dates)
+        case .copy(let path):
+            guard path.count > 1 else { return own(item, try column(path[0], item.entity)) }
+            let (relation, other) = try relation(path[0], item)
+            let value = SQLText.quoted(try column(path[1], other))
+            return "(SELECT x.\(value) FROM \(try source(item, relation, other)) LIMIT 1)"
+        case .canonical(let path): return "syncd_fold(\(try source(item, path)), 3)"
+        case .uppercase(let path): return "syncd_case(\(try source(item, path)), 1)"
+        case .lowercase(let path): return "syncd_case(\(try source(item, path)), 0)"
+        case .count(let name, let condition):
+            let (relation, other) = try relation(name, item)
+            var sql = "(SELECT count(*) FROM \(try source(item, relation, other))"
+            if let condition { sql += " AND \(try self.condition(condition, other))" }
+            return sql + ")"
+        case .sum(let name, let attribute):
+            let (relation, other) = try relation(name, item)
+            let value = SQLText.quoted(try column(attribute, other))
+            return "(SELECT coalesce(sum(x.\(value)), 0) FROM"
+                + " \(try source(item, relation, other)))"
+        }
+    }
+
+    private static func now(_ dates: DateStorage) -> String {
+        switch dates {
+        case .text: return "strftime('%Y-%m-%d %H:%M:%f', 'now')"
+        case .unixSeconds: return "((julianday('now') - 2440587.5) * 86400.0)"
+        case .referenceSeconds: return "((julianday('now') - 2451910.5) * 86400.0)"
+        }
+    }
+
+    private func source(_ item: Item, _ path: [String]) throws -> String {
+        guard path.count == 1 else {
+            throw ObjectError(
+                .invalidModel, "a text function looks at the object's own attributes",
+                entity: item.entity.name, property: item.column)
+        }
+        return own(item, try column(path[0], item.entity))
+    }
+
+    private func relation(
+        _ name: String, _ item: Item
+    ) throws -> (EntityLayout.Relation, EntityLayout) {
+        guard let relation = item.entity.relation(name),
+            let other = model.layouts[relation.description.destination]
+        else { throw item.entity.unknownProperty(name) }
+        return (relation, other)
+    }
+
+    /// The related rows as `x`, up to and with their condition.
+    private func source(
+        _ item: Item, _ relation: EntityLayout.Relation, _ other: EntityLayout
+    ) throws -> String {
+        let table = SQLText.quoted(other.table.name)
+        var sql: String
+        switch relation.storage {
+        case .reference(let slot):
+            sql = "\(table) x WHERE x.id = \(own(item, column(slot: slot, item.entity)))"
+        case .inverse(let name, let slot, _):
+            let child = model.layouts[name] ?? other
+            sql =
+                "\(table) x WHERE x.\(SQLText.quoted(column(slot: slot, child)))"
+                + " = \(own(item, "id"))"
+        case .join(let join, let isSource):
+            let (mine, theirs) = Self.columns(join, isSource)
+            sql =
+                "\(SQLText.quoted(join.table)) j JOIN \(table) x ON x.id = j.\(theirs)"
+                + " WHERE j.\(mine) = \(own(item, "id"))"
+        }
+        if let kind = other.table.kindColumn, other.name != other.root {
+            sql += " AND x.\(family(other, kind))"
+        }
+        return sql
+    }
+
+    private static func columns(_ join: JoinLayout, _ isSource: Bool) -> (String, String) {
+        let (source, target) = (
+            SQLText.quoted(join.sourceColumn), SQLText.quoted(join.targetColumn)
+        )
+        return isSource ? (source, target) : (target, source)
+    }
+
+    /// A trigger stands in the store: it has no parameters, and knows SQLite's own functions alone.
+    private func condition(_ text: String, _ entity: EntityLayout) throws -> String {
+        let bound = try PredicateBinder(model: model).bind(try FetchPredicate(text), entity)
+        var sql = PredicateSQL(inlinesValues: true)
+        let condition = try sql.condition(bound, "x")
+        guard bound.visited.isEmpty, !condition.contains("syncd_") else {
+            throw ObjectError(
+                .invalidModel, "“\(text)” cannot be counted by",
+                hint: "Compare attributes of the counted objects, without [c], [d] or LIKE",
+                entity: entity.name)
+        }
+        return condition
+    }
+
+    // MARK: Triggers
+
+    private struct Trigger {
+        let event: String
+        /// The condition on the id of the rows to compute.
+        let rows: String
+    }
+
+    private func triggers(_ item: Item) throws -> [Trigger] {
+        guard !isText(item.expression) else { return [] }
+        let table = SQLText.quoted(item.table)
+        var triggers = [Trigger(event: "AFTER INSERT ON \(table)", rows: "= NEW.id")]
+        switch item.expression {
+        case .now:
+            let derived = Set(try items().filter { $0.table == item.table }.map(\.column))
+            let others = item.entity.table.columns.map(\.name).filter { !derived.contains($0) }
+            triggers.append(
+                Trigger(
+                    event: "AFTER UPDATE OF \(SQLText.list(others)) ON \(table)", rows: "= NEW.id"))
+        case .copy(let path) where path.count == 1:
+            let source = SQLText.quoted(try column(path[0], item.entity))
+            triggers.append(
+                Trigger(event: "AFTER UPDATE OF \(source) ON \(table)", rows: "= NEW.id"))
+        case .copy(let path):
+            let (relation, other) = try relation(path[0], item)
+            triggers += try related(item, relation, other, column(path[1], other))
+        case .count(let name, let condition):
+            let (relation, other) = try relation(name, item)
+            triggers += try related(item, relation, other, condition == nil ? nil : "*")
+        case .sum(let name, let attribute):
+            let (relation, other) = try relation(name, item)
+            triggers += try related(item, relation, other, column(attribute, other))
+        case .canonical, .uppercase, .lowercase: break
+        }
+        return triggers
+    }
+
+    /// When related rows come, go and change. `source`: the column of theirs that matters; `*`: any.
+    private func related(
+        _ item: Item, _ relation: EntityLayout.Relation, _ other: EntityLayout, _ source: String?
+    ) throws -> [Trigger] {
+        let own = SQLText.quoted(item.table)
+        let theirs = SQLText.quoted(other.table.name)
+        let change = { (columns: [String]) in
+            source == "*"
+                ? "AFTER UPDATE ON \(theirs)"
+                : "AFTER UPDATE OF \(SQLText.list(columns)) ON \(theirs)"
+        }
+        switch relation.storage {
+        case .reference(let slot):
+            let reference = SQLText.quoted(column(slot: slot, item.entity))
+            return [
+                Trigger(event: "AFTER UPDATE OF \(reference) ON \(own)", rows: "= NEW.id"),
+                Trigger(
+                    event: change([source].compactMap { $0 }),
+                    rows: "IN (SELECT id FROM \(own) WHERE \(reference) = NEW.id)"),
+            ]
+        case .inverse(let name, let slot, _):
+            let name = column(slot: slot, model.layouts[name] ?? other)
+            let reference = SQLText.quoted(name)
+            let columns = [name] + (source == "*" ? [] : [source].compactMap { $0 })
+            return [
+                Trigger(event: "AFTER INSERT ON \(theirs)", rows: "= NEW.\(reference)"),
+                Trigger(event: "AFTER DELETE ON \(theirs)", rows: "= OLD.\(reference)"),
+                Trigger(
+                    event: change(columns), rows: "IN (OLD.\(reference), NEW.\(reference))"),
+            ]
+        case .join(let join, let isSource):
+            let (mine, far) = Self.columns(join, isSource)
+            let pairs = SQLText.quoted(join.table)
+            var triggers = [
+                Trigger(event: "AFTER INSERT ON \(pairs)", rows: "= NEW.\(mine)"),
+                Trigger(event: "AFTER DELETE ON \(pairs)", rows: "= OLD.\(mine)"),
+            ]
+            if let source {
+                triggers.append(
+                    Trigger(
+                        event: change([source]),
+                        rows: "IN (SELECT \(mine) FROM \(pairs) WHERE \(far) = NEW.id)"))
+            }
+            return triggers
+        }
+    }
+}

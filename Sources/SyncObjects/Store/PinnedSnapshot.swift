@@ -1,0 +1,135 @@
+import Foundation
+import GRDB
+import SyncCore
+import Synchronization
+
+/// A state of the store that a context stays at: a read transaction that is held open on a
+/// connection of its own.
+///
+/// What it costs: SQLite cannot fold the write-ahead log beyond it, so that the log grows while
+/// others write. ``PinnedState`` says how old it is and how long the log has become.
+///
+/// Invariant: the connection is inside of a transaction that has read, but for a moment in
+/// `advance` and `save`.
+final class PinnedSnapshot: ObjectSource {
+    private let coordinator: StoreCoordinator
+    private let queue: DatabaseQueue
+    private let path: String
+    private let state: Mutex<(since: Date, identities: Identities)>
+
+    /// - Throws: ``ObjectError/Code/invalidRequest`` for a store that is not a file in WAL mode.
+    init(_ coordinator: StoreCoordinator) throws {
+        guard let path = coordinator.path else {
+            throw ObjectError(.invalidRequest, "a store in memory has one state only")
+        }
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        configuration.foreignKeysEnabled = true
+        configuration.readonly = coordinator.isReadOnly
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { SQLFunctions.install($0) }
+        self.coordinator = coordinator
+        self.path = path
+        queue = try DatabaseQueue(path: path, configuration: configuration)
+        state = Mutex((Date(), Identities(copying: coordinator.identities)))
+        let mode = try queue.unsafeRead { try String.fetchOne($0, sql: "PRAGMA journal_mode") }
+        guard mode == "wal" else {
+            throw ObjectError(
+                .invalidRequest, "only a store in WAL mode keeps older states", path: path)
+        }
+        if !coordinator.isReadOnly {
+            try queue.writeWithoutTransaction { try coordinator.rows.derived.follow($0) }
+        }
+        try begin()
+    }
+
+    deinit { try? queue.close() }
+
+    var identities: Identities { state.withLock(\.identities) }
+
+    var pinned: PinnedState {
+        let size = (try? FileManager.default.attributesOfItem(atPath: path + "-wal"))?[.size]
+        return PinnedState(
+            since: state.withLock(\.since), walBytes: (size as? NSNumber)?.intValue ?? 0)
+    }
+
+    private func begin() throws {
+        try queue.writeWithoutTransaction { db in
+            try db.execute(sql: "BEGIN")
+            // The state is chosen by the first read.
+            _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master")
+        }
+        state.withLock { $0 = (Date(), Identities(copying: coordinator.identities)) }
+    }
+
+    /// Moves to the present state of the store.
+    func advance() throws {
+        try queue.writeWithoutTransaction { db in
+            if db.isInsideTransaction { try db.execute(sql: "ROLLBACK") }
+        }
+        try begin()
+    }
+
+    private func read<Result>(_ body: (StoreRows, Database) throws -> Result) throws -> Result {
+        let rows = StoreRows(model: coordinator.model, identities: identities)
+        do {
+            return try queue.unsafeRead { try body(rows, $0) }
+        } catch let error as DatabaseError {
+            throw coordinator.failure(error)
+        }
+    }
+
+    func rows(_ query: ObjectQuery) throws -> [StoredRow] {
+        try read { try $0.fetch(query, $1) }
+    }
+
+    func ids(_ query: ObjectQuery) throws -> [ManagedObjectID] {
+        try read { try $0.fetchIDs(query, $1) }
+    }
+
+    func count(_ query: ObjectQuery) throws -> Int { try read { try $0.count(query, $1) } }
+
+    func pairs(
+        _ join: JoinLayout, isSource: Bool, of key: Value
+    ) throws -> [(key: Value, order: Value)] {
+        try read { try $0.joinMembers(join, isSource: isSource, of: key, $1) }
+    }
+
+    /// Writes in the transaction that reads, which SQLite allows as long as nobody else has written
+    /// since; then stays at the state that the save made.
+    ///
+    /// - Throws: ``ObjectError/Code/snapshotTooOld`` when somebody has; the pin stays where it is.
+    func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange {
+        try coordinator.checkFile()
+        let change: StoreChange
+        do {
+            change = try queue.writeWithoutTransaction { db in
+                let change = try coordinator.perform(request, db)
+                try db.execute(sql: "COMMIT")
+                return change
+            }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+            throw ObjectError(
+                .snapshotTooOld, "others have written since the context was pinned",
+                hint: "unpin(), look at what changed, and save again", path: path,
+                underlying: error)
+        } catch {
+            try advance()
+            if let error = error as? DatabaseError { throw coordinator.failure(error) }
+            throw error
+        }
+        coordinator.published(change, except: saver)
+        try begin()
+        return change
+    }
+
+    func add(_ listener: any ChangeListener) { coordinator.add(listener) }
+}
+
+/// How long a context has been pinned, and what that costs.
+public struct PinnedState: Sendable {
+    /// Since when it stays at its state of the store.
+    public let since: Date
+    /// The size of the store's write-ahead log, which cannot be folded beyond that state.
+    public let walBytes: Int
+}
