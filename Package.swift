@@ -113,7 +113,8 @@ let package = Package(
         .testTarget(
             name: "SyncdTests", dependencies: ["syncd", "SyncClient", "SyncCore", "Varlink"]),
         .testTarget(
-            name: "SyncObjectsTests", dependencies: ["SyncObjects", "SyncClient", "syncd", "todo", "objectstress"]),
+            name: "SyncObjectsTests",
+            dependencies: ["SyncObjects", "SyncClient", "syncd", "todo", "objectstress"]),
         .testTarget(
             name: "BatchTests", dependencies: ["SyncCore", "SyncTesting"], exclude: ["Fixtures"]),
         .testTarget(
