@@ -23,7 +23,7 @@ import Testing
     }
 
     private func eventually(_ condition: () -> Bool) async throws {
-        for _ in 0..<1000 where !condition() { try await Task.sleep(for: .milliseconds(10)) }
+        for _ in 0..<3000 where !condition() { try await Task.sleep(for: .milliseconds(10)) }
         #expect(condition())
     }
 
@@ -133,9 +133,10 @@ import Testing
         try process.run()
         try input.fileHandleForWriting.write(
             contentsOf: Data("open 2\nadd From afar\nback\nungroup 1\nquit\n".utf8))
-        let hasEnded = await SyncObjectsTests.eventually(within: .seconds(60)) {
-            !process.isRunning
+        for _ in 0..<6000 where process.isRunning {
+            try await Task.sleep(for: .milliseconds(10))
         }
+        let hasEnded = !process.isRunning
         if !hasEnded { kill(process.processIdentifier, SIGKILL) }
         try #require(hasEnded)
         #expect(process.terminationStatus == 0)
