@@ -268,7 +268,7 @@ struct DerivedAttributes {
         return triggers
     }
 
-    /// When related rows come, go and change. `source`: the column of theirs that matters; `*`: any.
+    /// When related rows come, go and change. `source`: their column that matters; `*`: any.
     private func related(
         _ item: Item, _ relation: EntityLayout.Relation, _ other: EntityLayout, _ source: String?
     ) throws -> [Trigger] {

@@ -91,8 +91,8 @@ public final class StoreCoordinator: Sendable {
 
     func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
         do {
-            // No transaction around it: each statement sees one state of the store, and nobody needs
-            // two of one state that does not say so.
+            // No transaction around it: each statement sees one state of the store, and nobody
+            // needs two of the same state.
             return try queue.unsafeRead { db in
                 try checkOpen()
                 return try body(db)
