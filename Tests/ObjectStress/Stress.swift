@@ -81,7 +81,7 @@ final class Stress: Sendable {
         let container = container
         shared = try (0..<2).map { number in
             let context = try container.newBackgroundContext(author: "stress \(getpid())")
-            context.mergePolicy = number == 0 ? .keepLocal : .keepStored
+            context.mergePolicy = number == 0 ? .discardLocal : .keepStored
             return context
         }
         lists = try shared.map { context in
@@ -127,7 +127,7 @@ final class Stress: Sendable {
             do {
                 if number % 2 == 1, context == nil || random.below(50) == 0 {
                     context = try container.newBackgroundContext(author: "own \(number)")
-                    context?.mergePolicy = random.below(2) == 0 ? .keepLocal : .discardLocal
+                    context?.mergePolicy = random.below(2) == 0 ? .keepStored : .discardLocal
                 }
                 guard let context else { continue }
                 try act(context, &random)

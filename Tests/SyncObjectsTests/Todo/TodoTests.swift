@@ -124,6 +124,19 @@ import Testing
         let counts = try TodoActions(container: container).taskCounts()
         let screen = try Screen(.live, container)
         _ = await screen.run("open 2")
+        let text = try await Self.runProgram(
+            path, "open 2\nadd From afar\nback\nungroup 1\nquit\n")
+        #expect(text.contains("2. Work (1 open)"))
+        try await eventually { screen.lines.contains { $0.contains("From afar") } }
+        for await count in counts where count == 2 { break }
+        _ = await screen.run("back")
+        #expect(screen.lines == ["1. Work (2 open)"])
+    }
+
+    /// Off the main actor: a process is waited for on the thread that started it.
+    nonisolated private static func runProgram(
+        _ path: String, _ commands: String
+    ) async throws -> String {
         let process = Process()
         let (input, output) = (Pipe(), Pipe())
         process.executableURL = URL(fileURLWithPath: OtherProcess.product("todo"))
@@ -131,22 +144,11 @@ import Testing
         process.standardInput = input
         process.standardOutput = output
         try process.run()
-        try input.fileHandleForWriting.write(
-            contentsOf: Data("open 2\nadd From afar\nback\nungroup 1\nquit\n".utf8))
-        for _ in 0..<6000 where process.isRunning {
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        let hasEnded = !process.isRunning
-        if !hasEnded { kill(process.processIdentifier, SIGKILL) }
-        try #require(hasEnded)
+        try input.fileHandleForWriting.write(contentsOf: Data(commands.utf8))
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
         #expect(process.terminationStatus == 0)
-        let text = String(
-            decoding: try #require(try output.fileHandleForReading.readToEnd()), as: UTF8.self)
-        #expect(text.contains("2. Work (1 open)"))
-        try await eventually { screen.lines.contains { $0.contains("From afar") } }
-        for await count in counts where count == 2 { break }
-        _ = await screen.run("back")
-        #expect(screen.lines == ["1. Work (2 open)"])
+        return String(decoding: data, as: UTF8.self)
     }
 
     @Test func aMemoIsReplacedAndAMoveNeedsBothEnds() async throws {
