@@ -101,6 +101,8 @@ final class PinnedSnapshot: ObjectSource {
     /// - Throws: ``ObjectError/Code/snapshotTooOld`` when somebody has; the pin stays where it is.
     func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange {
         try coordinator.checkFile()
+        coordinator.telling.lock()
+        defer { coordinator.telling.unlock() }
         let change: StoreChange
         do {
             change = try queue.writeWithoutTransaction { db in

@@ -72,14 +72,14 @@ extension StoreCoordinator {
         guard (try? checkFile()) == nil else { return }
         var change = StoreChange()
         change.isLost = true
-        publish(change, except: nil)
+        telling.withLock { publish(change, except: nil) }
     }
 
     /// Somebody wrote, and nothing says what.
     func publishUnseen(_ roots: Set<String>) {
         var change = StoreChange()
         change.unseen = roots
-        publish(change, except: nil)
+        telling.withLock { publish(change, except: nil) }
     }
 
     // MARK: History
@@ -113,7 +113,7 @@ extension StoreCoordinator {
                 }
             }
         }
-        publish(change, except: nil)
+        telling.withLock { publish(change, except: nil) }
     }
 
     /// This coordinator's own save, which its contexts have merged already.

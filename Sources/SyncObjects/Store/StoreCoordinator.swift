@@ -21,6 +21,9 @@ public final class StoreCoordinator: Sendable {
     let file: StoreFileIdentity?
     let follower: StoreFollower?
     let state: Mutex<State>
+    /// Held from before a commit until everybody was told of it, and while others' commits are
+    /// told: a context that merged a later one never merges an earlier one after it.
+    let telling = NSLock()
 
     struct State {
         var keys: [String: KeyBlock] = [:]
@@ -178,9 +181,11 @@ public final class StoreCoordinator: Sendable {
     ///
     /// - Throws: ``SaveConflicts``, or an ``ObjectError`` with nothing written.
     func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange {
-        let change = try write { try perform(request, $0) }
-        published(change, except: saver)
-        return change
+        try telling.withLock {
+            let change = try write { try perform(request, $0) }
+            published(change, except: saver)
+            return change
+        }
     }
 
     /// Writes a request in the transaction that is open, between marks where history is kept.
