@@ -21,6 +21,7 @@ SEED ?= 0
 SEEDS ?= 1000
 ROUNDS ?= 1000
 STEPS ?=
+COUNT ?= 10000000
 SECONDS_EACH ?= 30
 STRESS_SECONDS ?= 300
 
@@ -54,15 +55,21 @@ demo: build
 
 # Figures beside the floor of the same run; wants a quiet machine.
 bench: setup
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check \
+		sqlite-history==0.1 sqlite-chronicle==0.6.1
 	$(SWIFT) build -c release --package-path Benchmarks
 	$(SWIFT) build -c release --package-path Benchmarks --product syncd
 	@for program in Benchmarks/Sources/*Benchmark; do \
 		$(SWIFT) run -c release --skip-build --package-path Benchmarks $$(basename $$program); \
 	done
 
+# A history of COUNT transactions: what questions and a purge of half of it cost.
+bench-history: setup
+	$(SWIFT) run -c release --package-path Benchmarks HistoryBenchmark $(COUNT)
+
 # Every decoder, SECONDS_EACH seconds each; new inputs and finds lie in .build/fuzz.
 fuzz: build
-	@for target in json framing idl batch; do Fuzz/run.sh $$target $(SECONDS_EACH) || exit 1; done
+	@for target in json framing idl batch token configuration; do Fuzz/run.sh $$target $(SECONDS_EACH) || exit 1; done
 
 # `kill -9` of writers, daemon and clients, ROUNDS rounds: half of them in WAL mode, half in DELETE
 # mode. After each, history equals the data. Then of a process that merges, ROUNDS times.
