@@ -13,11 +13,18 @@ let package = Package(
         .target(name: "CNotice", linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(
             name: "NoticeBenchmark",
-            dependencies: ["CNotice", .product(name: "SyncCore", package: "syncd")]),
+            dependencies: [
+                "CNotice", .product(name: "SyncCore", package: "syncd"),
+                .product(name: "SyncClient", package: "syncd"),
+            ]),
         .target(name: "CWriter", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "PlainWriter", dependencies: ["CWriter"]),
         .executableTarget(
             name: "CaptureBenchmark",
-            dependencies: ["CWriter", .product(name: "SyncCore", package: "syncd")]),
+            dependencies: ["PlainWriter", .product(name: "SyncCore", package: "syncd")]),
+        .executableTarget(
+            name: "HistoryBenchmark",
+            dependencies: ["PlainWriter", .product(name: "SyncCore", package: "syncd")]),
         .executableTarget(
             name: "MergeBenchmark",
             dependencies: [

@@ -22,6 +22,8 @@ struct Daemon: Sendable {
     private static let retryInterval: TimeAmount = .seconds(1)
     /// Between two looks for history that has become too old or too much.
     private static let purgeInterval: TimeAmount = .minutes(10)
+    /// How often stores that nobody asks give back what they hold.
+    private static let restInterval: TimeAmount = .seconds(10)
 
     let configuration: Configuration
     /// Reads the configuration again.
@@ -183,6 +185,10 @@ struct Daemon: Sendable {
                 initialDelay: Self.retryInterval, delay: Self.purgeInterval
             ) { _ in
                 pool.submit { if $0 == .active { registry.purge() } }
+            })
+        timers.append(
+            loop.scheduleRepeatedTask(initialDelay: Self.restInterval, delay: Self.restInterval) {
+                _ in pool.submit { if $0 == .active { registry.rest() } }
             })
         return timers
     }

@@ -64,6 +64,8 @@ struct Syncd: AsyncParsableCommand {
                     LineLog(logLevel: level)
                 }
             }
+            // Thousands of connections, most of which read a few pages.
+            _ = syncd_sqlite_set_page_cache_start(0)
             let daemon = Daemon(
                 configuration: configuration, readAgain: { try read() },
                 log: Logger(label: "syncd"))

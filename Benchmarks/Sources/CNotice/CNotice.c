@@ -163,3 +163,21 @@ int notice_client(const char *path, const char *call, struct notice_times *times
         memmove(buffer, message, used);
     }
 }
+
+int notice_write_rows(const char *path, int64_t first, int64_t count) {
+    sqlite3 *db;
+    sqlite3_stmt *insert;
+    if (sqlite3_open(path, &db) != SQLITE_OK) return 1;
+    sqlite3_busy_timeout(db, 60000);
+    sqlite3_exec(db, "PRAGMA synchronous=NORMAL", NULL, NULL, NULL);
+    sqlite3_prepare_v2(db, "INSERT INTO t(id, title) VALUES (?, 'c')", -1, &insert, NULL);
+    int status = SQLITE_DONE;
+    for (int64_t n = 1; n <= count && status == SQLITE_DONE; n++) {
+        sqlite3_bind_int64(insert, 1, first + n);
+        status = sqlite3_step(insert);
+        sqlite3_reset(insert);
+    }
+    sqlite3_finalize(insert);
+    sqlite3_close(db);
+    return status == SQLITE_DONE ? 0 : 1;
+}

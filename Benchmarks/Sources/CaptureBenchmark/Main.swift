@@ -1,14 +1,18 @@
 import CWriter
 import Foundation
+import PlainWriter
 import SyncCore
 
-/// What capture costs a writer, against plain SQLite in the same run.
+/// What capture costs a writer, against plain SQLite in the same run, and what others cost it.
 ///
 ///     CaptureBenchmark [rows] [rounds] [folder] [only]
 ///
-/// Rounds alternate which of the two goes first; a ratio is the median of the rounds' ratios of the
-/// writer's CPU time. Rows are made before the clock starts. Defaults: 20,000 rows, 7 rounds, the
-/// current folder, all workloads; `only` is the beginning of the names of those to run.
+/// In each round every contender writes the same rows, in an order that changes from round to
+/// round; a ratio is the median of the rounds' ratios to plain SQLite, of the writer's CPU time.
+/// Rows are made before the clock starts. Defaults: 20,000 rows, 7 rounds, the current folder, all
+/// workloads; `only` is the beginning of the names of those to run.
+///
+/// The PyPI packages are measured when PYTHON (or `.venv/bin/python`) has them.
 @main
 enum Main {
     static func main() throws {
@@ -19,19 +23,25 @@ enum Main {
         let folder = arguments.dropFirst(2).first ?? "."
         let only = arguments.dropFirst(3).first ?? ""
         guard rows >= 100, rounds > 0 else { return print("rows and rounds have to be numbers") }
-        print(line("workload", "plain us", "capture us", "ratio", "target", "file", "B/change"))
+        let contenders = Contender.allCases.filter(\.isAvailable)
+        print(
+            line(
+                "workload",
+                ["plain us"] + contenders.dropFirst().map(\.rawValue)
+                    + ["goal", "file", "B/change"]))
         for workload in Workload.all(rows: rows) where workload.name.hasPrefix(only) {
             let data = writer_make_rows(Int32(workload.rows))
             defer { free(data) }
             guard let data else { return print("no memory") }
-            var pairs: [(plain: Sample, captured: Sample)] = []
+            var samples: [Contender: [Sample]] = [:]
             for round in 0..<rounds {
-                let isPlainFirst = round.isMultiple(of: 2)
-                let first = try run(workload, data, tracked: !isPlainFirst, folder)
-                let second = try run(workload, data, tracked: isPlainFirst, folder)
-                pairs.append(isPlainFirst ? (first, second) : (second, first))
+                for turn in contenders.indices {
+                    let contender = contenders[(turn + round) % contenders.count]
+                    samples[contender, default: []].append(
+                        try run(workload, data, contender, folder))
+                }
             }
-            report(workload, pairs)
+            report(workload, contenders, samples)
         }
     }
 
@@ -43,7 +53,8 @@ enum Main {
     }
 
     static func run(
-        _ workload: Workload, _ data: UnsafePointer<writer_row>, tracked: Bool, _ folder: String
+        _ workload: Workload, _ data: UnsafePointer<writer_row>, _ contender: Contender,
+        _ folder: String
     ) throws -> Sample {
         let path = folder + "/capture-benchmark-\(getpid()).db"
         defer {
@@ -55,42 +66,48 @@ enum Main {
         try writer.run(workload.schema)
         if workload.action != WRITER_INSERT {
             _ = try writer.write(
-                data, workload, action: WRITER_INSERT, rowsPerTransaction: workload.rows)
+                data, count: workload.rows, rowsPerTransaction: workload.rows,
+                action: WRITER_INSERT, key: workload.key)
             try writer.run("PRAGMA wal_checkpoint(TRUNCATE)")
         }
-        if tracked { try Store.track(path) }
+        try contender.install(path)
         let seconds = try writer.write(
-            data, workload, action: workload.action,
-            rowsPerTransaction: workload.rowsPerTransaction)
-        let pages =
-            try writer.integer("PRAGMA page_count") - writer.integer("PRAGMA freelist_count")
-        return Sample(
-            seconds: seconds, bytes: Double(pages * (try writer.integer("PRAGMA page_size"))))
+            data, count: workload.rows, rowsPerTransaction: workload.rowsPerTransaction,
+            action: workload.action, key: workload.key, session: contender == .session)
+        return Sample(seconds: seconds, bytes: try pageBytes(writer))
     }
 
-    static func report(_ workload: Workload, _ pairs: [(plain: Sample, captured: Sample)]) {
+    private static func pageBytes(_ writer: Writer) throws -> Double {
+        let pages =
+            try writer.integer("PRAGMA page_count") - writer.integer("PRAGMA freelist_count")
+        return Double(pages * (try writer.integer("PRAGMA page_size")))
+    }
+
+    static func report(
+        _ workload: Workload, _ contenders: [Contender], _ samples: [Contender: [Sample]]
+    ) {
+        guard let plain = samples[.plain], let captured = samples[.syncd] else { return }
         let rows = Double(workload.rows)
-        func microseconds(_ seconds: [Double]) -> String {
-            number(median(seconds) / rows * 1_000_000)
+        let ratios = contenders.dropFirst().map { contender in
+            let pairs = zip(samples[contender] ?? [], plain)
+            return number(median(pairs.map { $0.seconds / $1.seconds }))
         }
-        let (plain, captured) = (pairs[0].plain.bytes, pairs[0].captured.bytes)
+        let (before, after) = (plain[0].bytes, captured[0].bytes)
         // A file whose rows are all deleted is no measure.
-        let file = workload.action == WRITER_DELETE ? "-" : number(captured / plain)
+        let file = workload.action == WRITER_DELETE ? "-" : number(after / before)
         print(
             line(
-                workload.name, microseconds(pairs.map(\.plain.seconds)),
-                microseconds(pairs.map(\.captured.seconds)),
-                number(median(pairs.map { $0.captured.seconds / $0.plain.seconds })),
-                number(workload.target), file,
-                number((captured - plain) / rows)))
+                workload.name,
+                [number(median(plain.map(\.seconds)) / rows * 1_000_000)] + ratios
+                    + [number(workload.target), file, number((after - before) / rows)]))
     }
 
     static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
     static func number(_ value: Double) -> String { String(format: "%.2f", value) }
 
-    static func line(_ name: String, _ cells: String...) -> String {
-        name.padding(toLength: 36, withPad: " ", startingAt: 0)
-            + cells.map { String(repeating: " ", count: max(1, 12 - $0.count)) + $0 }.joined()
+    static func line(_ name: String, _ cells: [String]) -> String {
+        name.padding(toLength: 35, withPad: " ", startingAt: 0)
+            + cells.map { String(repeating: " ", count: max(1, 11 - $0.count)) + $0 }.joined()
     }
 }

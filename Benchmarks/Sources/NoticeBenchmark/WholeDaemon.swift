@@ -12,62 +12,6 @@ enum WholeDaemon {
             try run(clients: 100, commits: commits, seconds: 0)
         }
         try run(clients: 1, commits: 0, seconds: 3)
-        try idle()
-    }
-
-    /// The program: SYNCD, or the one built beside this.
-    private static var program: String {
-        if let named = ProcessInfo.processInfo.environment["SYNCD"] { return named }
-        let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        return URL(fileURLWithPath: own ?? "").deletingLastPathComponent()
-            .appendingPathComponent("syncd").path
-    }
-
-    /// A daemon that tracks the bench's store.
-    private final class Daemon {
-        let process = Process()
-        let socket: String
-
-        init(_ bench: Bench) throws {
-            socket = bench.folder + "/s"
-            process.executableURL = URL(fileURLWithPath: WholeDaemon.program)
-            process.arguments = [
-                "--user", "--socket", socket, "--state", bench.folder + "/state", "--config",
-                bench.folder + "/syncd.yaml", "--log", "error",
-            ]
-            try "stores: [{path: \(bench.path), track: true}]\n".write(
-                toFile: bench.folder + "/syncd.yaml", atomically: true, encoding: .utf8)
-            try process.run()
-            while !FileManager.default.fileExists(atPath: socket), process.isRunning {
-                usleep(10_000)
-            }
-        }
-
-        deinit {
-            process.terminate()
-            process.waitUntilExit()
-        }
-
-        /// Processor time so far, in seconds.
-        var processorSeconds: Double {
-            let text =
-                (try? String(
-                    contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8))
-                ?? ""
-            let fields = text.split(separator: " ").compactMap { Double($0) }
-            // utime and stime are the fields 14 and 15; the name and the state are no numbers.
-            return fields.count > 12
-                ? (fields[11] + fields[12]) / Double(sysconf(Int32(_SC_CLK_TCK))) : 0
-        }
-
-        var residentKilobytes: String {
-            let text =
-                (try? String(
-                    contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8))
-                ?? ""
-            return text.split(separator: "\n").first { $0.hasPrefix("VmRSS") }.map(String.init)
-                ?? "?"
-        }
     }
 
     private static func run(clients: Int, commits: Int, seconds: Double) throws {
@@ -132,17 +76,6 @@ enum WholeDaemon {
                 + (inputs.count > 1 ? " last client \(quantiles(last));" : "")
                 + " COMMIT \(quantiles(commit)); missed \(missed);"
                 + String(format: " cpu %.1f %%", spent / seconds * 100))
-    }
-
-    /// Processor time and memory of a daemon with one store, one client and nothing to do.
-    private static func idle(seconds: UInt32 = 20) throws {
-        let bench = try Bench(isPlain: true)
-        let daemon = try Daemon(bench)
-        sleep(2)
-        let before = daemon.processorSeconds
-        sleep(seconds)
-        let share = (daemon.processorSeconds - before) / Double(seconds) * 100
-        print(String(format: "(c) syncd, idle: cpu %.2f %%, ", share) + daemon.residentKilobytes)
     }
 }
 

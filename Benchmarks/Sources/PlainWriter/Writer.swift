@@ -1,35 +1,47 @@
 import CWriter
 
 /// A connection of a writer that knows nothing of syncd.
-final class Writer {
-    struct Failure: Error { var message: String }
+public final class Writer {
+    /// What SQLite said.
+    public struct Failure: Error { public var message: String }
 
     private var handle: OpaquePointer?
 
-    init(_ path: String) throws {
+    /// Opens or makes the file, in WAL mode with `synchronous=NORMAL`.
+    public init(_ path: String) throws {
         try check(sqlite3_open(path, &handle))
         try run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
     }
 
     deinit { sqlite3_close_v2(handle) }
 
-    func run(_ sql: String) throws { try check(sqlite3_exec(handle, sql, nil, nil, nil)) }
+    /// Runs statements.
+    public func run(_ sql: String) throws { try check(sqlite3_exec(handle, sql, nil, nil, nil)) }
 
-    func integer(_ sql: String) throws -> Int64 {
+    /// The first value of a query.
+    public func integer(_ sql: String) throws -> Int64 {
         var statement: OpaquePointer?
         try check(sqlite3_prepare_v2(handle, sql, -1, &statement, nil))
         defer { sqlite3_finalize(statement) }
         return sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0
     }
 
-    /// Writes the whole workload and returns its CPU seconds.
-    func write(
-        _ rows: UnsafePointer<writer_row>, _ workload: Workload, action: writer_action,
-        rowsPerTransaction: Int
+    /// Reads every row of a query and looks at none.
+    public func readAll(_ sql: String) throws {
+        var statement: OpaquePointer?
+        try check(sqlite3_prepare_v2(handle, sql, -1, &statement, nil))
+        defer { sqlite3_finalize(statement) }
+        while sqlite3_step(statement) == SQLITE_ROW {}
+    }
+
+    /// Writes rows as `writer_run` says, and returns the CPU seconds.
+    public func write(
+        _ rows: UnsafePointer<writer_row>, count: Int, rowsPerTransaction: Int,
+        action: writer_action, key: writer_key, session: Bool = false
     ) throws -> Double {
         let seconds = writer_run(
-            handle, rows, Int32(workload.rows), Int32(rowsPerTransaction), Int32(action.rawValue),
-            Int32(workload.key.rawValue))
+            handle, rows, Int32(count), Int32(rowsPerTransaction), Int32(action.rawValue),
+            Int32(key.rawValue), session ? 1 : 0)
         if seconds < 0 { throw failure() }
         return seconds
     }

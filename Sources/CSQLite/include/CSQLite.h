@@ -10,6 +10,10 @@
 // before the first connection of the process; returns SQLITE_MISUSE afterwards, which is harmless.
 int syncd_sqlite_set_statement_journal_spill(int bytes);
 
+// Pages that each connection's cache takes from the heap at its first use (SQLITE_CONFIG_PAGECACHE; SQLite's default is
+// 20: 87 kB whether needed or not). Has an effect only before the first connection of the process.
+int syncd_sqlite_set_page_cache_start(int pages);
+
 // SQLITE_TRANSIENT is a cast that Swift cannot import.
 int syncd_sqlite_bind_text(sqlite3_stmt *statement, int index, const char *text, int count);
 int syncd_sqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count);

@@ -14,8 +14,12 @@
 final class Digester {
     /// Changes written in one slice.
     static let sliceChangesMax = 500
+    /// The same when more than ``backlogMax`` rows wait: about 20 ms. Beside writers that leave no
+    /// gap the lock is rarely had, and small slices would fall behind for ever.
+    static let longSliceChangesMax = 5_000
+    static let backlogMax: Int64 = 10_000
     /// Log rows deleted in one slice.
-    static let sliceRowsMax = 2_000
+    static let sliceRowsMax = 10_000
 
     private let connection: OpaquePointer
     private let settings: Settings
@@ -74,11 +78,13 @@ final class Digester {
         var changes = 0
         // Commits that changed nothing in the end leave no transaction, but are done with as well.
         var end = boundaries[boundaries.count - 1].last
+        let isBehind = end - digested > Self.backlogMax
+        let changesMax = isBehind ? Self.longSliceChangesMax : Self.sliceChangesMax
         try RawTransaction.read(connection) {
             try assembler.forEach(after: digested, boundaries) { transaction in
                 batch.append(transaction)
                 changes += transaction.changes.count
-                guard changes >= Self.sliceChangesMax else { return true }
+                guard changes >= changesMax else { return true }
                 end = transaction.number
                 return false
             }

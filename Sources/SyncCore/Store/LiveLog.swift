@@ -58,6 +58,9 @@ final class LiveLog {
     /// The wal-index as of the last look.
     var walIndex: WalIndex? { commits.index }
 
+    /// The owner has committed on this connection.
+    func didCommit() { commits.didCommit() }
+
     /// What was committed since the last look.
     func look() throws -> Store.Look {
         commits.willRead()

@@ -29,9 +29,16 @@ final class ReadingConnection: Sendable {
         }
     }
 
+    private struct State {
+        var confined: Confined<Prepared>?
+        /// Reads under way: the connection stays.
+        var users = 0
+        var lastUse = ContinuousClock.now
+    }
+
     private let path: String
     private let identity: StoreIdentity
-    private let confined = Mutex<Confined<Prepared>?>(nil)
+    private let state = Mutex(State())
 
     init(path: String, identity: StoreIdentity) {
         self.path = path
@@ -40,25 +47,44 @@ final class ReadingConnection: Sendable {
 
     /// Runs `body` in a read transaction.
     func read<Result>(_ body: (Prepared) throws -> Result) throws -> Result {
-        let confined = try self.confined.withLock { confined in
-            if let confined { return confined }
-            let identity = identity
-            let opened = Confined(try StoreConnection.openQueue(path, readOnly: true)) {
-                try Prepared($0, identity)
-            }
-            confined = opened
+        let confined = try state.withLock { state in
+            let opened = try state.confined ?? open()
+            state.confined = opened
+            state.users += 1
             return opened
+        }
+        defer {
+            state.withLock { state in
+                state.users -= 1
+                state.lastUse = .now
+            }
         }
         return try confined.withState { connection, prepared in
             try RawTransaction.read(connection) { try body(prepared) }
         }
     }
 
+    private func open() throws -> Confined<Prepared> {
+        let identity = identity
+        return Confined(try StoreConnection.openQueue(path, readOnly: true)) {
+            try Prepared($0, identity)
+        }
+    }
+
+    /// Closes the connection when nobody has read for so long; the next read opens it again.
+    func close(unusedFor limit: Duration) throws {
+        try state.withLock { state in
+            guard state.users == 0, state.lastUse.duration(to: .now) >= limit else { return }
+            try state.confined?.close()
+            state.confined = nil
+        }
+    }
+
     /// Closes the connection; the next read opens it again.
     func close() throws {
-        try confined.withLock {
-            try $0?.close()
-            $0 = nil
+        try state.withLock { state in
+            try state.confined?.close()
+            state.confined = nil
         }
     }
 }

@@ -20,9 +20,7 @@ extension Store {
         }
         return try explaining("purge") {
             _ = try digest()
-            return try live.withState { connection, live in
-                try Purger(connection, live.settings).purge(before: goal, passed: [])
-            }
+            return try purge(goal: goal, passed: [])
         }
     }
 }

@@ -1,3 +1,5 @@
+import CSQLite
+
 /// What a purge removed, and who was passed over.
 public struct PurgeReport: Sendable, Hashable {
     /// Transactions removed.
@@ -36,9 +38,31 @@ extension Store {
             let passed = consumers.filter {
                 $0.kind != .writer && $0.acknowledged < goal && (force || $0.isLapsed(at: now))
             }
-            return try live.withState { connection, live in
-                try Purger(connection, live.settings).purge(before: goal, passed: passed)
+            return try purge(goal: goal, passed: passed)
+        }
+    }
+
+    /// Deletes what lies before `goal`, whoever needs it.
+    func purge(goal: Int64, passed: [Consumer]) throws -> PurgeReport {
+        let purged = try live.withState { try Purger($0, $1).begin(before: goal) }
+        guard let purged else { return PurgeReport(transactions: 0, changes: 0, passed: []) }
+        let changes = try slices { try $0.deleteChanges(upTo: purged) }
+        let transactions = try slices { try $0.deleteHeaders(upTo: purged) }
+        return PurgeReport(transactions: transactions, changes: changes, passed: passed)
+    }
+
+    /// Runs slices until one deletes nothing more. Between them the live connection is free: a
+    /// purge of millions must not keep a notice waiting, nor lose the ends of commits made
+    /// meanwhile.
+    private func slices(_ slice: (Purger) throws -> Int) throws -> Int {
+        var total = 0
+        while true {
+            let count = try live.withState { connection, live in
+                _ = try live.pendingBoundaries()
+                return try slice(Purger(connection, live))
             }
+            total += count
+            if count == 0 { return total }
         }
     }
 
@@ -68,17 +92,24 @@ extension Store {
 struct Purger {
     /// Numbers, not rows: most have gaps.
     private static let sliceTransactionsMax = 10_000
-    private static let sliceChangesMax: Int64 = 10_000
+    /// Each change may lie on a page of its own in the index of objects.
+    private static let sliceChangesMax: Int64 = 1_000
+    /// From so many frames on the WAL is begun anew, if nobody reads it: beside a busy writer no
+    /// ordinary checkpoint gets to its end, and the file would grow with all that is purged.
+    private static let walFramesMax: UInt32 = 10_000
 
     private let connection: OpaquePointer
-    private let settings: Settings
+    private let live: LiveLog
 
-    init(_ connection: OpaquePointer, _ settings: Settings) {
+    init(_ connection: OpaquePointer, _ live: LiveLog) {
         self.connection = connection
-        self.settings = settings
+        self.live = live
     }
 
-    func purge(before goal: Int64, passed: [Consumer]) throws -> PurgeReport {
+    /// Marks what will be deleted.
+    ///
+    /// - Returns: the last number that goes; nil when there is nothing to delete.
+    func begin(before goal: Int64) throws -> Int64? {
         // The transaction that the goal lies in stays, and so does the newest.
         let kept = try Statement(
             connection,
@@ -88,44 +119,57 @@ struct Purger {
               (SELECT first FROM syncd_transaction ORDER BY number DESC LIMIT 1))
             """)
         kept.bind(1, goal)
-        guard try kept.step(), let first = kept.integerOrNil(0) else {
-            return PurgeReport(transactions: 0, changes: 0, passed: [])
-        }
+        guard try kept.step(), let first = kept.integerOrNil(0) else { return nil }
         kept.reset()
         let newest = try Statement(
             connection, "SELECT max(number) FROM syncd_transaction WHERE number < ?1")
         newest.bind(1, first)
-        guard try newest.step(), let purged = newest.integerOrNil(0) else {
-            return PurgeReport(transactions: 0, changes: 0, passed: [])
-        }
+        guard try newest.step(), let purged = newest.integerOrNil(0) else { return nil }
         newest.reset()
-        try RawTransaction.write(connection) { try settings.set(.purged, .integer(purged)) }
-        let deleteChanges = try Statement(
+        _ = try commit {
+            try live.settings.set(.purged, .integer(purged))
+            return 0
+        }
+        return purged
+    }
+
+    /// Deletes the oldest changes; returns how many.
+    func deleteChanges(upTo purged: Int64) throws -> Int {
+        let delete = try Statement(
             connection,
             """
             DELETE FROM syncd_change WHERE seq <= ?1
             AND seq < (SELECT min(seq) FROM syncd_change) + \(Self.sliceChangesMax)
             """)
-        let changes = try slices { try delete(deleteChanges, purged) }
-        let headers = try HeaderPurge(connection, sliceMax: Self.sliceTransactionsMax)
-        let transactions = try slices { try headers.deleteSlice(upTo: purged) }
-        return PurgeReport(transactions: transactions, changes: changes, passed: passed)
-    }
-
-    private func delete(_ statement: Statement, _ purged: Int64) throws -> Int {
-        statement.bind(1, purged)
-        try statement.run()
-        return statement.changes
-    }
-
-    /// Runs `slice` in a transaction of its own until it deletes nothing more.
-    private func slices(_ slice: () throws -> Int) throws -> Int {
-        var total = 0
-        while true {
-            let count = try RawTransaction.write(connection, slice)
-            total += count
-            if count == 0 { return total }
+        return try commit {
+            delete.bind(1, purged)
+            try delete.run()
+            return delete.changes
         }
+    }
+
+    /// Deletes the oldest headers; returns how many.
+    func deleteHeaders(upTo purged: Int64) throws -> Int {
+        let headers = try HeaderPurge(connection, sliceMax: Self.sliceTransactionsMax)
+        return try commit { try headers.deleteSlice(upTo: purged) }
+    }
+
+    private func commit(_ body: () throws -> Int) throws -> Int {
+        let count = try RawTransaction.write(connection, body)
+        live.didCommit()
+        restartLongLog()
+        return count
+    }
+
+    /// First what can be copied beside writers, then the short rest without them. Never waits.
+    private func restartLongLog() {
+        guard let frames = live.walIndex?.header()?.frameCount, frames > Self.walFramesMax else {
+            return
+        }
+        sqlite3_wal_checkpoint_v2(connection, "main", SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        sqlite3_busy_timeout(connection, 0)
+        sqlite3_wal_checkpoint_v2(connection, "main", SQLITE_CHECKPOINT_RESTART, nil, nil)
+        sqlite3_busy_timeout(connection, Int32(StoreConnection.busyTimeoutSeconds * 1000))
     }
 }
 

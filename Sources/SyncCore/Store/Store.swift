@@ -82,6 +82,12 @@ public final class Store: Sendable {
         try live.close()
     }
 
+    /// Gives back what a store holds that nobody asks: the reading connection, after `limit`
+    /// without a query. A daemon with a thousand stores calls it now and then.
+    public func rest(unusedFor limit: Duration = .seconds(10)) throws {
+        try explaining("rest") { try reading.close(unusedFor: limit) }
+    }
+
     /// What was committed since the last look, in order, each transaction once. Cheap and
     /// read-only: the daemon calls it after each wake-up.
     ///

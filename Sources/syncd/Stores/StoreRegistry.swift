@@ -64,6 +64,9 @@ final class StoreRegistry: Sendable {
         }
     }
 
+    /// Gives back what stores hold that nobody asks.
+    func rest() { for hub in hubs { try? hub.opened().store.rest() } }
+
     /// Writes what is kept in memory and closes everything.
     func stop() {
         let hubs = state.withLock { state in

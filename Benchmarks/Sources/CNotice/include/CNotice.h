@@ -41,6 +41,9 @@ int notice_client(const char *socket, const char *call, struct notice_times *tim
 // Commits single rows: `count` with random gaps of gap_us/2 … 3/2 gap_us, or flat out for `seconds` if above 0.
 int notice_write(const char *path, struct notice_times *times, int64_t count, int64_t gap_us, double seconds);
 
+// Commits `count` single rows with the keys `first` + 1, `first` + 2 …, flat out.
+int notice_write_rows(const char *path, int64_t first, int64_t count);
+
 // Waits for commits with inotify and reads the wal-index itself, until the writer is done. Nothing of syncd.
 int notice_floor(const char *path, struct notice_times *times);
 
