@@ -41,6 +41,18 @@ final class ChangeResolver {
         }
     }
 
+    /// Takes a transaction that is not in the history tables yet and that nobody asks for: later
+    /// ones may speak of the objects that it made.
+    func pass(pending transaction: NetTransaction) {
+        for change in transaction.changes { noteBirth(change, transaction.number) }
+    }
+
+    private func noteBirth(_ change: NetChange, _ number: Int64) {
+        guard change.kind == .insert else { return }
+        births[Name(entity: change.entity.folded, key: change.key), default: []]
+            .append((change.seq, number))
+    }
+
     /// What callers see of a transaction that is not in the history tables yet. Transactions have
     /// to come in order.
     func resolve(pending transaction: NetTransaction) throws -> Transaction {
@@ -48,10 +60,7 @@ final class ChangeResolver {
         changes.reserveCapacity(transaction.changes.count)
         for change in transaction.changes {
             changes.append(try resolve(change, in: transaction.number))
-            if change.kind == .insert {
-                births[Name(entity: change.entity.folded, key: change.key), default: []]
-                    .append((change.seq, transaction.number))
-            }
+            noteBirth(change, transaction.number)
         }
         return Transaction(
             token: token(transaction.number, transaction.time), first: transaction.first,

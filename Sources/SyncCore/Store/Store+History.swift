@@ -126,15 +126,20 @@ struct HistoryScan {
             return try body(transaction) && left > 0
         }
         if query.reverse {
-            for transaction in try pending(query).reversed() {
+            var newest: [Transaction] = []
+            try pending(query) { transaction in
+                newest.append(transaction)
+                // A backlog can be long, and few are asked for.
+                if newest.count / 2 > left { newest.removeFirst(newest.count - left) }
+                return true
+            }
+            for transaction in newest.reversed() {
                 guard try limited(transaction) else { return }
             }
             _ = try digested(query, limited)
         } else {
             guard try digested(query, limited) else { return }
-            for transaction in try pending(query) {
-                guard try limited(transaction) else { return }
-            }
+            try pending(query, limited)
         }
     }
 
@@ -146,18 +151,24 @@ struct HistoryScan {
         ).forEach(query, body)
     }
 
-    private func pending(_ query: HistoryQuery) throws -> [Transaction] {
+    /// What the log still holds, oldest first, until `body` returns false.
+    private func pending(
+        _ query: HistoryQuery, _ body: (Transaction) throws -> Bool
+    ) throws {
         let digested = try reader.settings.integer(.digested)
         let resolver = try reader.resolver()
-        var result: [Transaction] = []
+        let after = query.after?.number ?? 0
         try TransactionAssembler(reader.log).forEach(
             after: digested, boundaries.filter { $0.last > digested }
         ) { transaction in
-            if let matching = query.filter(try resolver.resolve(pending: transaction)) {
-                result.append(matching)
+            guard transaction.number > after else {
+                resolver.pass(pending: transaction)
+                return true
             }
-            return true
+            guard let found = query.filter(try resolver.resolve(pending: transaction)) else {
+                return true
+            }
+            return try body(found)
         }
-        return result
     }
 }

@@ -155,8 +155,7 @@ struct Purger {
     }
 
     private func commit(_ body: () throws -> Int) throws -> Int {
-        let count = try RawTransaction.write(connection, body)
-        live.didCommit()
+        let count = try RawTransaction.write(connection, didCommit: live.didCommit, body)
         restartLongLog()
         return count
     }
