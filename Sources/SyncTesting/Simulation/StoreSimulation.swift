@@ -160,8 +160,8 @@ package struct StoreSimulation {
         guard try stores[index].read() == before else {
             throw SimulationFailure("settling changed the tables")
         }
-        guard try stores[index].replica.conflicts().isEmpty else {
-            throw SimulationFailure("settling left a conflict open")
+        if let left = try stores[index].replica.conflicts().first {
+            throw SimulationFailure("settling left a conflict open: \(left)")
         }
         tally.closes += 1
     }
