@@ -44,7 +44,8 @@ ifneq ($(FILTER),)
 	$(TESTS) '$(FILTER)'
 else
 	$(TESTS) 'SyncCoreTests|SyncClientTests|SynctoolTests|BatchTests'
-	$(TESTS) 'MergeTests|RemoteTests|SyncObjectsTests'
+	$(TESTS) 'MergeTests|RemoteTests'
+	$(TESTS) SyncObjectsTests --no-parallel
 	$(TESTS) VarlinkTests
 	$(TESTS) 'SyncdTests|EndToEndTests' --no-parallel
 endif

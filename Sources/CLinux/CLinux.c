@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
+#include <unistd.h>
 
 int syncd_peer_credentials(int socket, struct syncd_peer *peer) {
     struct ucred credentials;
@@ -44,6 +46,26 @@ void *syncd_share_mapping(const volatile void *address, size_t length) {
     // An old size of 0 asks for another mapping of the same shared pages: mremap(2).
     void *copy = mremap((void *)address, 0, length, MREMAP_MAYMOVE);
     return copy == MAP_FAILED ? NULL : copy;
+}
+
+ssize_t syncd_write(int descriptor, const void *bytes, size_t count) {
+    sigset_t pipe, blocked, pending;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    // One that waits already is not ours to take.
+    sigpending(&pending);
+    int is_pending = sigismember(&pending, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &blocked);
+    ssize_t written = write(descriptor, bytes, count);
+    int error = errno;
+    if (written < 0 && error == EPIPE && !is_pending) {
+        struct timespec none = {0, 0};
+        while (sigtimedwait(&pipe, NULL, &none) < 0 && errno == EINTR) {
+        }
+    }
+    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+    errno = error;
+    return written;
 }
 
 int syncd_set_timer_slack(unsigned long nanoseconds) {

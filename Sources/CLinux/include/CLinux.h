@@ -50,6 +50,9 @@ void *syncd_share_mapping(const volatile void *address, size_t length);
 // ppoll(2) on one or more descriptors with a time-out in nanoseconds; below 0: none. Returns what ppoll returns.
 int syncd_poll(struct pollfd *descriptors, int count, int64_t nanoseconds);
 
+// write(2) that answers a closed pipe with EPIPE alone: no SIGPIPE, whatever the process does with it.
+ssize_t syncd_write(int descriptor, const void *bytes, size_t count);
+
 // The timer slack of the calling thread. Returns 0, or errno.
 int syncd_set_timer_slack(unsigned long nanoseconds);
 

@@ -58,7 +58,7 @@ struct FrameChannel: Sendable {
             try wait(output, POLLOUT, patience)
             let count = min(Self.chunkBytes, bytes.count - start)
             let written = bytes[start..<start + count].withUnsafeBytes {
-                Glibc.write(output, $0.baseAddress, count)
+                syncd_write(output, $0.baseAddress, count)
             }
             if written > 0 {
                 start += written

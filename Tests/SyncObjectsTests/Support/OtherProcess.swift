@@ -5,11 +5,14 @@ import Testing
 final class OtherProcess: Sendable {
     private let process = Process()
 
-    init(_ program: String, _ arguments: [String], errors: FileHandle = .nullDevice) throws {
+    init(
+        _ program: String, _ arguments: [String], input: FileHandle = .nullDevice,
+        output: FileHandle = .nullDevice, errors: FileHandle = .nullDevice
+    ) throws {
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
+        process.standardInput = input
+        process.standardOutput = output
         process.standardError = errors
         try process.run()
     }

@@ -124,8 +124,7 @@ import Testing
         let counts = try TodoActions(container: container).taskCounts()
         let screen = try Screen(.live, container)
         _ = await screen.run("open 2")
-        let text = try await Self.runProgram(
-            path, "open 2\nadd From afar\nback\nungroup 1\nquit\n")
+        let text = try await runProgram(path, "open 2\nadd From afar\nback\nungroup 1\nquit\n")
         #expect(text.contains("2. Work (1 open)"))
         try await eventually { screen.lines.contains { $0.contains("From afar") } }
         for await count in counts where count == 2 { break }
@@ -133,22 +132,16 @@ import Testing
         #expect(screen.lines == ["1. Work (2 open)"])
     }
 
-    /// Off the main actor: a process is waited for on the thread that started it.
-    nonisolated private static func runProgram(
-        _ path: String, _ commands: String
-    ) async throws -> String {
-        let process = Process()
-        let (input, output) = (Pipe(), Pipe())
-        process.executableURL = URL(fileURLWithPath: OtherProcess.product("todo"))
-        process.arguments = ["--path", path]
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data(commands.utf8))
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return String(decoding: data, as: UTF8.self)
+    /// What the program prints for these commands. Files, not pipes: nobody waits for the other.
+    private func runProgram(_ path: String, _ commands: String) async throws -> String {
+        let (input, output) = (folder.file("commands"), folder.file("output"))
+        try Data(commands.utf8).write(to: input)
+        try Data().write(to: output)
+        let process = try OtherProcess(
+            OtherProcess.product("todo"), ["--path", path],
+            input: FileHandle(forReadingFrom: input), output: FileHandle(forWritingTo: output))
+        #expect(await process.status() == 0)
+        return try String(contentsOf: output, encoding: .utf8)
     }
 
     @Test func aMemoIsReplacedAndAMoveNeedsBothEnds() async throws {
