@@ -100,7 +100,7 @@ extension Speaker {
         if id.cell < 0 {
             revive(id.object, entity: entity)
         } else if let host = view.hosts[id.object], let row = view.rows[host] {
-            if row.members.count > 1 { return consolidate(row, row.fields) }
+            if consolidate(row, row.fields) { return }
             if row.sources[id.cell] == nil || row.sources[id.cell]?.object == id.object {
                 write(id.cell, row.fields, to: row)
             }
@@ -111,11 +111,14 @@ extension Speaker {
     }
 
     /// Makes a row of several identities one object for good, whose values are those of one member:
-    /// else each value of the others would be a conflict for ever.
-    mutating func consolidate(_ row: ShownRow, _ fields: [Field]) {
-        guard row.members.count > 1, let keeper = row.members.first(where: isAlive) else { return }
-        let others = row.members.filter { $0 != keeper && hasLife($0) && isAlive($0) }
-        guard !others.isEmpty else { return }
+    /// else each value of the others would be a conflict for ever. What was written to a member
+    /// that had been deleted ends, too.
+    /// - Returns: false when it is one object already.
+    @discardableResult
+    mutating func consolidate(_ row: ShownRow, _ fields: [Field]) -> Bool {
+        guard let keeper = row.members.first(where: isAlive) else { return false }
+        let others = row.members.filter { $0 != keeper && hasLife($0) }
+        guard !others.isEmpty else { return false }
         for (cell, columns) in schema.entities[row.entity].cells.enumerated() {
             let version = Version(
                 header.dot, incarnation: incarnation(keeper), value: columns.map { fields[$0] })
@@ -123,6 +126,7 @@ extension Speaker {
         }
         for member in row.members where member != keeper { unite(keeper, member) }
         for member in others { delete(member, entity: row.entity) }
+        return true
     }
 
     func entity(of uid: ObjectUID) -> Int { base.objects[uid]?.entity ?? 0 }

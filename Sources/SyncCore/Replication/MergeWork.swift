@@ -301,7 +301,11 @@ final class MergeWork {
         // What was lost to something newer is no repair: it ends when somebody who saw it writes.
         guard !closed.view.conflicts.isEmpty else { return }
         try speak(author: author, context: "settle") { speaker, view in
-            for id in view.conflicts.keys.sorted() { speaker.accept(id, view) }
+            var view = view
+            for _ in 0..<Settlement.checksMax where !view.conflicts.isEmpty {
+                for id in view.conflicts.keys.sorted() { speaker.accept(id, view) }
+                view = View(speaker.base)
+            }
         }
     }
 
@@ -373,6 +377,7 @@ final class MergeWork {
         guard image.rows == region.rows, image.names == region.names else {
             throw SyncError(.internalFault, "after \(step) the tables are not the view")
         }
+        try verifyReferences(view, image, step)
         let troubled = Set(view.conflicts.keys.map(\.object)).union(view.revived)
         for (uid, object) in region.objects {
             let state = StoredObject.state(
@@ -384,6 +389,22 @@ final class MergeWork {
         }
         guard try prepared.conflicts.open() == Set(view.conflicts.keys) else {
             throw SyncError(.internalFault, "after \(step) the conflict log is wrong")
+        }
+    }
+
+    /// What refers to a row was stated as a reference to it.
+    private func verifyReferences(_ view: View, _ image: TableImage, _ step: String) throws {
+        for (key, row) in image.rows {
+            guard let name = image.names[key], let fields = view.rows[name]?.fields else { continue }
+            for reference in schema.merge.entities[key.entity].references {
+                let target = RowKey(
+                    entity: reference.target, reference.columns.map { row[$0] })
+                guard image.rows[target] == nil || fields[reference.columns[0]].target != nil
+                else {
+                    throw SyncError(
+                        .internalFault, "after \(step) \(name) refers to a mere number")
+                }
+            }
         }
     }
 

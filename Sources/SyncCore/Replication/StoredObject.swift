@@ -61,12 +61,11 @@ extension StoredObject {
             return isHosted || base.isAlive(record) || record.life.isEmpty ? .troubled : .gone
         }
         for (cell, source) in row.sources.enumerated() {
-            guard source != nil, record.cells[cell].count == 1 else { return .troubled }
+            guard source != nil else { return .troubled }
+            // Several versions with one value show the same, whichever of them is the newest.
             let columns = base.schema.entities[record.entity].cells[cell]
-            for (column, field) in zip(columns, record.cells[cell][0].value)
-            where row.fields[column] != field {
-                return .troubled
-            }
+            let shown = columns.map { row.fields[$0] }
+            guard record.cells[cell].allSatisfy({ $0.value == shown }) else { return .troubled }
         }
         return .plain
     }

@@ -525,8 +525,17 @@ def shown_value(rows, v):
     return v
 
 
+def says(V, m, n, value):
+    """Whether the row of an object has the value of one of its versions."""
+    if m not in V.where:
+        return False
+    row = V.rows[V.where[m]]
+    return all(same(V, v) == row.vals[c] for c, v in zip(row.ent.cells[n], value))
+
+
 def record(base, groups, V):
-    """Every maximal fact that is not shown, and that no delete had seen, goes to the conflict log."""
+    """Every maximal fact that is not shown, and that no delete had seen, goes to the conflict log;
+    not one that says what is shown anyway."""
     shown = {s for r in V.rows.values() for s in r.src.values() if s}
     for g in groups.values():
         for m in g.members:
@@ -534,7 +543,7 @@ def record(base, groups, V):
             inc = o.inc()
             for n, reg in enumerate(o.cells):
                 for dot, (i, v) in reg.items():
-                    if (m, n, dot) in shown or deleted(base, o, dot, i):
+                    if (m, n, dot) in shown or deleted(base, o, dot, i) or says(V, m, n, v):
                         continue
                     why = (
                         "older incarnation" if i < inc else "hidden" if m not in V.where else "lost"

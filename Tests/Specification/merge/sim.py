@@ -316,13 +316,21 @@ class Replica:
                         out.add((uid, n, dot))
         return out
 
+    def shown_facts(s):
+        """The facts that rows show, and those that say the same."""
+        out = {x for r in s.V.rows.values() for x in r.src.values() if x}
+        for uid, o in s.base.objs.items():
+            for n, reg in enumerate(o.cells):
+                out |= {(uid, n, d) for d, (_, v) in reg.items() if s.M.says(s.V, uid, n, v)}
+        return out
+
     def commit(s, edit, wall):
         M = s.M
         s.wall = wall
         if edit.after == s.tables and not edit.again:
             return None
         before = s.live_facts()
-        shown = {x for r in s.V.rows.values() for x in r.src.values() if x}
+        shown = s.shown_facts()
         s.n += 1
         s.hlc = max(s.hlc + 1, wall)
 
@@ -365,7 +373,7 @@ class Replica:
         s.n += 1
         s.hlc = max(s.hlc + 1, wall)
         before = s.live_facts()
-        shown = {x for r in s.V.rows.values() for x in r.src.values() if x}
+        shown = s.shown_facts()
         V2, t = s.M.close_all(s.base, s.V, (s.name, s.n), s.hlc)
         for f in before - s.live_facts():
             if f not in shown and f not in s.log:

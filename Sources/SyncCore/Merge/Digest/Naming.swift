@@ -7,6 +7,9 @@ struct Naming {
 
     private let schema: MergeSchema
     private let committed: Set<RowKey>
+    /// Rows around the region that no transaction touched: they are as the view shows them.
+    private var bystanders: [RowKey: [Field]] = [:]
+    private let isKnown: (ObjectUID) -> Bool
 
     /// - Parameters:
     ///   - before: the identities of the rows that `view` shows.
@@ -18,11 +21,15 @@ struct Naming {
     ) throws {
         schema = base.schema
         committed = Set(commit.rows.map(\.key))
+        isKnown = { base.objects[$0] != nil }
         var waiting: [Commit.Row] = []
         for row in commit.rows {
             let isPrivate = schema.entities[row.key.entity].isPrivate
             if let name = before[row.key] {
                 names[row.key] = name
+                if base.anchors.contains(name), let shown = view.rows[name] {
+                    bystanders[row.key] = shown.fields
+                }
             } else if isPrivate, let old = commit.rekeyed[row.key], let name = before[old] {
                 names[row.key] = name  // only the private number changed
             } else if isPrivate {
@@ -78,14 +85,21 @@ struct Naming {
     }
 
     /// A row with its references by identity. A reference to a row that is not there (written with
-    /// foreign keys off) stays a plain value; a private number is NULL.
+    /// foreign keys off) stays a plain value; a private number is NULL. A row at the border of the
+    /// region keeps its references to what is not in it: nothing is known here of their targets.
     func fields(of row: Commit.Row) -> [Field] {
         let entity = schema.entities[row.key.entity]
         var fields = row.values.map(Field.value)
         if entity.isPrivate { fields[entity.key[0]] = .value(.null) }
         for reference in entity.references {
-            guard let key = targetKey(reference, row), let name = names[key] else { continue }
-            Self.refer(reference, to: name, &fields)
+            guard let key = targetKey(reference, row) else { continue }
+            if let name = names[key] {
+                Self.refer(reference, to: name, &fields)
+            } else if let shown = bystanders[row.key],
+                let target = shown[reference.columns[0]].target, !isKnown(target)
+            {
+                for column in reference.columns { fields[column] = shown[column] }
+            }
         }
         return fields
     }

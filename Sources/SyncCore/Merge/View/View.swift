@@ -61,7 +61,8 @@ package struct View: Sendable {
         }
     }
 
-    /// Every maximal fact that is not shown, and that no delete had seen, is an open conflict.
+    /// Every maximal fact that is not shown, and that no delete had seen, is an open conflict; not
+    /// one that says what is shown anyway.
     private mutating func record(_ base: Base) {
         let shown = Set(rows.values.flatMap { $0.sources.compactMap { $0 } })
         for (uid, record) in base.objects {
@@ -70,6 +71,7 @@ package struct View: Sendable {
                 for version in versions {
                     let id = VersionID(uid, cell: cell, version.dot)
                     if shown.contains(id) || base.isEnded(version, in: record) { continue }
+                    if says(version, cell: cell, of: uid, base.schema) { continue }
                     let reason: Conflict.Reason =
                         version.incarnation < newest
                         ? .olderIncarnation : hosts[uid] == nil ? .hidden : .lost
@@ -81,6 +83,16 @@ package struct View: Sendable {
                 let id = VersionID(uid, cell: VersionID.life, life.dot)
                 conflicts[id] = Conflict(reason: .deleteLost, value: [])
             }
+        }
+    }
+
+    /// Whether the row of an object has the values of one of its versions.
+    package func says(
+        _ version: Version, cell: Int, of uid: ObjectUID, _ schema: MergeSchema
+    ) -> Bool {
+        guard let host = hosts[uid], let row = rows[host] else { return false }
+        return zip(schema.entities[row.entity].cells[cell], version.value).allSatisfy {
+            row.fields[$0] == resolved($1)
         }
     }
 
