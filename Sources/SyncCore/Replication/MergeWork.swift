@@ -395,7 +395,9 @@ final class MergeWork {
     /// What refers to a row was stated as a reference to it.
     private func verifyReferences(_ view: View, _ image: TableImage, _ step: String) throws {
         for (key, row) in image.rows {
-            guard let name = image.names[key], let fields = view.rows[name]?.fields else { continue }
+            guard let name = image.names[key], let fields = view.rows[name]?.fields else {
+                continue
+            }
             for reference in schema.merge.entities[key.entity].references {
                 let target = RowKey(
                     entity: reference.target, reference.columns.map { row[$0] })
