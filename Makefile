@@ -94,7 +94,8 @@ sim: setup
 # The object layer under the thread sanitizer: four processes with six threads each, random
 # operations on a thousand objects for STRESS_SECONDS; then every context must equal the store.
 stress: setup
-	$(SWIFT) build --sanitize=thread --scratch-path .build-tsan --product objectstress
+	$(SWIFT) build --sanitize=thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build-tsan \
+		--product objectstress
 	@rm -rf .build-tsan/stress && mkdir -p .build-tsan/stress
 	.build-tsan/debug/objectstress .build-tsan/stress/store.sqlite --seconds $(STRESS_SECONDS)
 

@@ -246,7 +246,9 @@ final class Stress: Sendable {
         for object in context.registeredObjects {
             guard let item = object as? StressItem, !item.state.isGone else { continue }
             if rows[item.objectID] != Self.text(item) {
-                problems.append("\(item.objectID): \(Self.text(item)), \(item.state)")
+                problems.append(
+                    "\(item.objectID): \(Self.text(item)), stored "
+                        + "\(rows[item.objectID] ?? "nothing"), \(item.state)")
             }
         }
         if controller.snapshot?.ids != ids {

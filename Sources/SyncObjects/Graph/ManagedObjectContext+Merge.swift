@@ -34,7 +34,8 @@ extension ManagedObjectContext {
     private func mergeRow(_ object: ManagedObject, _ row: StoredRow) {
         switch object.phase {
         case .live where object.current != nil: rebase(object, row.values)
-        case .deletePending: object.committed = object.committed ?? row.values
+        case .deletePending:
+            overtaken[row.id] = row.values == object.committed ? nil : row.values
         case .live, .inserted, .gone, .detached: break
         }
     }
@@ -106,6 +107,17 @@ extension ManagedObjectContext {
         dropMembers()
     }
 
+    /// Notes that the rows of these objects are missing: what history tells of up to now is no
+    /// other deletion.
+    func retire(_ ids: [ManagedObjectID]) throws {
+        guard !ids.isEmpty else { return }
+        let position = try coordinator.logPosition()
+        for id in ids {
+            coordinator.identities.retire(id, at: position)
+            pinned?.identities.retire(id, at: position)
+        }
+    }
+
     /// Reads every object of these entities again that somebody holds: somebody wrote, and nothing
     /// says what.
     private func lookAgain(_ roots: Set<String>) throws {
@@ -114,20 +126,25 @@ extension ManagedObjectContext {
         where isWatched(object) && roots.contains(object.entity.root) {
             byRoot[object.entity.root, default: []].append(object)
         }
+        var missing: [ManagedObject] = []
         for (name, objects) in byRoot {
             guard let root = model.layouts[name] else { continue }
             let found = try present(objects, root)
             for object in objects {
                 if let row = found[object.identity] {
-                    guard row.values != object.committed else { continue }
+                    guard row.values != object.committed || overtaken[row.id] != nil else {
+                        continue
+                    }
                     touched.updated.insert(row.id)
                     mergeRow(object, row)
                 } else {
-                    identities.retireUnheard(object.identity)
-                    markGone(object, Gone(.unknown))
+                    missing.append(object)
                 }
             }
         }
+        // What a parent does not show may be in the store still.
+        if parent == nil { try retire(missing.map(\.identity)) }
+        for object in missing { markGone(object, Gone(.unknown)) }
         // Lists may have new rows that no object stands for: they look for themselves.
         touched.unseen.formUnion(roots)
     }

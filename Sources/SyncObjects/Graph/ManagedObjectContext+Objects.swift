@@ -238,6 +238,7 @@ extension ManagedObjectContext {
                     object.send(.gone(Gone(.neverSaved)))
                 case .deletePending:
                     object.phase = .live
+                    object.committed = overtaken[object.identity] ?? object.committed
                     object.current = object.committed
                     touched.inserted.insert(object.identity)
                     object.send(.returned)
@@ -258,6 +259,7 @@ extension ManagedObjectContext {
         for object in pending.values { object.pendingNumber = 0 }
         pending = [:]
         deleteCauses = [:]
+        overtaken = [:]
         joinEdits = [:]
         dropMembers()
     }

@@ -185,7 +185,7 @@ extension ManagedObjectContext {
         try raise(refused, .mergeConflict, "\(refused.count) objects were deleted")
         for (object, policy) in zip(gone, policies) {
             policyInForce = policy
-            resolveDeleted(object, &resolved)
+            try resolveDeleted(object, &resolved)
         }
     }
 
@@ -198,10 +198,12 @@ extension ManagedObjectContext {
             entity: object.entity.name, object: object.identity)
     }
 
-    private func resolveDeleted(_ object: ManagedObject, _ resolved: inout [ResolvedConflict]) {
+    private func resolveDeleted(
+        _ object: ManagedObject, _ resolved: inout [ResolvedConflict]
+    ) throws {
         resolved.append(record(object, stored: nil))
         if policyInForce.restoresDeleted {
-            identities.retire(object.identity)
+            try retire([object.identity])
             renew(object)
             touched.inserted.insert(object.identity)
             object.send(.returned)
@@ -251,7 +253,7 @@ extension ManagedObjectContext {
                 resolveChanged(object, row)
             case .deleted:
                 markGone(object, Gone(.unknown))
-                resolveDeleted(object, &resolved)
+                try resolveDeleted(object, &resolved)
             case .deleteOfChanged(let row):
                 resolved.append(record(object, stored: row.values))
                 resolveDelete(object, row)
@@ -325,6 +327,7 @@ extension ManagedObjectContext {
 
     private func resolveDelete(_ object: ManagedObject, _ row: StoredRow) {
         object.committed = row.values
+        overtaken[object.identity] = nil
         if !policyInForce.restoresDeleted {
             // The store wins: the object stays, as it is there.
             touched.inserted.insert(object.identity)

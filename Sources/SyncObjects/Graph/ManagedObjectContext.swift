@@ -114,6 +114,10 @@ public final class ManagedObjectContext: @unchecked Sendable {
     /// Counts the calls of `processPendingChanges`: what was touched since the last.
     var touchRound = 1
     var deleteCauses: [ManagedObjectID: GoneCause] = [:]
+    /// What others saved of objects that are to be deleted. Not these objects' committed values:
+    /// that somebody changed what is to be deleted is a conflict of the save. It counts when the
+    /// deletion is taken back.
+    var overtaken: [ManagedObjectID: [Value]] = [:]
     var memberCache: [MemberKey: [ManagedObjectID]] = [:]
     var joinEdits: [String: SaveRequest.JoinEdit] = [:]
     var touched = TouchedObjects()
@@ -269,6 +273,19 @@ extension ManagedObjectContext: ChangeListener {
         }
         guard isAutomatic else { return }
         queue.async { [weak self] in self?.performAndWait {} }
+    }
+
+    /// What still waits in the inbox is older than what this context has just saved, so that rows
+    /// which it wrote are not to be taken from there.
+    func didSave(_ change: StoreChange) {
+        inbox.withLock { inbox in
+            guard !inbox.changes.isEmpty else { return }
+            let written = Set((change.inserted + change.updated).map(\.id))
+            for index in inbox.changes.indices {
+                inbox.changes[index].updated.removeAll { written.contains($0.id) }
+                inbox.changes[index].inserted.removeAll { written.contains($0.id) }
+            }
+        }
     }
 
     func addChild(_ listener: any ChangeListener) {

@@ -111,6 +111,7 @@ extension ManagedObjectContext: ObjectSource {
                 change.joins.insert(edit.join.table)
                 dropMembers()
             }
+            saver?.didSave(change)
             tellChildren(change, except: saver)
             return change
         }

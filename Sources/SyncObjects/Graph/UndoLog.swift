@@ -152,6 +152,9 @@ extension ManagedObjectContext {
             renew(object)
         } else {
             object.phase = .live
+            if let values = overtaken.removeValue(forKey: object.identity) {
+                rebase(object, values)
+            }
             if !object.hasEdits { release(object) }
         }
         touched.inserted.insert(object.identity)

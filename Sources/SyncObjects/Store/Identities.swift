@@ -4,25 +4,56 @@ import Synchronization
 
 /// Which incarnation a key is at, and what temporary ids became.
 ///
-/// Invariants: the incarnation of a key only grows, one for each deletion that this process learned
-/// of; a temporary number is never used twice; an alias never changes.
+/// A deletion reaches this process more than once: by the save that made or met it, by a look that
+/// misses the row, and by history. So what is known of a key has a date, a position in the log of
+/// the store: a deletion that history tells of up to there is the one that is known, and a later
+/// one is another.
+///
+/// Invariants: the incarnation of a key only grows, and so does its position, but for
+/// `forgetPositions`; a temporary number is never used twice; an alias never changes.
 final class Identities: Sendable {
     let store: UUID
     private let state = Mutex(State())
 
     private struct State {
         var origins: [String: ManagedObjectID.Origin] = [:]
-        /// The last incarnation of keys whose object was deleted.
-        var retired: [RetiredKey: UInt32] = [:]
-        /// How many deletions of a key history has told of, counting from those known before.
-        var heard: [RetiredKey: UInt32] = [:]
+        /// By entity.
+        var retired: [String: [ManagedObjectKey: Retired]] = [:]
         var aliases: [ManagedObjectID: ManagedObjectID] = [:]
         var lastTemporary: Int64 = 0
+
+        mutating func change(
+            _ id: ManagedObjectID, _ body: (inout Retired) -> Void
+        ) {
+            body(&retired[id.entity, default: [:]][id.key, default: Retired()])
+        }
     }
 
-    private struct RetiredKey: Hashable {
-        let entity: String
-        let key: ManagedObjectKey
+    /// What is known of a key whose object was deleted.
+    fileprivate struct Retired: Sendable {
+        /// The last incarnation that was deleted.
+        var incarnation: UInt32 = 0
+        /// The log row up to which that is so.
+        var position: Int64 = 0
+    }
+
+    /// What was known of the keys of one entity at one moment.
+    ///
+    /// Whoever reads rows takes it *before* he reads: of a row that is deleted meanwhile it then
+    /// says what it was. Taken later, it would take the row for one that came back after its
+    /// deletion, of which nothing would ever be told. What is known too late does no harm: history
+    /// tells of it next.
+    struct Incarnations: Sendable {
+        fileprivate let origin: ManagedObjectID.Origin
+        fileprivate let retired: [ManagedObjectKey: Retired]
+
+        /// The identity of the object that has this key.
+        func id(_ key: ManagedObjectKey) -> ManagedObjectID {
+            guard !retired.isEmpty, let last = retired[key] else {
+                return ManagedObjectID(origin, key)
+            }
+            return ManagedObjectID(origin, key, incarnation: last.incarnation + 1)
+        }
     }
 
     init(store: UUID) { self.store = store }
@@ -35,59 +66,78 @@ final class Identities: Sendable {
     }
 
     func origin(_ root: String) -> ManagedObjectID.Origin {
-        state.withLock { state in
-            if let origin = state.origins[root] { return origin }
-            let origin = ManagedObjectID.Origin(store: store, entity: root)
-            state.origins[root] = origin
-            return origin
+        state.withLock { Self.origin(root, store, &$0) }
+    }
+
+    private static func origin(
+        _ root: String, _ store: UUID, _ state: inout State
+    ) -> ManagedObjectID.Origin {
+        if let origin = state.origins[root] { return origin }
+        let origin = ManagedObjectID.Origin(store: store, entity: root)
+        state.origins[root] = origin
+        return origin
+    }
+
+    /// What is known now of the keys of an entity.
+    func incarnations(_ root: String) -> Incarnations {
+        state.withLock {
+            Incarnations(
+                origin: Self.origin(root, store, &$0), retired: $0.retired[root] ?? [:])
         }
     }
 
     /// The identity of the object that has this key now.
     func id(_ origin: ManagedObjectID.Origin, _ key: ManagedObjectKey) -> ManagedObjectID {
-        let incarnation = state.withLock { state -> UInt32 in
-            guard !state.retired.isEmpty,
-                let last = state.retired[RetiredKey(entity: origin.entity, key: key)]
-            else { return 1 }
-            return last + 1
-        }
-        return ManagedObjectID(origin, key, incarnation: incarnation)
+        let last = state.withLock { $0.retired[origin.entity]?[key]?.incarnation ?? 0 }
+        return ManagedObjectID(origin, key, incarnation: last + 1)
     }
 
     /// Notes that an object is no more: its key, if it comes back, is another one's.
-    func retire(_ id: ManagedObjectID) {
+    ///
+    /// - Parameter position: The end of the log when that was so, or later; 0 without history.
+    func retire(_ id: ManagedObjectID, at position: Int64) {
         guard !id.isTemporary else { return }
         state.withLock {
-            let key = RetiredKey(entity: id.entity, key: id.key)
-            $0.retired[key] = max($0.retired[key] ?? 0, id.incarnation)
+            $0.change(id) {
+                $0.incarnation = max($0.incarnation, id.incarnation)
+                $0.position = max($0.position, position)
+            }
         }
     }
 
-    /// History is read from here on: deletions known so far are not in what it will tell.
-    func beginHearing() { state.withLock { $0.heard = $0.retired } }
+    /// Notes that an object came back as this one: what history tells of deletions up to there is
+    /// not about it.
+    func revive(_ id: ManagedObjectID, at position: Int64) {
+        guard id.incarnation > 1 else { return }
+        state.withLock { $0.change(id) { $0.position = max($0.position, position) } }
+    }
+
+    /// The log is read anew, and its positions may be others: what is deleted by now, history does
+    /// not tell. Called before the new beginning is read.
+    func forgetPositions() {
+        state.withLock { state in
+            for entity in state.retired.keys {
+                state.retired[entity] = state.retired[entity]?.mapValues {
+                    Retired(incarnation: $0.incarnation, position: 0)
+                }
+            }
+        }
+    }
 
     /// Notes a deletion that history tells of, and answers who was deleted.
-    ///
-    /// A deletion reaches this process twice: by the save that made it or met it, and by history.
-    /// The n-th deletion of a key is the same one, whoever tells of it first.
-    func hear(_ origin: ManagedObjectID.Origin, _ key: ManagedObjectKey) -> ManagedObjectID {
+    func hear(
+        _ origin: ManagedObjectID.Origin, _ key: ManagedObjectKey, at position: Int64
+    ) -> ManagedObjectID {
         state.withLock {
-            let name = RetiredKey(entity: origin.entity, key: key)
-            let number = ($0.heard[name] ?? 0) + 1
-            $0.heard[name] = number
-            $0.retired[name] = max($0.retired[name] ?? 0, number)
-            return ManagedObjectID(origin, key, incarnation: number)
-        }
-    }
-
-    /// Retires an object whose row is missing, which history will not tell of.
-    func retireUnheard(_ id: ManagedObjectID) {
-        guard !id.isTemporary else { return }
-        state.withLock {
-            let name = RetiredKey(entity: id.entity, key: id.key)
-            guard ($0.retired[name] ?? 0) < id.incarnation else { return }
-            $0.retired[name] = id.incarnation
-            $0.heard[name] = id.incarnation
+            var last: UInt32 = 1
+            $0.change(ManagedObjectID(origin, key)) {
+                if position > $0.position {
+                    $0.incarnation += 1
+                    $0.position = position
+                }
+                last = $0.incarnation
+            }
+            return ManagedObjectID(origin, key, incarnation: last)
         }
     }
 

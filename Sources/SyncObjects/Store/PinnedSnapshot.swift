@@ -54,12 +54,14 @@ final class PinnedSnapshot: ObjectSource {
     }
 
     private func begin() throws {
+        // Before anything is read: see `Identities.Incarnations`.
+        let known = Identities(copying: coordinator.identities)
         try queue.writeWithoutTransaction { db in
             try db.execute(sql: "BEGIN")
             // The state is chosen by the first read.
             _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master")
         }
-        state.withLock { $0 = (Date(), Identities(copying: coordinator.identities)) }
+        state.withLock { $0 = (Date(), known) }
     }
 
     /// Moves to the present state of the store.

@@ -70,6 +70,8 @@ struct StoreChange: Sendable {
     var unseen: Set<String> = []
     /// The store's file is gone, or another one.
     var isLost = false
+    /// The end of the log after the change; 0 where it does not matter, or there is no history.
+    var position: Int64 = 0
     /// Ids that were temporary, with what they became.
     var renamed: [ManagedObjectID: ManagedObjectID] = [:]
 

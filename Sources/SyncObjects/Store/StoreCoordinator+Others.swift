@@ -85,7 +85,10 @@ extension StoreCoordinator {
     // MARK: History
 
     /// Has contexts merge what transactions did beyond `position`, the last log row that is known.
-    func publish(_ transactions: [SyncCore.Transaction], after position: Int64) {
+    ///
+    /// - Parameter position: Nil for transactions whose rows' places in the log did not travel: all
+    ///   of it is new.
+    func publish(_ transactions: [SyncCore.Transaction], after position: Int64?) {
         var change = StoreChange()
         let tables = Dictionary(
             model.layouts.values.filter { $0.name == $0.root }.map { ($0.table.name, $0) },
@@ -93,7 +96,7 @@ extension StoreCoordinator {
         let pairs = Set(model.joins.map(\.table))
         for transaction in transactions {
             let isOwn = isOwn(transaction)
-            for item in transaction.changes where item.seq > position {
+            for item in transaction.changes where position.map({ item.seq > $0 }) ?? true {
                 guard let entity = tables[item.entity] else {
                     if !isOwn, pairs.contains(item.entity) { change.joins.insert(item.entity) }
                     continue
@@ -101,7 +104,8 @@ extension StoreCoordinator {
                 let origin = identities.origin(entity.root)
                 let key = ManagedObjectKey(item.object.key.values)
                 if item.kind == .delete {
-                    let id = identities.hear(origin, key)
+                    let id = identities.hear(
+                        origin, key, at: position == nil ? transaction.number : item.seq)
                     if !isOwn {
                         change.deleted.append((entity, id, gone(item, transaction, tables)))
                     }

@@ -202,17 +202,30 @@ public final class StoreCoordinator: Sendable {
                 ])
         }
         var transaction = SaveTransaction(request, db, rows)
-        let change = try transaction.run()
+        var change = try transaction.run()
         // The end is said as well: nobody may be there to see where the commit ends.
         if author != nil { try db.execute(sql: "INSERT INTO syncd_txn(author) VALUES (NULL)") }
+        if !change.deleted.isEmpty || change.inserted.contains(where: { $0.id.incarnation > 1 }) {
+            change.position = try logPosition(db)
+        }
         return change
     }
+
+    /// The end of the log as `db` sees it; 0 without history.
+    private func logPosition(_ db: Database) throws -> Int64 {
+        guard state.withLock(\.hasMarkers) else { return 0 }
+        return try Int64.fetchOne(db, sql: "SELECT max(seq) FROM syncd_log") ?? 0
+    }
+
+    /// The end of the log now; 0 without history.
+    func logPosition() throws -> Int64 { try read(logPosition) }
 
     /// A save is committed: new objects are known under their keys, and everybody is told.
     func published(_ change: StoreChange, except saver: (any ChangeListener)?) {
         for (temporary, permanent) in change.renamed where temporary.isTemporary {
             identities.alias(temporary, permanent)
         }
+        saver?.didSave(change)
         publish(change, except: saver)
     }
 
@@ -248,9 +261,10 @@ public final class StoreCoordinator: Sendable {
         }
     }
 
-    /// Retires what was deleted and tells the listeners.
+    /// Retires what was deleted, and tells the listeners.
     func publish(_ change: StoreChange, except saver: (any ChangeListener)?) {
-        for item in change.deleted { identities.retire(item.id) }
+        for item in change.deleted { identities.retire(item.id, at: change.position) }
+        for row in change.inserted { identities.revive(row.id, at: change.position) }
         guard !change.isEmpty else { return }
         let listeners = state.withLock { state in
             state.listeners = state.listeners.filter { $0.value.listener != nil }
@@ -272,6 +286,9 @@ public final class StoreCoordinator: Sendable {
 
 /// Somebody who wants to know what saves change.
 protocol ChangeListener: AnyObject, Sendable {
-    /// Called on any thread; only takes the change, and comes back at once.
+    /// Called on any thread, in the order of the commits; only takes the change, and comes back at
+    /// once.
     func receive(_ change: StoreChange)
+    /// Called on the listener whose save this was, in its place in that order.
+    func didSave(_ change: StoreChange)
 }

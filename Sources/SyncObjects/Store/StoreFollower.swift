@@ -176,13 +176,13 @@ final class StoreFollower: @unchecked Sendable {
 
     /// History is read from its end on.
     private func begin(_ store: SyncCore.Store, _ coordinator: StoreCoordinator) throws {
+        coordinator.identities.forgetPositions()
         // What is looked at from here on is new, but for what the head has already.
         _ = try store.look()
         let head = try store.head()
         history = store
         token = head
         position = head.number
-        coordinator.identities.beginHearing()
     }
 
     private func tell(_ coordinator: StoreCoordinator) throws {
@@ -263,7 +263,7 @@ final class StoreFollower: @unchecked Sendable {
     ) {
         guard transaction.number > position else { return }
         if transaction.flags.contains(.coalesced) { return lookNow(coordinator, always: true) }
-        coordinator.publish([transaction], after: 0)
+        coordinator.publish([transaction], after: nil)
         token = transaction.token
         position = transaction.number
     }

@@ -49,6 +49,8 @@ struct StoreRows {
             }
             return rows
         }
+        // Before anything is read: see `Identities.Incarnations`.
+        let decoder = RowDecoder(query.entity, model, identities)
         let statement: RawStatement
         if let keys = query.keys, let known = try select(keys, query, db) {
             statement = known
@@ -57,7 +59,6 @@ struct StoreRows {
             statement = try RawStatement(db, sql)
             statement.bind(arguments)
         }
-        let decoder = RowDecoder(query.entity, model, identities)
         var rows: [StoredRow] = []
         if let keys = query.keys { rows.reserveCapacity(keys.count) }
         while try statement.step() {
@@ -93,14 +94,14 @@ struct StoreRows {
 
     func fetchIDs(_ query: ObjectQuery, _ db: Database) throws -> [ManagedObjectID] {
         let table = query.entity.table
+        let incarnations = identities.incarnations(query.entity.root)
         let (sql, arguments) = try select(query, columns: table.key.map(\.column))
         let statement = try RawStatement(db, sql)
         statement.bind(arguments)
-        let origin = identities.origin(query.entity.root)
         var ids: [ManagedObjectID] = []
         while try statement.step() {
             let key = ManagedObjectKey((0..<table.key.count).map(statement.value))
-            ids.append(identities.id(origin, key))
+            ids.append(incarnations.id(key))
         }
         return ids
     }
@@ -196,15 +197,13 @@ struct RowDecoder {
     private let table: TableLayout
     private let fallback: EntityLayout
     private let layouts: [String: EntityLayout]
-    private let origin: ManagedObjectID.Origin
-    private let identities: Identities
+    private let incarnations: Identities.Incarnations
 
     init(_ entity: EntityLayout, _ model: ManagedObjectModel, _ identities: Identities) {
         table = entity.table
         fallback = entity
         layouts = table.kindColumn == nil ? [:] : model.layouts
-        origin = identities.origin(entity.root)
-        self.identities = identities
+        incarnations = identities.incarnations(entity.root)
     }
 
     /// Nil for a row of an entity that the model does not know.
@@ -233,7 +232,7 @@ struct RowDecoder {
             }
             count = columns.count
         }
-        return StoredRow(entity: entity, id: identities.id(origin, key), values: values)
+        return StoredRow(entity: entity, id: incarnations.id(key), values: values)
     }
 }
 

@@ -1,0 +1,1 @@
+../../SyncObjects/Values/SanitizedMutex.swift

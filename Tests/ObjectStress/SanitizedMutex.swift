@@ -1,0 +1,1 @@
+../../Sources/SyncObjects/Values/SanitizedMutex.swift
