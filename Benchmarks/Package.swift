@@ -27,10 +27,7 @@ let package = Package(
             dependencies: ["PlainWriter", .product(name: "SyncCore", package: "syncd")]),
         .executableTarget(
             name: "MergeBenchmark",
-            dependencies: [
-                .product(name: "SyncCore", package: "syncd"),
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ]),
+            dependencies: ["CWriter", .product(name: "SyncCore", package: "syncd")]),
         .executableTarget(
             name: "ObjectBenchmark",
             dependencies: [

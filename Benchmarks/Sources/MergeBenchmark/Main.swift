@@ -1,12 +1,13 @@
 import Foundation
 import SyncCore
 
-/// Extracting and merging 100,000 rows, beside plain SQL on the same rows in the same run.
+/// Extracting and merging 100,000 rows, beside plain SQL and the session extension on the same rows
+/// in the same run.
 ///
-///     swift run -c release --package-path Benchmarks MergeBenchmark [ROWS] [FOLDER]
+///     swift run -c release --package-path Benchmarks MergeBenchmark [ROWS] [FOLDER] [ROUNDS]
 ///
-/// Medians of three pairs. Plain SQL is what a program would write by hand: one prepared upsert per
-/// row, in transactions of a thousand.
+/// Medians of three rounds. Plain SQL is what a program would write by hand: prepared upserts or
+/// updates, a hundred in a transaction; for `extract`, a read of all rows.
 @main
 enum MergeBenchmark {
     static func main() throws {
@@ -15,30 +16,41 @@ enum MergeBenchmark {
         let folder =
             (arguments.count > 2 ? arguments[2] : NSTemporaryDirectory())
             + "/merge-benchmark-\(ProcessInfo.processInfo.processIdentifier)"
+        let rounds = arguments.count > 3 ? Int(arguments[3]) ?? 3 : 3
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        var figures: [String: [(ours: Double, plain: Double)]] = [:]
-        var bytes = 0
-        for round in 0..<3 {
-            let bench = try Round(folder: folder + "/\(round)", rows: rows)
-            for (name, pair) in try bench.run() { figures[name, default: []].append(pair) }
-            bytes = bench.batchBytes
+        var figures: [String: [Round.Figures]] = [:]
+        var waits: [Double] = []
+        var last: Round?
+        for number in 0..<rounds {
+            var round = try Round(folder: folder + "/\(number)", rows: rows)
+            for (name, found) in try round.run() { figures[name, default: []].append(found) }
+            waits.append(round.longestWait)
+            last = round
         }
-        print("\(rows) rows; batch \(bytes) bytes, \(bytes / rows) a row")
-        for name in Round.names {
-            guard let pairs = figures[name] else { continue }
-            let ours = median(pairs.map(\.ours))
-            let plain = median(pairs.map(\.plain))
-            let ratio = median(pairs.map { $0.ours / $0.plain })
-            print(
-                name.padding(toLength: 34, withPad: " ", startingAt: 0),
-                String(
-                    format: "%8.3f s   plain %7.3f s   ratio %6.2f   %9.0f rows/s", ours, plain,
-                    ratio, Double(rows) / ours))
-        }
+        guard let last else { return }
+        print(
+            """
+            \(rows) rows; batch \(last.batchBytes) bytes (\(last.batchBytes / rows) a row), \
+            changeset \(last.changesetBytes) bytes
+            """)
+        for name in Round.names { figures[name].map { report(name, $0, rows) } }
+        print(
+            String(
+                format: "longest wait of a writer meanwhile %.0f ms (%d writes in the last round)",
+                median(waits) * 1000, last.waits))
     }
 
-    private static func median(_ values: [Double]) -> Double {
-        values.sorted()[values.count / 2]
+    private static func report(_ name: String, _ figures: [Round.Figures], _ rows: Int) {
+        let ours = median(figures.map(\.ours))
+        let plain = median(figures.map { $0.ours / $0.plain })
+        let session = median(figures.compactMap { round in round.session.map { $0 / round.plain } })
+        print(
+            name.padding(toLength: 26, withPad: " ", startingAt: 0),
+            String(
+                format: "%7.3f s %9.0f rows/s   %6.2f x plain SQL (%.3f s; session %.2f x)", ours,
+                Double(rows) / ours, plain, median(figures.map(\.plain)), session))
     }
+
+    private static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 }

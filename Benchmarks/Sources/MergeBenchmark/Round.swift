@@ -1,84 +1,104 @@
 import Foundation
-import GRDB
 import SyncCore
 
 /// One run of everything on files of its own.
 struct Round {
+    /// Seconds of one measure, ours beside plain SQL's and the session extension's.
+    struct Figures {
+        let ours: Double
+        let plain: Double
+        var session: Double?
+    }
+
     static let names = [
         "extract", "apply to an empty store", "apply, remote wins", "apply, remote loses",
     ]
 
-    private let folder: String
-    private let rows: Int
+    /// Bytes of the inserts of all rows.
     private(set) var batchBytes = 0
+    /// The same as a changeset of the session extension.
+    private(set) var changesetBytes = 0
+    /// The longest that a writer waited while the rows were merged into the store, in seconds.
+    private(set) var longestWait = 0.0
+    /// How often it wrote meanwhile.
+    private(set) var waits = 0
 
-    private static let schema = """
-        CREATE TABLE item(id INTEGER PRIMARY KEY, title TEXT, body TEXT, rank INTEGER, price REAL);
-        CREATE INDEX item_rank ON item(rank);
-        """
+    private let folder: String
+    private let first: [Row]
+    private let newer: [Row]
+    private var figures: [(String, Figures)] = []
 
     init(folder: String, rows: Int) throws {
         self.folder = folder
-        self.rows = rows
+        first = Row.make(rows, "first")
+        newer = Row.make(rows, "newer")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
 
-    /// Seconds by name, ours and plain SQL's.
-    mutating func run() throws -> [(String, (ours: Double, plain: Double))] {
-        var figures: [(String, (ours: Double, plain: Double))] = []
-        let source = try tracked("source.db")
-        let copy = try StoreReplica.clone(
-            at: folder + "/copy.db", from: try source.replica.export())
+    /// The figures by name.
+    mutating func run() throws -> [(String, Figures)] {
+        let sourceWriter = try Peer(folder + "/source.db", isNew: true)
+        try Store.track(folder + "/source.db")
+        let source = try StoreReplica(folder + "/source.db")
+        let copy = try StoreReplica.clone(at: folder + "/copy.db", from: try source.export())
+        let waiting = try StoreReplica.clone(at: folder + "/waiting.db", from: try source.export())
+        let plain = try Peer(folder + "/plain.db", isNew: true)
+        let recorded = try Peer(folder + "/recorded.db", isNew: true)
+        let applied = try Peer(folder + "/applied.db", isNew: true)
+
+        // To an empty store.
         let start = try copy.position()
-        try source.queue.fill(rows, text: "first")
-        try source.replica.state()
-
+        try sourceWriter.upsert(first)
+        try source.state()
+        try recorded.record()
+        try recorded.upsert(first)
         var batches: [[UInt8]] = []
-        let extract = try seconds { batches = try source.replica.export(after: start) }
-        let read = try seconds { try source.queue.readAll() }
-        figures.append(("extract", (extract, read)))
+        var inserts = Data()
+        let extract = try seconds { batches = try source.export(after: start) }
+        let read = try seconds { _ = try sourceWriter.readAll() }
+        let take = try seconds { inserts = try recorded.changeset() }
+        add(0, extract, read, take)
         batchBytes = batches.reduce(0) { $0 + $1.count }
-
-        let apply = try seconds { try copy.absorbAll(batches) }
-        let plain = try database("plain.db")
-        figures.append(
-            ("apply to an empty store", (apply, try seconds { try plain.upsert(rows, "first") })))
+        changesetBytes = inserts.count
+        add(
+            1, try seconds { try copy.absorbAll(batches) }, try seconds { try plain.upsert(first) },
+            try seconds { try applied.apply(inserts, isWinning: true) })
+        try wait(in: waiting, batches)
 
         // Remote wins: the copy edits first, the source after it.
-        let copyQueue = try DatabaseQueue(path: folder + "/copy.db")
-        try copyQueue.edit("older")
+        try Peer(folder + "/copy.db").retitle(Row.make(first.count, "older"))
         try copy.state()
+        try applied.retitle(Row.make(first.count, "older"))
         Thread.sleep(forTimeInterval: 0.02)
         let before = try copy.position()
-        try source.queue.edit("newer")
-        try source.replica.state()
-        let newer = try source.replica.export(after: before)
-        let wins = try seconds { try copy.absorbAll(newer) }
-        let update = try seconds { try plain.upsert(rows, "newer") }
-        figures.append(("apply, remote wins", (wins, update)))
+        try sourceWriter.retitle(newer)
+        try source.state()
+        try recorded.record()
+        try recorded.retitle(newer)
+        let edits = try recorded.changeset()
+        let edited = try source.export(after: before)
+        let update = try seconds { try plain.retitle(newer) }
+        let losing = try copy.export(after: try source.position())
+        let ours = try seconds { try copy.absorbAll(edited) }
+        add(2, ours, update, try seconds { try applied.apply(edits, isWinning: true) })
 
         // Remote loses: what the copy wrote arrives at the source, which has newer values.
-        let older = try copy.export(after: try source.replica.position())
-        let loses = try seconds { try source.replica.absorbAll(older) }
-        figures.append(("apply, remote loses", (loses, update)))
-        try copy.close()
-        try source.replica.close()
+        let loses = try seconds { try source.absorbAll(losing) }
+        try applied.retitle(Row.make(first.count, "last"))
+        add(3, loses, update, try seconds { try applied.apply(edits, isWinning: false) })
+        for replica in [source, copy, waiting] { try replica.close() }
         return figures
     }
 
-    private func database(_ name: String) throws -> DatabaseQueue {
-        let queue = try DatabaseQueue(path: folder + "/" + name)
-        try queue.writeWithoutTransaction { database in
-            try database.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
-            try database.execute(sql: Self.schema)
-        }
-        return queue
+    private mutating func add(_ name: Int, _ ours: Double, _ plain: Double, _ session: Double) {
+        figures.append((Self.names[name], Figures(ours: ours, plain: plain, session: session)))
     }
 
-    private func tracked(_ name: String) throws -> (queue: DatabaseQueue, replica: StoreReplica) {
-        let queue = try database(name)
-        try Store.track(folder + "/" + name)
-        return (queue, try StoreReplica(folder + "/" + name))
+    /// A person writes a little every two milliseconds while batches are merged.
+    private mutating func wait(in replica: StoreReplica, _ batches: [[UInt8]]) throws {
+        let meter = WaitMeter(folder + "/waiting.db")
+        try replica.absorbAll(batches)
+        (longestWait, waits) = try meter.end()
     }
 
     private func seconds(_ body: () throws -> Void) rethrows -> Double {
@@ -91,49 +111,11 @@ struct Round {
 extension StoreReplica {
     /// Merges all batches.
     func absorbAll(_ batches: [[UInt8]]) throws {
-        for batch in batches { precondition(try absorb(batch), "batches come in order") }
+        for batch in batches {
+            guard try absorb(batch) else { throw PeerFailure(reason: "a gap between batches") }
+        }
     }
 
     /// States what writers have committed, so that it is not measured with what follows.
     func state() throws { _ = try position() }
-}
-
-extension DatabaseQueue {
-    private static let transactionRows = 1000
-
-    /// Inserts rows as a program would.
-    func fill(_ rows: Int, text: String) throws { try upsert(rows, text) }
-
-    /// Writes all rows by their key, a thousand in a transaction.
-    func upsert(_ rows: Int, _ text: String) throws {
-        for first in stride(from: 1, through: rows, by: Self.transactionRows) {
-            try write { database in
-                let statement = try database.cachedStatement(
-                    sql: """
-                        INSERT INTO item(id, title, body, rank, price) VALUES (?, ?, ?, ?, ?)
-                        ON CONFLICT(id) DO UPDATE SET title = excluded.title
-                        """)
-                for id in first..<min(first + Self.transactionRows, rows + 1) {
-                    try statement.execute(arguments: [
-                        id, "\(text) title of \(id)",
-                        "some words that make a row of a hundred and sixty bytes or so, number \(id)",
-                        id % 1000, Double(id) / 7,
-                    ])
-                }
-            }
-        }
-    }
-
-    /// Edits one column of all rows.
-    func edit(_ text: String) throws {
-        try write { try $0.execute(sql: "UPDATE item SET title = '\(text) title of ' || id") }
-    }
-
-    /// Reads all rows.
-    func readAll() throws {
-        try read { database in
-            let rows = try Row.fetchCursor(database, sql: "SELECT * FROM item")
-            while let row = try rows.next() { _ = row["title"] as String? }
-        }
-    }
 }

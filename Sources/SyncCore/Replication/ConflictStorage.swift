@@ -5,17 +5,22 @@ import Foundation
 final class ConflictStorage {
     private let replicas: ReplicaNames
     private let selectOpen: Statement
+    private let selectOpenOf: Statement
+    private let countOpen: Statement
     private let insert: Statement
     private let close: Statement
 
     init(_ connection: OpaquePointer, _ replicas: ReplicaNames) throws {
         self.replicas = replicas
-        selectOpen = try Statement(
-            connection,
-            """
+        let open = """
             SELECT id, uid, cell, replica, number, reason, value, met_replica, met_number
             FROM syncd_conflict WHERE closed IS NULL
-            """)
+            """
+        selectOpen = try Statement(connection, open)
+        selectOpenOf = try Statement(connection, open + " AND uid = ?1")
+        countOpen = try Statement(
+            connection,
+            "SELECT count(*) FROM (SELECT 1 FROM syncd_conflict WHERE closed IS NULL LIMIT ?1)")
         insert = try Statement(
             connection,
             """
@@ -49,28 +54,53 @@ final class ConflictStorage {
         return open
     }
 
-    /// Makes the log tell what a view does not show.
-    /// - Parameters:
-    ///   - isKnown: whether the view is of this object: conflicts of others are left alone.
-    ///   - number: the local transaction that is being written.
-    func update(
-        _ view: View, _ base: Base, keys: [ObjectUID: [Value]], number: Int64,
-        isKnown: (ObjectUID) -> Bool
-    ) throws {
+    /// The open conflicts of objects, whose other ones do not count.
+    private func open(of objects: Dictionary<ObjectUID, ObjectRecord>.Keys) throws
+        -> [VersionID: Open]
+    {
         var open: [VersionID: Open] = [:]
-        while try selectOpen.step() {
-            guard let uid = ObjectUID(bytes: selectOpen.blob(1) ?? []), isKnown(uid) else {
-                continue
+        countOpen.bind(1, Int64(objects.count) + 1)
+        defer { countOpen.reset() }
+        guard try countOpen.step(), countOpen.integer(0) > 0 else { return open }
+        if countOpen.integer(0) <= Int64(objects.count) {
+            while try selectOpen.step() {
+                let (id, conflict) = try read(selectOpen)
+                if objects.contains(id.object) { open[id] = conflict }
             }
-            let dot = Dot(try replicas.name(of: selectOpen.integer(3)), selectOpen.integer(4))
-            var met: Dot?
-            if let number = selectOpen.integerOrNil(7) {
-                met = Dot(try replicas.name(of: number), selectOpen.integer(8))
-            }
-            open[VersionID(uid, cell: Int(selectOpen.integer(2)), dot)] = Open(
-                id: selectOpen.integer(0), reason: selectOpen.text(5) ?? "",
-                value: selectOpen.blob(6) ?? [], met: met)
+            return open
         }
+        for uid in objects {
+            selectOpenOf.bind(1, uid.bytes)
+            while try selectOpenOf.step() {
+                let (id, conflict) = try read(selectOpenOf)
+                open[id] = conflict
+            }
+        }
+        return open
+    }
+
+    private func read(_ row: Statement) throws -> (VersionID, Open) {
+        guard let uid = ObjectUID(bytes: row.blob(1) ?? []) else {
+            throw SyncError(.corrupt, "the identity of a conflict's object has not 16 bytes")
+        }
+        let dot = Dot(try replicas.name(of: row.integer(3)), row.integer(4))
+        var met: Dot?
+        if let number = row.integerOrNil(7) {
+            met = Dot(try replicas.name(of: number), row.integer(8))
+        }
+        let open = Open(
+            id: row.integer(0), reason: row.text(5) ?? "", value: row.blob(6) ?? [], met: met)
+        return (VersionID(uid, cell: Int(row.integer(2)), dot), open)
+    }
+
+    /// Makes the log tell what a view does not show. Conflicts of objects that are not in it are
+    /// left alone.
+    /// - Parameter number: the local transaction that is being written.
+    /// - Complexity: O(objects of the base)
+    func update(
+        _ view: View, _ base: Base, keys: [ObjectUID: [Value]], number: Int64
+    ) throws {
+        var open = try open(of: base.objects.keys)
         for (id, conflict) in view.conflicts.sorted(by: { $0.key < $1.key }) {
             let known = open.removeValue(forKey: id)
             var writer = ByteWriter()

@@ -66,6 +66,23 @@ final class MergeSession {
         _ = syncd_sqlite_enable_triggers(connection, 0)
     }
 
+    /// Pages that a merge keeps in memory: identities are random, so that a few thousand pages of
+    /// their index are written again and again. Less reads them from the WAL each time.
+    private static let cacheKibibytes = 32_768
+
+    /// Makes room for a merge, until ``narrowCache()``.
+    func widenCache() throws {
+        try RawTransaction.execute(
+            connection, "PRAGMA cache_size = -\(Self.cacheKibibytes)")
+    }
+
+    /// Gives the memory back.
+    func narrowCache() {
+        let size = StoreConnection.cacheKibibytes
+        try? RawTransaction.execute(connection, "PRAGMA cache_size = -\(size)")
+        sqlite3_db_release_memory(connection)
+    }
+
     /// Runs `body` in one write transaction, after what writers have committed was stated as facts.
     /// - Throws: `busy`; whatever `body` throws: nothing was written then.
     func transact<Result>(_ body: (MergeWork) throws -> Result) throws -> Result {

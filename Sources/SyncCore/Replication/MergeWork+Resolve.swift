@@ -20,7 +20,7 @@ extension MergeWork {
     /// - Throws: `invalidArgument` when there is no such open conflict; `refused` when a delete
     ///   cannot be repeated because rows still refer to the object.
     func resolve(_ id: VersionID, _ choice: MergeConflict.Choice, author: String?) throws {
-        try speak(author: author, context: "conflict") { speaker, view in
+        try speak(of: [id.object], author: author, context: "conflict") { speaker, view in
             guard let conflict = view.conflicts[id] else {
                 throw SyncError(
                     .invalidArgument, "the conflict is closed",

@@ -188,11 +188,16 @@ final class MergeWork {
         try TableWriter(schema.tables, prepared.statements).write(differences)
         let before = Self.keys(region.names)
         let after = Self.keys(image.names)
-        let view = View(region.base)
+        lazy var view = View(region.base)
         try MergedHistory(
             schema, prepared.history, replica: session.identity.replica,
             wall: session.environment.wall(),
-            before: { view.hosts[$0].flatMap { before[$0] } },
+            before: { uid in
+                // A plain row stands for one object; of one that is new there was no row.
+                guard let object = region.objects[uid] else { return nil }
+                if object.state == .plain { return before[uid] }
+                return view.hosts[uid].flatMap { before[$0] }
+            },
             after: { shown.hosts[$0].flatMap { after[$0] } }
         ).write(transactions, differences)
         try adopt(region, base, shown, after)
@@ -237,14 +242,18 @@ final class MergeWork {
     // MARK: Conflicts
 
     /// States facts in the name of a person, and shows what becomes of them.
-    /// - Parameter body: states them; gets the view as it is.
+    /// - Parameters:
+    ///   - objects: what it is about, beside all that is in trouble.
+    ///   - body: states them; gets the view as it is.
     func speak(
-        author: String?, context: String?, _ body: (inout Speaker, View) throws -> Void
+        of objects: [ObjectUID], author: String?, context: String?,
+        _ body: (inout Speaker, View) throws -> Void
     ) throws {
         let number = prepared.history.allocate(1).upperBound
         let dot = Dot(session.identity.replica, number)
         let time = clock.reading(wall: session.environment.wall())
         let loader = try RegionLoader(prepared)
+        try loader.add(objects)
         let region = try completed(loader)
         var speaker = Speaker(region.base, dot: dot, time: time)
         try body(&speaker, View(region.base))
@@ -275,7 +284,13 @@ final class MergeWork {
 
     /// What is current and not shown.
     func openConflicts() throws -> [VersionID: Conflict] {
-        View(try completed(try RegionLoader(prepared)).base).conflicts
+        let loader = try RegionLoader(prepared)
+        try loader.add(try disputed())
+        return View(try completed(loader).base).conflicts
+    }
+
+    private func disputed() throws -> [ObjectUID] {
+        Set(try prepared.conflicts.open().map(\.object)).sorted()
     }
 
     /// Turns every open repair into facts; the tables do not change.
@@ -300,7 +315,7 @@ final class MergeWork {
         try adopt(region, closed.base, closed.view, Self.keys(image.names))
         // What was lost to something newer is no repair: it ends when somebody who saw it writes.
         guard !closed.view.conflicts.isEmpty else { return }
-        try speak(author: author, context: "settle") { speaker, view in
+        try speak(of: try disputed(), author: author, context: "settle") { speaker, view in
             var view = view
             for _ in 0..<Settlement.checksMax where !view.conflicts.isEmpty {
                 for id in view.conflicts.keys.sorted() { speaker.accept(id, view) }
@@ -322,8 +337,6 @@ final class MergeWork {
     private func adopt(
         _ region: Region, _ base: Base, _ shown: View, _ keys: [ObjectUID: [Value]]
     ) throws {
-        var troubled = Set(shown.conflicts.keys.map(\.object))
-        troubled.formUnion(shown.revived)
         var written: [(ObjectUID, StoredObject)] = []
         for (uid, record) in base.objects {
             var object =
@@ -342,8 +355,7 @@ final class MergeWork {
                 }
                 object.number = number
             }
-            object.state = StoredObject.state(
-                uid, record, base, shown, isTroubled: troubled.contains(uid))
+            object.state = StoredObject.state(uid, record, base, shown)
             if region.objects[uid] != object { written.append((uid, object)) }
         }
         for (uid, object) in written.sorted(by: { $0.0 < $1.0 }) {
@@ -352,9 +364,7 @@ final class MergeWork {
         for (alias, dot) in base.aliases where region.base.aliases[alias] != dot {
             try prepared.objects.write(alias, dot)
         }
-        try prepared.conflicts.update(
-            shown, base, keys: keys, number: prepared.history.head
-        ) { base.objects[$0] != nil }
+        try prepared.conflicts.update(shown, base, keys: keys, number: prepared.history.head)
     }
 
     /// A hidden object keeps its number in mind unless a row has taken it.
@@ -378,10 +388,8 @@ final class MergeWork {
             throw SyncError(.internalFault, "after \(step) the tables are not the view")
         }
         try verifyReferences(view, image, step)
-        let troubled = Set(view.conflicts.keys.map(\.object)).union(view.revived)
         for (uid, object) in region.objects {
-            let state = StoredObject.state(
-                uid, object.record, region.base, view, isTroubled: troubled.contains(uid))
+            let state = StoredObject.state(uid, object.record, region.base, view)
             guard state == object.state else {
                 throw SyncError(
                     .internalFault, "after \(step) \(uid) is \(state), not \(object.state)")

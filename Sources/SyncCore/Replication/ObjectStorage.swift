@@ -141,6 +141,12 @@ final class ObjectStorage {
         return aliases
     }
 
+    /// Whether any two identities are one object.
+    func hasAliases() throws -> Bool {
+        defer { selectAliases.reset() }
+        return try selectAliases.step()
+    }
+
     /// The hidden object that a private number is reserved for.
     func holder(ofNumber number: Int64, _ entity: Int) throws -> ObjectUID? {
         selectReserved.bind(1, number)

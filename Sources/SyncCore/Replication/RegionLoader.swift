@@ -10,6 +10,8 @@
 final class RegionLoader {
     private(set) var region: Region
     private let prepared: MergeSession.Prepared
+    /// Whether any two identities of the store are one object: few stores have some.
+    private let hasAliases: Bool
     /// Objects whose references have been followed.
     private var expanded: Set<ObjectUID> = []
     /// Rows whose referrers have been looked for.
@@ -29,6 +31,7 @@ final class RegionLoader {
     init(_ prepared: MergeSession.Prepared) throws {
         self.prepared = prepared
         region = Region(prepared.schema.merge, vector: try prepared.headers.vector())
+        hasAliases = try prepared.objects.hasAliases()
         try add(try prepared.objects.troubled())
     }
 
@@ -62,7 +65,7 @@ final class RegionLoader {
             if region.base.anchors.remove(uid) != nil { isNew = true }
             guard !known.contains(uid) else { continue }
             known.insert(uid)
-            for (alias, dot) in try prepared.objects.aliases(of: uid) {
+            for (alias, dot) in try aliases(of: uid) {
                 region.base.remember(alias, dot)
                 try rememberHeader(dot)
                 work += [alias.first, alias.second].filter { !known.contains($0) }
@@ -85,7 +88,7 @@ final class RegionLoader {
                 isNew = try add([uid]) || isNew
                 continue
             }
-            if try !prepared.objects.aliases(of: uid).isEmpty {
+            if try !aliases(of: uid).isEmpty {
                 isNew = try add([uid]) || isNew
                 continue
             }
@@ -98,6 +101,10 @@ final class RegionLoader {
     }
 
     private var known: Set<ObjectUID> = []
+
+    private func aliases(of uid: ObjectUID) throws -> [(Base.Alias, Dot)] {
+        hasAliases ? try prepared.objects.aliases(of: uid) : []
+    }
 
     /// Loads the objects that rows are shown under.
     func add(keys: some Sequence<RowKey>) throws {
@@ -181,7 +188,7 @@ final class RegionLoader {
     private func promote(_ base: Base, _ view: View) throws -> Bool {
         let changed = base.anchors.filter { uid in
             guard let record = base.objects[uid] else { return false }
-            return StoredObject.state(uid, record, base, view, isTroubled: false) != .plain
+            return StoredObject.state(uid, record, base, view) != .plain
         }
         return try add(changed)
     }

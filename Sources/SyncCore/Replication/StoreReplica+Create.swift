@@ -27,7 +27,7 @@ extension StoreReplica {
         do {
             try makeEmptyStore(draft, batch)
             let replica = try StoreReplica(draft, wall: wall)
-            _ = try replica.merge(snapshot)
+            _ = try replica.merge(snapshot, isAlone: true)
             try replica.close()
             try FileManager.default.moveItem(atPath: draft, toPath: path)
         } catch {

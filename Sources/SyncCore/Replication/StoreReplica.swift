@@ -172,7 +172,10 @@ extension StoreReplica: Replica {
 
     /// A large batch is merged in slices, each a transaction: writers come in between, and what was
     /// merged when something fails stays.
-    package func merge(_ batch: [UInt8]) throws -> Bool {
+    package func merge(_ batch: [UInt8]) throws -> Bool { try merge(batch, isAlone: false) }
+
+    /// - Parameter isAlone: nobody else can know of the file yet.
+    func merge(_ batch: [UInt8], isAlone: Bool) throws -> Bool {
         let batch = try BatchDecoder.decode(batch)
         guard batch.store == storeID else {
             throw SyncError(
@@ -180,8 +183,16 @@ extension StoreReplica: Replica {
                 hint: "Stores that were tracked apart cannot be merged: clone one of them")
         }
         return try run("pull") { session in
-            for slice in batch.slices {
+            try session.widenCache()
+            defer { session.narrowCache() }
+            var slices = BatchSlices(batch)
+            var pace = MergePace(isAlone: isAlone)
+            var start = ContinuousClock.now
+            while let slice = slices.next(factsMax: pace.factsMax) {
                 guard try session.transact({ try $0.merge(slice) }) else { return false }
+                guard !slices.isAtEnd else { return true }
+                pace.rest(after: ContinuousClock.now - start)
+                start = .now
             }
             return true
         }

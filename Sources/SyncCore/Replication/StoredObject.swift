@@ -3,12 +3,13 @@
 struct StoredObject: Hashable {
     /// How an object stands in the tables.
     enum State: Int64 {
-        /// Shown as it was stated: nothing has to be known of it beyond its row.
+        /// Shown as it was stated: nothing has to be known of it beyond its row. Older versions
+        /// may have lost to what is shown: whether they do is its own affair.
         case plain = 0
-        /// Deleted, and nobody minds.
+        /// Deleted, and nothing holds it in place.
         case gone = 1
-        /// Repaired, hidden, part of a row of several, or with an open conflict: in the region of
-        /// every merge, because what happens elsewhere may end its trouble.
+        /// Repaired, hidden, or part of a row of several: in the region of every merge, because
+        /// what happens elsewhere may end its trouble.
         case troubled = 2
     }
 
@@ -51,21 +52,26 @@ struct StoredObject: Hashable {
 
 extension StoredObject {
     /// How an object stands in the tables that a view makes.
-    /// - Parameter isTroubled: it is known to be in trouble.
     static func state(
-        _ uid: ObjectUID, _ record: ObjectRecord, _ base: Base, _ shown: View, isTroubled: Bool
+        _ uid: ObjectUID, _ record: ObjectRecord, _ base: Base, _ shown: View
     ) -> State {
-        if isTroubled { return .troubled }
+        if shown.revived.contains(uid) { return .troubled }
         guard let row = shown.rows[uid], row.members.count == 1 else {
             let isHosted = shown.hosts[uid] != nil
             return isHosted || base.isAlive(record) || record.life.isEmpty ? .troubled : .gone
         }
+        let cells = base.schema.entities[record.entity].cells
         for (cell, source) in row.sources.enumerated() {
-            guard source != nil else { return .troubled }
-            // Several versions with one value show the same, whichever of them is the newest.
-            let columns = base.schema.entities[record.entity].cells[cell]
-            let shown = columns.map { row.fields[$0] }
-            guard record.cells[cell].allSatisfy({ $0.value == shown }) else { return .troubled }
+            guard let source else { return .troubled }
+            for version in record.cells[cell] {
+                let isEqual = zip(cells[cell], version.value).allSatisfy { row.fields[$0] == $1 }
+                if isEqual { continue }
+                // Versions that refer to two objects say the same once these become one.
+                if version.dot == source.dot || version.value.contains(where: { $0.target != nil })
+                {
+                    return .troubled
+                }
+            }
         }
         return .plain
     }

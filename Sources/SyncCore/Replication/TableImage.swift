@@ -86,7 +86,7 @@ struct TableImage {
                 waiting.append((name, row))
             }
         }
-        var next: [Int: Int64] = [:]
+        var greatest: [Int: Int64] = [:]
         for (name, row) in waiting {
             let hints = row.members.compactMap(numbering.hint)
             var number = try hints.first {
@@ -94,11 +94,13 @@ struct TableImage {
                     && !numbering.isTaken(row.entity, $0, name)
             }
             if number == nil {
-                let greatest = try max(
-                    next[row.entity] ?? numbering.greatest(row.entity),
-                    used[row.entity]?.max() ?? 0)
-                number = greatest + 1
-                next[row.entity] = greatest + 1
+                let known =
+                    try greatest[row.entity]
+                    ?? max(numbering.greatest(row.entity), used[row.entity]?.max() ?? 0)
+                number = known + 1
+                greatest[row.entity] = known + 1
+            } else if let known = greatest[row.entity], let number {
+                greatest[row.entity] = max(known, number)
             }
             numbers[name] = number
             used[row.entity, default: []].insert(number ?? 0)

@@ -43,19 +43,39 @@ struct TableWriter {
     /// - Throws: `refused` when a constraint that merging does not know forbids a row.
     func write(_ differences: [RowKey: Difference]) throws {
         let ordered = differences.sorted { $0.key.precedes($1.key) }
+        var prepared: [Work: Statement] = [:]
+        func run(_ work: Work, _ values: [Value]) throws {
+            let statement = try prepared[work] ?? statements.statement(sql(work))
+            prepared[work] = statement
+            statement.bind(values)
+            try statement.run()
+        }
         for (key, difference) in ordered where isMoving(key, difference) {
-            try run(tables[key.entity].delete, key.values)
+            try run(.delete(key.entity), key.values)
         }
         for (key, difference) in ordered where !isMoving(key, difference) {
             guard let after = difference.after, difference.before != nil else { continue }
             let columns = difference.columns
-            try run(
-                tables[key.entity].update(columns), columns.map { after[$0] } + key.values)
+            try run(.update(key.entity, columns), columns.map { after[$0] } + key.values)
         }
         for (key, difference) in ordered {
             guard let after = difference.after else { continue }
             guard difference.before == nil || isMoving(key, difference) else { continue }
-            try run(tables[key.entity].insert, after)
+            try run(.insert(key.entity), after)
+        }
+    }
+
+    private enum Work: Hashable {
+        case insert(Int)
+        case update(Int, [Int])
+        case delete(Int)
+    }
+
+    private func sql(_ work: Work) -> String {
+        switch work {
+        case .insert(let entity): return tables[entity].insert
+        case .update(let entity, let columns): return tables[entity].update(columns)
+        case .delete(let entity): return tables[entity].delete
         }
     }
 
@@ -65,11 +85,5 @@ struct TableWriter {
         guard difference.after != nil else { return true }
         let claimed = tables[key.entity].claimed
         return difference.columns.contains(where: claimed.contains)
-    }
-
-    private func run(_ sql: String, _ values: [Value]) throws {
-        let statement = try statements.statement(sql)
-        statement.bind(values)
-        try statement.run()
     }
 }

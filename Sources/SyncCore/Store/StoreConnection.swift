@@ -8,7 +8,7 @@ import GRDB
 /// Opening a database file as a good neighbour, and errors that say which file and what next.
 enum StoreConnection {
     /// A store's connections cache little: a daemon holds a thousand of them.
-    private static let cacheKibibytes = 256
+    static let cacheKibibytes = 256
     /// How long a command waits for a writer; the digest does not wait at all.
     static let busyTimeoutSeconds = 5.0
 

@@ -70,8 +70,7 @@ package struct MergeSimulation {
         faults: .init(delay: 0.25, release: 0.7, duplication: 0.5))
     private var tokens = RandomWriter.Tokens()
     private var transactions: [Digested] = []
-    private var written: Set<String> = []
-    private var removed: Set<String> = []
+    private var written = WrittenTexts()
     private var tally = Tally()
 
     /// Runs the schedule of a seed.
@@ -165,10 +164,8 @@ package struct MergeSimulation {
         let digested = try replicas[index].commit(
             recreated: recreated, rekeyed: rekeyed, wall: wall(index))
         guard let digested else { return }
-        let after = texts(replicas[index].tables)
         transactions.append(digested)
-        written.formUnion(after.subtracting(before))
-        removed.formUnion(before.subtracting(after))
+        written.note(before, texts(replicas[index].tables))
         tally.commits += 1
         tally.adoptions += digested.adoptionCount
     }
@@ -269,13 +266,13 @@ package struct MergeSimulation {
         try checkOrderIndependence(expected)
         var seen = Set<String>()
         for replica in replicas {
-            seen.formUnion(texts(replica.tables))
+            seen.formUnion(texts(replica.tables).keys)
             for conflict in replica.log.values {
                 for case .value(.text(let text)) in conflict.value { seen.insert(text) }
             }
         }
-        let lost = written.subtracting(removed).subtracting(seen)
-        guard lost.isEmpty else { throw SimulationFailure("lost values \(lost.sorted())") }
+        let lost = written.lost(seen)
+        guard lost.isEmpty else { throw SimulationFailure("lost values \(lost)") }
     }
 
     private mutating func exchangeUntilQuiet() throws {
@@ -311,13 +308,7 @@ package struct MergeSimulation {
         }
     }
 
-    private func texts(_ tables: [RowKey: [Value]]) -> Set<String> {
-        var texts: Set<String> = []
-        for (key, row) in tables {
-            for (role, value) in zip(schema.roles[key.entity], row) where role == .token {
-                if case .text(let text) = value { texts.insert(text) }
-            }
-        }
-        return texts
+    private func texts(_ tables: [RowKey: [Value]]) -> [String: Int] {
+        WrittenTexts.count(tables, schema)
     }
 }

@@ -26,8 +26,7 @@ package struct StoreSimulation {
     private var network = UnreliableNetwork<[UInt8]>(
         faults: .init(delay: 0.25, release: 0.7, duplication: 0.5))
     private var tokens = RandomWriter.Tokens()
-    private var written: Set<String> = []
-    private var removed: Set<String> = []
+    private var written = WrittenTexts()
     private var tally = MergeSimulation.Tally()
     private var isJoining = false
 
@@ -129,13 +128,8 @@ package struct StoreSimulation {
         let before = texts(store.tables)
         guard try writer.write(target, focus: focus, &tokens) != nil else { return }
         try store.remember()
-        note(before, texts(store.tables))
+        written.note(before, texts(store.tables))
         tally.commits += 1
-    }
-
-    private mutating func note(_ before: Set<String>, _ after: Set<String>) {
-        written.formUnion(after.subtracting(before))
-        removed.formUnion(before.subtracting(after))
     }
 
     private mutating func duel() throws {
@@ -179,7 +173,7 @@ package struct StoreSimulation {
         }
         try stores[index].remember()
         try stores[index].checkConstraints()
-        note(before, texts(stores[index].tables))
+        written.note(before, texts(stores[index].tables))
         tally.closes += 1
     }
 
@@ -219,11 +213,11 @@ package struct StoreSimulation {
             }
             try store.checkConstraints()
             try store.checkHistory()
-            seen.formUnion(texts(try store.read()))
+            seen.formUnion(texts(try store.read()).keys)
             seen.formUnion(try store.loggedTexts())
         }
-        let lost = written.subtracting(removed).subtracting(seen)
-        guard lost.isEmpty else { throw SimulationFailure("lost values \(lost.sorted())") }
+        let lost = written.lost(seen)
+        guard lost.isEmpty else { throw SimulationFailure("lost values \(lost)") }
         try checkNewReplica(expected)
     }
 
@@ -264,13 +258,7 @@ package struct StoreSimulation {
         try store.close()
     }
 
-    private func texts(_ tables: [RowKey: [Value]]) -> Set<String> {
-        var texts: Set<String> = []
-        for (key, row) in tables {
-            for (role, value) in zip(schema.roles[key.entity], row) where role == .token {
-                if case .text(let text) = value { texts.insert(text) }
-            }
-        }
-        return texts
+    private func texts(_ tables: [RowKey: [Value]]) -> [String: Int] {
+        WrittenTexts.count(tables, schema)
     }
 }

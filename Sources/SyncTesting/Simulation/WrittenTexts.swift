@@ -1,0 +1,33 @@
+import SyncCore
+
+/// Every text that writers of a simulation committed, and which of them somebody removed who saw
+/// them.
+struct WrittenTexts {
+    private var written: Set<String> = []
+    private var removed: Set<String> = []
+
+    /// The texts that only one writer makes, and how many rows have each: the change of a key may
+    /// make two objects of one, concurrently.
+    static func count(
+        _ tables: [RowKey: [Value]], _ schema: SimulatedSchema
+    ) -> [String: Int] {
+        var texts: [String: Int] = [:]
+        for (key, row) in tables {
+            for (role, value) in zip(schema.roles[key.entity], row) where role == .token {
+                if case .text(let text) = value { texts[text, default: 0] += 1 }
+            }
+        }
+        return texts
+    }
+
+    /// Takes note of what one commit did.
+    mutating func note(_ before: [String: Int], _ after: [String: Int]) {
+        written.formUnion(after.keys.filter { before[$0] == nil })
+        removed.formUnion(before.filter { $0.value > after[$0.key, default: 0] }.keys)
+    }
+
+    /// The texts that are in no table and in no log, although nobody removed them.
+    func lost(_ seen: Set<String>) -> [String] {
+        written.subtracting(removed).subtracting(seen).sorted()
+    }
+}
