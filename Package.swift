@@ -59,10 +59,12 @@ let package = Package(
             dependencies: [
                 "SyncCore", "Varlink", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
+        .target(name: "CObjects"),
         .target(
             name: "SyncObjects",
             dependencies: [
-                "SyncCore", "SyncClient", "CSQLite", .product(name: "GRDB", package: "GRDB.swift"),
+                "SyncCore", "SyncClient", "CSQLite", "CObjects",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .executableTarget(
             name: "syncd",

@@ -1,3 +1,5 @@
+import Foundation
+
 /// One SQLite value with its storage class. Comparison is exact: `1` and `1.0` differ, text
 /// compares by its bytes, as the capture triggers do.
 public enum Value: Sendable, Hashable {
@@ -21,7 +23,7 @@ extension Value {
         case (.null, .null): return true
         case (.integer(let left), .integer(let right)): return left == right
         case (.real(let left), .real(let right)): return left == right
-        case (.text(let left), .text(let right)): return left.utf8.elementsEqual(right.utf8)
+        case (.text(let left), .text(let right)): return left.hasBytes(of: right)
         case (.blob(let left), .blob(let right)): return left == right
         default: return false
         }
@@ -38,6 +40,22 @@ extension Value {
             hasher.combine(text.utf8.count)
         case .blob(let bytes): hasher.combine(bytes)
         }
+    }
+}
+
+extension String {
+    /// The same bytes: compared as memory, which they nearly always are.
+    fileprivate func hasBytes(of other: String) -> Bool {
+        let isSame = utf8.withContiguousStorageIfAvailable { left in
+            other.utf8.withContiguousStorageIfAvailable { right in
+                guard left.count == right.count else { return false }
+                guard let left = left.baseAddress, let right = right.baseAddress else {
+                    return true
+                }
+                return memcmp(left, right, other.utf8.count) == 0
+            }
+        }
+        return isSame.flatMap { $0 } ?? utf8.elementsEqual(other.utf8)
     }
 }
 

@@ -19,6 +19,8 @@ final class Broadcast<Element: Sendable>: Sendable {
         return stream
     }
 
+    var hasListeners: Bool { continuations.withLock { !$0.isEmpty } }
+
     func send(_ element: Element) {
         let all = continuations.withLock { Array($0.values) }
         for continuation in all { continuation.yield(element) }

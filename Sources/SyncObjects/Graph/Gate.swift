@@ -3,13 +3,20 @@ import Foundation
 /// The recursive lock of a context and of its objects. Held for one unit of work, or for one
 /// access.
 ///
-/// `@unchecked Sendable`: the lock is made for sharing; `depth` is touched only while it is held.
+/// `@unchecked Sendable`: the lock is made for sharing; `depth` is touched only while it is held;
+/// `context` is set once, by the context's initializer.
 final class Gate: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     /// How often the thread that holds the lock has taken it.
     private(set) var depth = 0
+    /// Whose gate it is: here once, not in each object. Nil once that has ended, and for the gate of
+    /// an object that never had a context.
+    weak var context: ManagedObjectContext?
+    /// The objects of the context.
+    let objects: ObjectTable?
 
-    init() {
+    init(objects: ObjectTable? = nil) {
+        self.objects = objects
         mutex = .allocate(capacity: 1)
         var attributes = pthread_mutexattr_t()
         pthread_mutexattr_init(&attributes)

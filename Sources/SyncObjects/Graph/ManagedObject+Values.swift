@@ -82,7 +82,7 @@ extension ManagedObject {
     }
 
     /// A typed attribute; nil when it has no value or one of another type.
-    func attribute<T: AttributeConvertible>(_ key: String) -> T? {
+    @usableFromInline func attribute<T: AttributeConvertible>(_ key: String) -> T? {
         gate.locked {
             if let probe {
                 probe.name = key
@@ -90,6 +90,20 @@ extension ManagedObject {
             }
             guard let slot = entity.slotIndex[key] else { return nil }
             return T(stored: slotValue(slot), entity.slots[slot].coding)
+        }
+    }
+
+    /// Gives a typed attribute another value; what was refused stands in ``lastWrite``.
+    @usableFromInline func assignAttribute<T: AttributeConvertible>(_ value: T?, _ key: String) {
+        gate.locked {
+            // The way that most writes take: an object that is there and was read.
+            if let index = entity.slotIndex[key], entity.slots[index].isPlain, current != nil,
+                phase != .gone,
+                let stored = value.map({ $0.plainlyStored(entity.slots[index].coding) }) ?? .null
+            {
+                return noteWrite(isChange: store(stored, index))
+            }
+            assign(value?.attributeValue, key)
         }
     }
 
@@ -117,7 +131,7 @@ extension ManagedObject {
     }
 
     /// As `setValue`, for accessors: what was refused stands in ``lastWrite``.
-    func assign(_ value: (any Sendable)?, _ key: String) {
+    @usableFromInline func assign(_ value: (any Sendable)?, _ key: String) {
         _ = try? setValue(value, forKey: key)
     }
 
@@ -219,14 +233,18 @@ extension ManagedObject {
     }
 
     /// Gives a slot of an object that was read another value, and tells.
-    func store(_ value: Value, _ slot: Int) {
-        guard let old = current?[slot], old != value else { return }
+    ///
+    /// - Returns: Whether it is another one.
+    @discardableResult
+    func store(_ value: Value, _ slot: Int) -> Bool {
+        guard let old = current?[slot], old != value else { return false }
         if let context = contextReference {
             context.change(self, slot, from: old, to: value)
         } else {
             current?[slot] = value
         }
         send(.changed([entity.slots[slot].name]))
+        return true
     }
 
     /// A property by name. What a write did, or why it was refused, stands in ``lastWrite``.

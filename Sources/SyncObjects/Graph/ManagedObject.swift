@@ -7,7 +7,6 @@ public struct ObjectSeed {
     let entity: EntityLayout
     let id: ManagedObjectID
     let gate: Gate
-    weak var context: ManagedObjectContext?
     var values: [Value]?
     var phase: ManagedObject.Phase
 }
@@ -34,35 +33,82 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
     /// The entity.
     public let entity: EntityLayout
     let gate: Gate
-    private(set) weak var contextReference: ManagedObjectContext?
     var identity: ManagedObjectID
-    var phase: Phase
     var committed: [Value]?
     var current: [Value]?
-    var goneDetail: Gone?
-    var lastOutcome: WriteOutcome = .unchanged
-    var readFailure: ObjectError?
     var faultBatch: FaultBatch?
+    private var aside: ObjectAside?
     /// Its place among the changed objects of its context; 0 when it is none.
     var pendingNumber = 0
     /// The round in which the context noted last that it changed.
     var touchRound = 0
-    /// Objects that were read along with this one, so that following its relationships reads
-    /// nothing.
-    var prefetched: [ManagedObject] = []
-    /// Set in the one object of a class that tells the names of key paths.
-    var probe: NameProbe?
-    private var eventsStorage: Broadcast<ObjectEvent>?
+    var phase: Phase
+    /// The last write changed something.
+    private var wasChanged = false
 
     /// Makes an object of what a context prepared. Subclasses inherit it and have nothing to add.
     public required init(_ seed: ObjectSeed) {
         entity = seed.entity
         gate = seed.gate
-        contextReference = seed.context
         identity = seed.id
         phase = seed.phase
         current = seed.values
         committed = seed.phase == .live ? seed.values : nil
+    }
+
+    deinit { gate.objects?.remove(self) }
+
+    // MARK: Aside
+
+    var contextReference: ManagedObjectContext? { gate.context }
+
+    private func madeAside() -> ObjectAside {
+        if let aside { return aside }
+        let new = ObjectAside()
+        aside = new
+        return new
+    }
+
+    var goneDetail: Gone? {
+        get { aside?.gone }
+        set { if newValue == nil { aside?.gone = nil } else { madeAside().gone = newValue } }
+    }
+
+    var readFailure: ObjectError? {
+        get { aside?.readFailure }
+        set {
+            if newValue == nil {
+                aside?.readFailure = nil
+            } else {
+                madeAside().readFailure = newValue
+            }
+        }
+    }
+
+    var prefetched: [ManagedObject] {
+        get { aside?.prefetched ?? [] }
+        set { madeAside().prefetched = newValue }
+    }
+
+    var probe: NameProbe? {
+        get { aside?.probe }
+        set { madeAside().probe = newValue }
+    }
+
+    var lastOutcome: WriteOutcome {
+        get { aside?.outcome ?? (wasChanged ? .changed : .unchanged) }
+        set {
+            switch newValue {
+            case .changed: noteWrite(isChange: true)
+            case .unchanged: noteWrite(isChange: false)
+            case .keptOnGone, .rejected: madeAside().outcome = newValue
+            }
+        }
+    }
+
+    func noteWrite(isChange: Bool) {
+        wasChanged = isChange
+        aside?.outcome = nil
     }
 
     // MARK: Identity and state
@@ -118,14 +164,14 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
     /// What happens to the object from now on. Ends with the object.
     public var events: AsyncStream<ObjectEvent> {
         gate.locked {
-            if let eventsStorage { return eventsStorage.stream() }
+            if let broadcast = aside?.events { return broadcast.stream() }
             let broadcast = Broadcast<ObjectEvent>()
-            eventsStorage = broadcast
+            madeAside().events = broadcast
             return broadcast.stream()
         }
     }
 
-    func send(_ event: ObjectEvent) { eventsStorage?.send(event) }
+    func send(_ event: @autoclosure () -> ObjectEvent) { aside?.events?.send(event()) }
 
     // MARK: Hooks
 
@@ -195,7 +241,7 @@ extension ManagedObject {
     static func detachedSeed(_ entity: EntityLayout) -> ObjectSeed {
         let origin = ManagedObjectID.Origin(store: noStore, entity: entity.root)
         return ObjectSeed(
-            entity: entity, id: ManagedObjectID(origin, detachedKey()), gate: Gate(), context: nil,
+            entity: entity, id: ManagedObjectID(origin, detachedKey()), gate: Gate(),
             values: entity.slots.map(\.defaultValue), phase: .detached)
     }
 
@@ -212,9 +258,4 @@ final class FaultBatch: Sendable {
     let ids: [ManagedObjectID]
 
     init(_ ids: [ManagedObjectID]) { self.ids = ids }
-}
-
-/// Notes which property was asked for. Confined to the gate of its probe object.
-final class NameProbe {
-    var name: String?
 }

@@ -44,7 +44,7 @@ extension ManagedObjectContext {
         var wanted = [object.identity]
         if let batch = object.faultBatch {
             wanted += batch.ids.filter { id in
-                guard id != object.identity, let neighbour = registry[id]?.object else {
+                guard id != object.identity, let neighbour = registry[id] else {
                     return false
                 }
                 return neighbour.current == nil
@@ -56,7 +56,7 @@ extension ManagedObjectContext {
         object.readFailure = nil
         var isFound = false
         for row in rows {
-            guard let known = registry[row.id]?.object, known.current == nil else { continue }
+            guard let known = registry[row.id], known.current == nil else { continue }
             if known === object { isFound = true }
             fill(known, row.values)
         }
@@ -124,7 +124,7 @@ extension ManagedObjectContext {
     public func refreshAllObjects() throws {
         try gate.locked {
             var failure: (any Error)?
-            for object in registry.values.compactMap(\.object) {
+            for object in registry.objects {
                 do { try refresh(object, mergeChanges: true) } catch { failure = error }
             }
             if let failure { throw failure }

@@ -48,13 +48,22 @@ extension ManagedObjectContext {
             let bound = try bind(request)
             let objects = try fetch(bound)
             for name in request.prefetchedRelationships { try prefetch(name, objects) }
-            return objects.compactMap { $0 as? Object }
+            return typed(objects, objectClass(bound.query.entity))
         }
     }
 
     /// Every object of a class.
     public func fetch<Object: ManagedObject>(_: Object.Type) throws -> [Object] {
         try fetch(FetchRequest<Object>())
+    }
+
+    /// Objects as what was asked for. Most have the class of the entity, of which that is known.
+    private func typed<Object: ManagedObject>(
+        _ objects: [ManagedObject], _ known: ManagedObject.Type
+    ) -> [Object] {
+        objects.compactMap {
+            type(of: $0) == known ? unsafeDowncast($0, to: Object.self) : $0 as? Object
+        }
     }
 
     func fetch(_ bound: BoundRequest) throws -> [ManagedObject] {
@@ -65,7 +74,7 @@ extension ManagedObjectContext {
             return try fetchFaults(bound)
         }
         let rows = try source.rows(bound.query)
-        if registry.capacity < rows.count { registry.reserveCapacity(registry.count + rows.count) }
+        registry.reserveCapacity(for: rows.count)
         return rows.map { object(for: $0) }
     }
 
@@ -73,6 +82,7 @@ extension ManagedObjectContext {
         let ids = try source.ids(bound.query)
         var objects: [ManagedObject] = []
         objects.reserveCapacity(ids.count)
+        registry.reserveCapacity(for: ids.count)
         for start in stride(from: 0, to: ids.count, by: bound.batchSize) {
             let batch = FaultBatch(Array(ids[start..<min(start + bound.batchSize, ids.count)]))
             for id in batch.ids {
@@ -107,7 +117,7 @@ extension ManagedObjectContext {
         for key in query.sort { roots.formUnion(key.term.visited) }
         roots.insert(query.entity.root)
         if !joinEdits.isEmpty, roots.count > 1 { return true }
-        return pending.values.contains { roots.contains($0.entity.root) }
+        return pending.contains { roots.contains($0.entity.root) }
     }
 
     /// The store's answer without its window, corrected by what is pending, then ordered and cut.
@@ -120,15 +130,15 @@ extension ManagedObjectContext {
         let visited = query.predicate?.visited ?? []
         let isFar =
             !joinEdits.isEmpty && !visited.isEmpty
-            || pending.values.contains { visited.contains($0.entity.root) }
+            || pending.contains { visited.contains($0.entity.root) }
         if isFar { whole.predicate = nil }
         if isFar || query.sort.contains(where: { !$0.term.visited.isEmpty }) { whole.sort = [] }
         var objects = try source.rows(whole).map { object(for: $0) }
             .filter { $0.phase == .live && (isFar || !$0.hasEdits) }
         let candidates =
             isFar
-            ? objects + pendingObjects.filter { $0.phase == .inserted }
-            : pendingObjects.filter { $0.phase == .inserted || $0.phase == .live && $0.hasEdits }
+            ? objects + pending.objects.filter { $0.phase == .inserted }
+            : pending.objects.filter { $0.phase == .inserted || $0.phase == .live && $0.hasEdits }
         let matching = candidates.filter { matches($0, query) }
         objects = isFar ? matching : objects + matching
         let sorted = sort(objects, query.sort)

@@ -31,7 +31,7 @@ extension ManagedObjectContext {
         var objects: [ManagedObject] = []
         objects.reserveCapacity(ids.count)
         for id in ids {
-            guard let object = registry[id]?.object else { return nil }
+            guard let object = registry[id] else { return nil }
             if object.phase != .gone, object.phase != .deletePending { objects.append(object) }
         }
         return objects
@@ -54,11 +54,10 @@ extension ManagedObjectContext {
             }
         }
         let known = Set(members)
-        // Sorted last: most changed objects are others.
-        members += pending.values.filter {
+        members += pending.objects.filter {
             $0.entity.isKind(of: name) && !known.contains($0)
                 && ($0.phase == .inserted || $0.phase == .live) && $0.current?[slot] == reference
-        }.sorted { $0.pendingNumber < $1.pendingNumber }
+        }
         memberCache[key] = members.map(\.identity)
         return members
     }
@@ -103,14 +102,14 @@ extension ManagedObjectContext {
         let ids = keys.compactMap { ManagedObjectKey(reference: $0) }
             .map { identities.resolve(identities.id(origin, $0)) }
         var query = ObjectQuery(entity: entity)
-        let unknown = ids.filter { registry[$0]?.object == nil }.map(\.key)
+        let unknown = ids.filter { registry[$0] == nil }.map(\.key)
         var read: [ManagedObject] = []
         if !unknown.isEmpty {
             query.keys = unknown
             read = try source.rows(query).map { object(for: $0) }
         }
         return withExtendedLifetime(read) {
-            ids.compactMap { registry[$0]?.object }
+            ids.compactMap { registry[$0] }
                 .filter { $0.phase != .gone && $0.phase != .deletePending }
         }
     }
@@ -132,21 +131,21 @@ extension ManagedObjectContext {
         if let key = key(old) {
             memberCache[key]?.removeAll { $0 == object.identity }
             touched.updated.insert(key.owner)
-            registry[key.owner]?.object?.send(.changed([inverse]))
+            registry[key.owner]?.send(.changed([inverse]))
         }
         if let key = key(new) {
             if memberCache[key]?.contains(object.identity) == false {
                 memberCache[key]?.append(object.identity)
             }
             touched.updated.insert(key.owner)
-            registry[key.owner]?.object?.send(.changed([inverse]))
+            registry[key.owner]?.send(.changed([inverse]))
         }
     }
 
     func removeMember(_ object: ManagedObject) {
         for (slot, description) in object.entity.slots.enumerated() {
-            guard case .reference(let relation) = description.kind,
-                let value = object.current?[slot], value != .null
+            guard let relation = description.relation, let value = object.current?[slot],
+                value != .null
             else { continue }
             moveMember(object, object.entity.relations[relation], from: value, to: .null)
         }

@@ -9,7 +9,7 @@ extension ManagedObjectContext {
         if change.isLost { return lose() }
         for item in change.deleted {
             touched.deleted.insert(item.id)
-            guard let object = registry[item.id]?.object else { continue }
+            guard let object = registry[item.id] else { continue }
             if object.phase == .gone {
                 explain(object, item.gone)
             } else {
@@ -18,12 +18,12 @@ extension ManagedObjectContext {
         }
         for row in change.updated {
             touched.updated.insert(row.id)
-            if let object = registry[row.id]?.object { mergeRow(object, row) }
+            if let object = registry[row.id] { mergeRow(object, row) }
         }
         for row in change.inserted {
             touched.inserted.insert(row.id)
             noteReplaced(row.id)
-            if let object = registry[row.id]?.object { mergeRow(object, row) }
+            if let object = registry[row.id] { mergeRow(object, row) }
         }
         if !change.isEmpty { dropMembers() }
         if !change.foreign.isEmpty { try mergeForeign(change.foreign) }
@@ -51,7 +51,7 @@ extension ManagedObjectContext {
             } else {
                 touched.updated.insert(item.id)
             }
-            guard let object = registry[item.id]?.object, isWatched(object) else { continue }
+            guard let object = registry[item.id], isWatched(object) else { continue }
             held[ObjectIdentifier(item.root), default: (item.root, [])].objects.append(object)
         }
         for (root, objects) in held.values {
@@ -79,7 +79,7 @@ extension ManagedObjectContext {
     /// A key came back: the object that had it before says who has it now.
     private func noteReplaced(_ id: ManagedObjectID) {
         guard id.incarnation > 1,
-            let former = registry[id.with(incarnation: id.incarnation - 1)]?.object,
+            let former = registry[id.with(incarnation: id.incarnation - 1)],
             former.phase == .gone
         else { return }
         former.goneDetail?.cause = .replaced(by: id)
@@ -101,7 +101,7 @@ extension ManagedObjectContext {
 
     /// The store is out of reach: so are its objects. Edits are kept.
     private func lose() {
-        for object in registry.values.compactMap(\.object) {
+        for object in registry.objects {
             markGone(object, Gone(.storeReplaced))
         }
         dropMembers()
@@ -122,7 +122,7 @@ extension ManagedObjectContext {
     /// says what.
     private func lookAgain(_ roots: Set<String>) throws {
         var byRoot: [String: [ManagedObject]] = [:]
-        for object in registry.values.compactMap(\.object)
+        for object in registry.objects
         where isWatched(object) && roots.contains(object.entity.root) {
             byRoot[object.entity.root, default: []].append(object)
         }

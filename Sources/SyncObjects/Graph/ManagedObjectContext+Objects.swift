@@ -7,16 +7,14 @@ extension ManagedObjectContext {
     // MARK: Making
 
     func seed(_ entity: EntityLayout) -> ObjectSeed {
-        let key = coordinator.newKey(entity)
-        let id = ManagedObjectID(identities.origin(entity.root), key)
+        let id = ManagedObjectID(classAndOrigin(entity).origin, coordinator.newKey(entity))
         return ObjectSeed(
-            entity: entity, id: id, gate: gate, context: self,
-            values: entity.defaults, phase: .inserted)
+            entity: entity, id: id, gate: gate, values: entity.defaults, phase: .inserted)
     }
 
     func adopt(_ object: ManagedObject) {
         gate.locked {
-            registry[object.identity] = WeakObject(object: object)
+            registry.insert(object)
             hold(object)
             touched.inserted.insert(object.identity)
             undoLog?.note(.insert(object))
@@ -38,31 +36,25 @@ extension ManagedObjectContext {
         return object
     }
 
-    func objectClass(_ entity: EntityLayout) -> ManagedObject.Type {
-        if let lastClass, lastClass.entity === entity { return lastClass.type }
+    func objectClass(_ entity: EntityLayout) -> ManagedObject.Type { classAndOrigin(entity).type }
+
+    private func classAndOrigin(
+        _ entity: EntityLayout
+    ) -> (entity: EntityLayout, type: ManagedObject.Type, origin: ManagedObjectID.Origin) {
+        if let lastClass, lastClass.entity === entity { return lastClass }
         let type = (entity.description.objectClass as? ManagedObject.Type) ?? ManagedObject.self
-        lastClass = (entity, type)
-        return type
+        let new = (entity, type, coordinator.identities.origin(entity.root))
+        lastClass = new
+        return new
     }
 
-    func hold(_ object: ManagedObject) {
-        guard object.pendingNumber == 0 else { return }
-        pendingCount += 1
-        object.pendingNumber = pendingCount
-        pending[object.identity] = object
-    }
+    func hold(_ object: ManagedObject) { pending.add(object) }
 
-    func release(_ object: ManagedObject) {
-        guard object.pendingNumber != 0 else { return }
-        object.pendingNumber = 0
-        pending[object.identity] = nil
-    }
+    func release(_ object: ManagedObject) { pending.remove(object) }
 
-    /// Objects with something to save, in the order in which they became so.
-    ///
-    /// - Complexity: O(n log n)
-    var pendingObjects: [ManagedObject] {
-        pending.values.sorted { $0.pendingNumber < $1.pendingNumber }
+    /// The object of that identity, when it has something to save.
+    func pendingObject(_ id: ManagedObjectID) -> ManagedObject? {
+        registry[id].flatMap { $0.pendingNumber == 0 ? nil : $0 }
     }
 
     // MARK: Finding
@@ -70,13 +62,13 @@ extension ManagedObjectContext {
     /// The object that the context has for a row; made when there is none. Values that the object
     /// has are kept: only merges and refreshes change what somebody may be looking at.
     func object(for row: StoredRow) -> ManagedObject {
-        if let known = registry[row.id]?.object {
+        if let known = registry[row.id] {
             if known.current == nil { fill(known, row.values) }
             return known
         }
         let object = objectClass(row.entity).init(
             ObjectSeed(
-                entity: row.entity, id: row.id, gate: gate, context: self, values: row.values,
+                entity: row.entity, id: row.id, gate: gate, values: row.values,
                 phase: .live))
         register(object)
         object.awakeFromFetch()
@@ -84,47 +76,43 @@ extension ManagedObjectContext {
     }
 
     func fault(_ id: ManagedObjectID, _ entity: EntityLayout) -> ManagedObject {
-        if let known = registry[id]?.object { return known }
+        if let known = registry[id] { return known }
         let object = objectClass(entity).init(
             ObjectSeed(
-                entity: entity, id: id, gate: gate, context: self, values: nil, phase: .live))
+                entity: entity, id: id, gate: gate, values: nil, phase: .live))
         register(object)
         return object
     }
 
     func register(_ object: ManagedObject) {
-        registry[object.identity] = WeakObject(object: object)
+        registry.insert(object)
         if retainsStorage { retained.insert(object) }
-        if registry.count > registrySweepSize {
-            registry = registry.filter { $0.value.object != nil }
-            registrySweepSize = max(1024, registry.count * 4)
-        }
     }
 
     /// The objects that the context knows and that somebody holds.
     public var registeredObjects: Set<ManagedObject> {
-        gate.locked { Set(registry.values.compactMap(\.object)) }
+        gate.locked { Set(registry.objects) }
     }
 
     /// New objects that are not saved yet.
     public var insertedObjects: Set<ManagedObject> {
-        gate.locked { Set(pending.values.filter { $0.phase == .inserted }) }
+        gate.locked { Set(pending.objects.filter { $0.phase == .inserted }) }
     }
 
     /// Objects with edits that are not saved yet.
     public var updatedObjects: Set<ManagedObject> {
-        gate.locked { Set(pending.values.filter { $0.phase == .live && $0.hasEdits }) }
+        gate.locked { Set(pending.objects.filter { $0.phase == .live && $0.hasEdits }) }
     }
 
     /// Objects that the next save deletes.
     public var deletedObjects: Set<ManagedObject> {
-        gate.locked { Set(pending.values.filter { $0.phase == .deletePending }) }
+        gate.locked { Set(pending.objects.filter { $0.phase == .deletePending }) }
     }
 
     /// There is something to save.
     public var hasChanges: Bool {
         gate.locked {
-            !pending.isEmpty && pending.values.contains { $0.hasChanges || $0.phase == .gone }
+            !pending.isEmpty && pending.contains { $0.hasChanges || $0.phase == .gone }
                 || joinEdits.values.contains { !$0.added.isEmpty || !$0.removed.isEmpty }
         }
     }
@@ -132,7 +120,7 @@ extension ManagedObjectContext {
     /// The object that the context knows by that identity; nil says nothing about the store.
     public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
         gate.locked {
-            let object = registry[identities.resolve(id)]?.object
+            let object = registry[identities.resolve(id)]
             return object?.phase == .gone ? nil : object
         }
     }
@@ -145,7 +133,7 @@ extension ManagedObjectContext {
     public func object(with id: ManagedObjectID) throws -> ManagedObject {
         try gate.locked {
             let id = identities.resolve(id)
-            if let known = registry[id]?.object { return known }
+            if let known = registry[id] { return known }
             try check(id)
             return fault(id, try model.entity(id.entity))
         }
@@ -164,7 +152,7 @@ extension ManagedObjectContext {
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
         try performAndWait {
             let id = identities.resolve(id)
-            if let known = registry[id]?.object, known.current != nil {
+            if let known = registry[id], known.current != nil {
                 guard known.phase == .gone || known.phase == .deletePending else { return known }
                 throw missing(id, known.goneDetail)
             }
@@ -193,7 +181,7 @@ extension ManagedObjectContext {
     ) throws -> ManagedObject? {
         let origin = identities.origin(relation.destinationRoot)
         let id = identities.resolve(identities.id(origin, key))
-        if let known = registry[id]?.object { return known.phase == .gone ? nil : known }
+        if let known = registry[id] { return known.phase == .gone ? nil : known }
         guard let entity = model.layouts[relation.description.destination] else { return nil }
         if entity.table.kindColumn == nil { return fault(id, entity) }
         // Which class it has, the row alone knows.
@@ -218,7 +206,7 @@ extension ManagedObjectContext {
             object.touchRound = touchRound
             touched.updated.insert(object.identity)
         }
-        if case .reference(let relation) = object.entity.slots[slot].kind {
+        if let relation = object.entity.slots[slot].relation {
             moveMember(object, object.entity.relations[relation], from: old, to: new)
         }
     }
@@ -229,7 +217,7 @@ extension ManagedObjectContext {
     /// Nothing is read.
     public func rollback() {
         gate.locked {
-            for object in pendingObjects {
+            for object in pending.objects {
                 switch object.phase {
                 case .inserted:
                     object.phase = .gone
@@ -256,8 +244,7 @@ extension ManagedObjectContext {
     }
 
     func forgetPending() {
-        for object in pending.values { object.pendingNumber = 0 }
-        pending = [:]
+        pending.removeAll()
         deleteCauses = [:]
         overtaken = [:]
         joinEdits = [:]
@@ -279,13 +266,13 @@ extension ManagedObjectContext {
     /// Forgets every object. Those that somebody holds are gone, with their last known values.
     public func reset() {
         gate.locked {
-            let objects = registry.values.compactMap(\.object) + pending.values
+            let objects = registry.objects
             do { try pinned?.advance() } catch { note(error, nil) }
-            registry = [:]
+            registry.removeAll()
             retained = []
             forgetPending()
             undoLog?.clear()
-            touched = TouchedObjects()
+            touched = TouchLog()
             touchRound += 1
             for object in objects where object.phase != .gone {
                 object.phase = .gone
@@ -302,11 +289,11 @@ extension ManagedObjectContext {
         gate.locked {
             undoLog?.closeStep()
             guard !touched.isEmpty else { return }
-            var told = touched
-            touched = TouchedObjects()
+            let log = touched
+            touched = TouchLog()
             touchRound += 1
-            told.updated.subtract(told.inserted)
-            told.updated.subtract(told.deleted)
+            guard !observers.isEmpty || eventBroadcast.hasListeners else { return }
+            let told = log.objects
             for observer in observers.values { observer.observer?.contextDidChange(self, told) }
             eventBroadcast.send(
                 .didChange(inserted: told.inserted, updated: told.updated, deleted: told.deleted))

@@ -16,7 +16,7 @@ extension ManagedObjectContext {
         try performAndWait {
             processPendingChanges()
             guard hasChanges else { return }
-            for object in pendingObjects where object.phase != .gone { object.willSave() }
+            for object in pending.objects where object.phase != .gone { object.willSave() }
             try strict { try validate() }
             var resolved: [ResolvedConflict] = []
             for _ in 0..<Self.attemptsMax {
@@ -39,7 +39,7 @@ extension ManagedObjectContext {
 
     private func validate() throws {
         var problems: [ObjectError] = []
-        for object in pendingObjects where object.phase != .gone {
+        for object in pending.objects where object.phase != .gone {
             guard object.hasChanges else { continue }
             var validation = ObjectValidation(object, model)
             validation.run()
@@ -60,7 +60,7 @@ extension ManagedObjectContext {
         var request = SaveRequest()
         request.author = transactionAuthor
         request.contextName = name
-        for object in pendingObjects {
+        for object in pending.objects {
             let id = object.identity
             switch object.phase {
             case .inserted:
@@ -80,8 +80,9 @@ extension ManagedObjectContext {
             case .gone, .detached: continue
             }
         }
-        for id in checked.sorted() where pending[id] == nil {
-            guard let object = registry[id]?.object, let old = object.committed else { continue }
+        for id in checked.sorted() {
+            guard let object = registry[id], object.pendingNumber == 0, let old = object.committed
+            else { continue }
             request.checks.append(.init(entity: object.entity, id: id, old: old, new: old))
         }
         request.joins = joinEdits.values.filter { !$0.added.isEmpty || !$0.removed.isEmpty }
@@ -90,44 +91,52 @@ extension ManagedObjectContext {
     }
 
     private func finish(_ change: StoreChange) {
-        let saved = pendingObjects
-        var inserted: Set<ManagedObjectID> = []
-        var updated: Set<ManagedObjectID> = []
-        var deleted: Set<ManagedObjectID> = []
+        let saved = pending.objects
         for (old, new) in change.renamed { rename(old, new) }
-        let rows = Dictionary(
-            (change.inserted + change.updated).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        let gone = Dictionary(
+            change.deleted.map { ($0.id, $0.gone) }, uniquingKeysWith: { first, _ in first })
+        var inserted: [ManagedObject] = []
+        var updated: [ManagedObject] = []
+        var deleted: [ManagedObject] = []
         for object in saved {
-            let id = object.identity
             switch object.phase {
             case .inserted:
-                inserted.insert(id)
-                settle(object, rows[id]?.values)
+                inserted.append(object)
+                settle(object, change.corrected[object.identity]?.values)
             case .live:
                 guard object.hasEdits else { continue }
-                updated.insert(id)
-                settle(object, rows[id]?.values)
+                updated.append(object)
+                settle(object, change.corrected[object.identity]?.values)
             case .deletePending:
-                deleted.insert(id)
-                object.phase = .gone
-                let gone = change.deleted.first { $0.id == id }?.gone
-                object.goneDetail =
-                    gone
-                    ?? Gone(deleteCauses[id] ?? .deleted, author: transactionAuthor, time: Date())
-                retained.remove(object)
-                object.send(.gone(object.goneDetail ?? Gone(.deleted)))
+                deleted.append(object)
+                end(object, gone[object.identity])
             case .gone, .detached: continue
             }
         }
         forgetPending()
         checked = []
         for object in saved where object.phase == .gone && object.hasEdits { hold(object) }
-        applyUnknown(change, inserted.union(updated).union(deleted))
+        applyUnknown(change, inserted + updated)
         for object in saved where object.phase != .gone { object.didSave() }
-        for object in saved where deleted.contains(object.identity) { object.didSave() }
+        for object in deleted { object.didSave() }
         tellChildren(change, except: nil)
         processPendingChanges()
-        eventBroadcast.send(.didSave(inserted: inserted, updated: updated, deleted: deleted))
+        guard eventBroadcast.hasListeners else { return }
+        let ids = { (objects: [ManagedObject]) in Set(objects.map(\.identity)) }
+        eventBroadcast.send(
+            .didSave(inserted: ids(inserted), updated: ids(updated), deleted: ids(deleted)))
+    }
+
+    /// An object whose deletion is saved.
+    private func end(_ object: ManagedObject, _ known: Gone?) {
+        let gone =
+            known
+            ?? Gone(
+                deleteCauses[object.identity] ?? .deleted, author: transactionAuthor, time: Date())
+        object.phase = .gone
+        object.goneDetail = gone
+        retained.remove(object)
+        object.send(.gone(gone))
     }
 
     private func settle(_ object: ManagedObject, _ values: [Value]?) {
@@ -142,30 +151,31 @@ extension ManagedObjectContext {
     }
 
     private func rename(_ old: ManagedObjectID, _ new: ManagedObjectID) {
-        guard let object = registry.removeValue(forKey: old)?.object ?? pending[old] else { return }
-        if pending.removeValue(forKey: old) != nil {
-            pending[new] = object
-        }
+        guard let object = registry[old] else { return }
         if let from = old.key.reference, let to = new.key.reference, from != to {
-            for other in pending.values {
-                for (slot, kind) in other.entity.slots.enumerated() {
-                    if case .reference = kind.kind, other.current?[slot] == from {
+            for other in pending.objects {
+                for (slot, layout) in other.entity.slots.enumerated() {
+                    if layout.relation != nil, other.current?[slot] == from {
                         other.current?[slot] = to
                     }
                 }
             }
         }
+        registry.remove(object)
         object.identity = new
-        registry[new] = WeakObject(object: object)
+        registry.insert(object)
     }
 
     /// What the store did beyond what was asked: rows that delete rules found there.
-    private func applyUnknown(_ change: StoreChange, _ known: Set<ManagedObjectID>) {
-        var rest = change
-        rest.inserted = []
-        rest.updated.removeAll { known.contains($0.id) }
-        rest.deleted.removeAll { known.contains($0.id) }
-        rest.joins = []
+    private func applyUnknown(_ change: StoreChange, _ known: [ManagedObject]) {
+        guard !change.corrected.isEmpty || !change.unasked.isEmpty else { return }
+        let known = Set(known.map(\.identity))
+        var rest = StoreChange()
+        let inserted = Set(change.inserted.map(\.id))
+        rest.updated = change.corrected.values.filter {
+            !known.contains($0.id) && !inserted.contains($0.id)
+        }
+        rest.deleted = change.deleted.filter { change.unasked.contains($0.id) }
         // Rows that are at hand: nothing is read, so nothing can fail.
         if !rest.isEmpty { try? merge(rest) }
     }
@@ -174,7 +184,7 @@ extension ManagedObjectContext {
 
     /// Objects with edits that turned out to be gone: an error, a resurrection, or edits dropped.
     private func refuseGone(_ resolved: inout [ResolvedConflict]) throws {
-        let gone = pendingObjects.filter { $0.phase == .gone && $0.hasEdits }
+        let gone = pending.objects.filter { $0.phase == .gone && $0.hasEdits }
         guard !gone.isEmpty else { return }
         var refused: [ObjectError] = []
         var policies: [MergePolicy] = []
@@ -243,7 +253,7 @@ extension ManagedObjectContext {
         for (conflict, policy) in zip(conflicts, policies) {
             policyInForce = policy
             checked.remove(conflict.id)
-            guard let object = pending[conflict.id] else {
+            guard let object = pendingObject(conflict.id) else {
                 takeChecked(conflict)
                 continue
             }
@@ -266,7 +276,7 @@ extension ManagedObjectContext {
     }
 
     private func known(_ id: ManagedObjectID) -> ManagedObject? {
-        pending[id] ?? registry[id]?.object
+        registry[id]
     }
 
     /// An object that was only to be checked, and is not what it was.
@@ -371,7 +381,7 @@ extension ManagedObjectContext {
         switch conflict.kind {
         case .changed(let row):
             var names: [String] = []
-            if let object = pending[conflict.id], let base = object.committed {
+            if let object = pendingObject(conflict.id), let base = object.committed {
                 names = zip(object.entity.slots, zip(base, row.values))
                     .filter { $0.1.0 != $0.1.1 }.map(\.0.name)
             }
@@ -379,7 +389,7 @@ extension ManagedObjectContext {
                 .mergeConflict, "somebody else changed \(names.joined(separator: ", "))",
                 hint: "Refresh it, or save with a policy", entity: entity, object: conflict.id)
         case .deleted:
-            if let object = registry[conflict.id]?.object { return deletedElsewhere(object) }
+            if let object = registry[conflict.id] { return deletedElsewhere(object) }
             return ObjectError(
                 .deletedElsewhere, "it was deleted elsewhere", entity: entity, object: conflict.id)
         case .deleteOfChanged:

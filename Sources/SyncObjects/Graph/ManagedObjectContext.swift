@@ -47,7 +47,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     /// The store, or the parent.
     let base: any ObjectSource
     var pinned: PinnedSnapshot?
-    let gate = Gate()
+    let gate: Gate
     let queue: DispatchQueue
 
     /// Who writes: stands in the history of the store.
@@ -77,7 +77,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
         set {
             gate.locked {
                 retainsStorage = newValue
-                retained = newValue ? Set(registry.values.compactMap(\.object)) : []
+                retained = newValue ? Set(registry.objects) : []
             }
         }
     }
@@ -97,20 +97,13 @@ public final class ManagedObjectContext: @unchecked Sendable {
     var checked: Set<ManagedObjectID> = []
     var retainsStorage = false
     /// The class that was asked for last: a fetch asks for the same one for each row.
-    var lastClass: (entity: EntityLayout, type: ManagedObject.Type)?
+    var lastClass: (entity: EntityLayout, type: ManagedObject.Type, origin: ManagedObjectID.Origin)?
     var retained: Set<ManagedObject> = []
 
-    struct WeakObject {
-        weak var object: ManagedObject?
-    }
-
-    var registry: [ManagedObjectID: WeakObject] = [:]
-    /// Entries that may have lost their object; swept when they outnumber the others.
-    var registrySweepSize = 1024
-    /// New, edited, and to be deleted objects, in the order in which they became so.
-    var pending: [ManagedObjectID: ManagedObject] = [:]
-    /// Counts objects as they become changed ones: their order.
-    var pendingCount = 0
+    /// The objects that somebody holds.
+    let registry = ObjectTable()
+    /// New, edited, and to be deleted objects, held. All of them are in the registry.
+    var pending = PendingObjects()
     /// Counts the calls of `processPendingChanges`: what was touched since the last.
     var touchRound = 1
     var deleteCauses: [ManagedObjectID: GoneCause] = [:]
@@ -120,7 +113,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     var overtaken: [ManagedObjectID: [Value]] = [:]
     var memberCache: [MemberKey: [ManagedObjectID]] = [:]
     var joinEdits: [String: SaveRequest.JoinEdit] = [:]
-    var touched = TouchedObjects()
+    var touched = TouchLog()
     var undoLog: UndoLog?
     /// What an access met that cannot throw, since the throwing call around it began.
     var readFailure: ObjectError?
@@ -147,20 +140,10 @@ public final class ManagedObjectContext: @unchecked Sendable {
         var changes: [StoreChange] = []
     }
 
-    struct TouchedObjects {
-        var inserted: Set<ManagedObjectID> = []
-        var updated: Set<ManagedObjectID> = []
-        var deleted: Set<ManagedObjectID> = []
-        /// Roots of which anything may have changed.
-        var unseen: Set<String> = []
-        var isEmpty: Bool {
-            inserted.isEmpty && updated.isEmpty && deleted.isEmpty && unseen.isEmpty
-        }
-    }
-
     init(
         coordinator: StoreCoordinator, concurrency: Concurrency, parent: ManagedObjectContext? = nil
     ) {
+        gate = Gate(objects: registry)
         self.coordinator = coordinator
         self.concurrency = concurrency
         self.parent = parent
@@ -168,6 +151,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
         queue =
             concurrency == .main
             ? .main : DispatchQueue(label: "syncd.context", qos: .userInitiated)
+        gate.context = self
         base.add(self)
     }
 
@@ -297,6 +281,6 @@ extension ManagedObjectContext: ChangeListener {
 /// Something that follows a context from inside: called with the gate held, after each change.
 protocol ContextObserver: AnyObject, Sendable {
     func contextDidChange(
-        _ context: ManagedObjectContext, _ touched: ManagedObjectContext.TouchedObjects)
+        _ context: ManagedObjectContext, _ touched: TouchedObjects)
     func contextDidReset(_ context: ManagedObjectContext)
 }

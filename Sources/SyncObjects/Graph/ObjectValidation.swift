@@ -47,23 +47,39 @@ struct ObjectValidation {
 
     private mutating func checkSlot(_ index: Int) {
         let slot = object.entity.slots[index]
-        guard case .attribute(let attribute) = slot.kind, attribute.derivation == nil else {
-            return
-        }
-        check { object in
-            let former = object.slotValue(index)
-            var value = slot.isPlain ? slot.coding.decode(former) : object.value(forKey: slot.name)
-            try object.validate(&value, forKey: slot.name)
-            // Most values are what they were: those are not set again.
-            if slot.isPlain, let same = try? slot.coding.encode(value), same == former { return }
-            try object.setValue(value, forKey: slot.name)
-        }
+        guard slot.isAttribute, !slot.isDerived else { return }
+        check { try Self.validate($0, index, slot) }
         let stored = object.slotValue(index)
         guard stored != .null else {
-            if !attribute.isOptional { add(.missingMandatory, "a value is missing", slot.name) }
+            if slot.isMandatory { add(.missingMandatory, "a value is missing", slot.name) }
             return
         }
-        for rule in attribute.rules { check(stored, rule, attribute) }
+        guard !slot.rules.isEmpty, case .attribute(let attribute) = slot.kind else { return }
+        for rule in slot.rules { check(stored, rule, attribute) }
+    }
+
+    /// Asks the class, which may put another value in its place.
+    private static func validate(
+        _ object: ManagedObject, _ index: Int, _ slot: EntityLayout.Slot
+    ) throws {
+        let former = object.slotValue(index)
+        let before = slot.isPlain ? slot.coding.decode(former) : object.value(forKey: slot.name)
+        var value = before
+        try object.validate(&value, forKey: slot.name)
+        if slot.isPlain, isSame(value, before, former, slot.coding) { return }
+        try object.setValue(value, forKey: slot.name)
+    }
+
+    /// Most values are what they were: those are not set again.
+    private static func isSame(
+        _ value: (any Sendable)?, _ before: (any Sendable)?, _ former: Value,
+        _ coding: AttributeCoding
+    ) -> Bool {
+        // What costs something to encode is compared as it is.
+        if coding.type == .date, let value = value as? Date { return value == before as? Date }
+        if value == nil, former == .null { return true }
+        guard let stored = try? coding.encode(value) else { return false }
+        return stored == former
     }
 
     private mutating func check(

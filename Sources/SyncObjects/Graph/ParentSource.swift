@@ -23,7 +23,7 @@ extension ManagedObjectContext: ObjectSource {
         var unknown: [ManagedObjectKey] = []
         for key in keys {
             let id = identities.resolve(identities.id(origin, key))
-            let known = pending[id] ?? registry[id]?.object
+            let known = registry[id]
             guard let object = known, object.current != nil else {
                 unknown.append(key)
                 continue
@@ -118,7 +118,7 @@ extension ManagedObjectContext: ObjectSource {
     }
 
     private func held(_ id: ManagedObjectID, _ entity: EntityLayout) throws -> ManagedObject? {
-        let object = pending[id] ?? registry[id]?.object ?? fault(id, entity)
+        let object = registry[id] ?? fault(id, entity)
         if object.current == nil { try fulfill(object) }
         return object.phase == .gone ? nil : object
     }
@@ -126,9 +126,9 @@ extension ManagedObjectContext: ObjectSource {
     private func take(_ item: SaveRequest.Insert) -> ManagedObject {
         let object = objectClass(item.entity).init(
             ObjectSeed(
-                entity: item.entity, id: item.id, gate: gate, context: self, values: item.values,
+                entity: item.entity, id: item.id, gate: gate, values: item.values,
                 phase: .inserted))
-        registry[item.id] = WeakObject(object: object)
+        registry.insert(object)
         hold(object)
         touched.inserted.insert(item.id)
         undoLog?.note(.insert(object))

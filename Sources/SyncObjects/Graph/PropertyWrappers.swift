@@ -1,10 +1,10 @@
 /// A typed attribute of a managed object. Always optional: nil is no value, or none that is known.
 @propertyWrapper
 public struct Attribute<Value: AttributeConvertible>: Sendable {
-    let name: String
+    @usableFromInline let name: String
 
     /// Names the attribute of the model.
-    public init(_ name: String) { self.name = name }
+    @inlinable public init(_ name: String) { self.name = name }
 
     /// Only for objects: see the class's documentation.
     @available(*, unavailable, message: "@Attribute belongs in a ManagedObject")
@@ -14,22 +14,23 @@ public struct Attribute<Value: AttributeConvertible>: Sendable {
     }
 
     /// Reads and writes the attribute of `object`.
+    @inlinable
     public static subscript<Object: ManagedObject>(
         _enclosingInstance object: Object, wrapped _: ReferenceWritableKeyPath<Object, Value?>,
         storage storage: ReferenceWritableKeyPath<Object, Self>
     ) -> Value? {
         get { object.attribute(object[keyPath: storage].name) }
-        set { object.assign(newValue?.attributeValue, object[keyPath: storage].name) }
+        set { object.assignAttribute(newValue, object[keyPath: storage].name) }
     }
 }
 
 /// A transformable attribute of a managed object, as its own type.
 @propertyWrapper
 public struct Transformed<Value: Sendable>: Sendable {
-    let name: String
+    @usableFromInline let name: String
 
     /// Names the attribute of the model.
-    public init(_ name: String) { self.name = name }
+    @inlinable public init(_ name: String) { self.name = name }
 
     /// Only for objects: see the class's documentation.
     @available(*, unavailable, message: "@Transformed belongs in a ManagedObject")
@@ -39,6 +40,7 @@ public struct Transformed<Value: Sendable>: Sendable {
     }
 
     /// Reads and writes the attribute of `object`.
+    @inlinable
     public static subscript<Object: ManagedObject>(
         _enclosingInstance object: Object, wrapped _: ReferenceWritableKeyPath<Object, Value?>,
         storage storage: ReferenceWritableKeyPath<Object, Self>
@@ -51,10 +53,10 @@ public struct Transformed<Value: Sendable>: Sendable {
 /// A relationship to one object, or none.
 @propertyWrapper
 public struct ToOne<Target: ManagedObject>: Sendable {
-    let name: String
+    @usableFromInline let name: String
 
     /// Names the relationship of the model.
-    public init(_ name: String) { self.name = name }
+    @inlinable public init(_ name: String) { self.name = name }
 
     /// Only for objects: see the class's documentation.
     @available(*, unavailable, message: "@ToOne belongs in a ManagedObject")
@@ -64,6 +66,7 @@ public struct ToOne<Target: ManagedObject>: Sendable {
     }
 
     /// Reads and writes the relationship of `object`.
+    @inlinable
     public static subscript<Object: ManagedObject>(
         _enclosingInstance object: Object, wrapped _: ReferenceWritableKeyPath<Object, Target?>,
         storage storage: ReferenceWritableKeyPath<Object, Self>
@@ -77,10 +80,10 @@ public struct ToOne<Target: ManagedObject>: Sendable {
 /// is read is a copy that stays as it is while others add and delete.
 @propertyWrapper
 public struct ToMany<Target: ManagedObject>: Sendable {
-    let name: String
+    @usableFromInline let name: String
 
     /// Names the relationship of the model.
-    public init(_ name: String) { self.name = name }
+    @inlinable public init(_ name: String) { self.name = name }
 
     /// Only for objects: see the class's documentation.
     @available(*, unavailable, message: "@ToMany belongs in a ManagedObject")
@@ -90,6 +93,7 @@ public struct ToMany<Target: ManagedObject>: Sendable {
     }
 
     /// Reads and writes the relationship of `object`.
+    @inlinable
     public static subscript<Object: ManagedObject>(
         _enclosingInstance object: Object, wrapped _: ReferenceWritableKeyPath<Object, [Target]>,
         storage storage: ReferenceWritableKeyPath<Object, Self>

@@ -166,13 +166,13 @@ extension ManagedObjectContext {
     /// incarnation.
     func renew(_ object: ManagedObject) {
         release(object)
-        registry[object.identity] = nil
+        registry.remove(object)
         object.identity = identities.id(object.identity.origin, object.identity.key)
         object.phase = .inserted
         object.goneDetail = nil
         object.current = object.current ?? object.committed
         object.committed = nil
-        registry[object.identity] = WeakObject(object: object)
+        registry.insert(object)
         hold(object)
     }
 }

@@ -22,9 +22,9 @@ public final class EntityLayout: Sendable {
     let slotColumns: [Int32]
     /// The values of a new object.
     let defaults: [Value]
-    let slotIndex: [String: Int]
+    let slotIndex: NameIndex
     let relations: [Relation]
-    let relationIndex: [String: Int]
+    let relationIndex: NameIndex
 
     /// The name.
     public var name: String { description.name }
@@ -49,6 +49,12 @@ public final class EntityLayout: Sendable {
         let isDerived: Bool
         /// An attribute that is nothing but stored: neither derived nor transformed.
         let isPlain: Bool
+        let isAttribute: Bool
+        /// An attribute that must have a value to be saved.
+        let isMandatory: Bool
+        let rules: [ValidationRule]
+        /// The relationship whose reference it is; nil for other slots.
+        let relation: Int?
 
         init(
             name: String, kind: Kind, column: Int?, coding: AttributeCoding, defaultValue: Value
@@ -61,8 +67,16 @@ public final class EntityLayout: Sendable {
             if case .attribute(let attribute) = kind {
                 isDerived = attribute.derivation != nil
                 isPlain = attribute.derivation == nil && attribute.transformer == nil
+                isMandatory = !attribute.isOptional
+                (isAttribute, rules) = (true, attribute.rules)
             } else {
-                (isDerived, isPlain) = (false, false)
+                (isDerived, isPlain, isAttribute, isMandatory) = (false, false, false, false)
+                rules = []
+            }
+            if case .reference(let relation) = kind {
+                self.relation = relation
+            } else {
+                relation = nil
             }
         }
     }
@@ -98,10 +112,8 @@ public final class EntityLayout: Sendable {
         slotColumns = slots.map { Int32($0.column ?? -1) }
         defaults = slots.map(\.defaultValue)
         self.relations = relations
-        slotIndex = Dictionary(
-            slots.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
-        relationIndex = Dictionary(
-            relations.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        slotIndex = NameIndex(slots.map(\.name))
+        relationIndex = NameIndex(relations.map(\.name))
     }
 
     func relation(_ name: String) -> Relation? { relationIndex[name].map { relations[$0] } }

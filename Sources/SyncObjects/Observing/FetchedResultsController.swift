@@ -121,7 +121,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     ///
     /// - Complexity: O(touched · log n), and moving pointers where places change.
     private func apply(
-        _ touched: ManagedObjectContext.TouchedObjects
+        _ touched: TouchedObjects
     ) throws -> ResultChanges? {
         let changed = touched.updated.union(touched.inserted).union(touched.deleted)
         let own = changed.filter { $0.entity == bound.query.entity.root }
@@ -140,7 +140,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
         for id in own {
             guard let former = sortValues[id], let place = place(of: id, former) else { continue }
             changes.former[id] = place
-            if stays[id] == former, entries[place] === context.registry[id]?.object {
+            if stays[id] == former, entries[place] === context.registry[id] {
                 changes.kept.append(id)
                 stays[id] = nil
             } else {
@@ -172,7 +172,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
         var objects: [ManagedObject] = []
         var unknown: [ManagedObjectKey] = []
         for id in ids {
-            if let object = context.pending[id] ?? context.registry[id]?.object {
+            if let object = context.registry[id] {
                 if object.current == nil { try context.fulfill(object) }
                 if object.phase == .live || object.phase == .inserted { objects.append(object) }
             } else {
@@ -261,7 +261,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
 
 extension FetchedResultsController: ContextObserver {
     func contextDidChange(
-        _ context: ManagedObjectContext, _ touched: ManagedObjectContext.TouchedObjects
+        _ context: ManagedObjectContext, _ touched: TouchedObjects
     ) {
         guard let former = current else { return }
         let changed = touched.updated.union(touched.inserted).union(touched.deleted)

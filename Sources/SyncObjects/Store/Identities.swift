@@ -88,7 +88,9 @@ final class Identities: Sendable {
 
     /// The identity of the object that has this key now.
     func id(_ origin: ManagedObjectID.Origin, _ key: ManagedObjectKey) -> ManagedObjectID {
-        let last = state.withLock { $0.retired[origin.entity]?[key]?.incarnation ?? 0 }
+        let last = state.withLock {
+            $0.retired.isEmpty ? 0 : $0.retired[origin.entity]?[key]?.incarnation ?? 0
+        }
         return ManagedObjectID(origin, key, incarnation: last + 1)
     }
 

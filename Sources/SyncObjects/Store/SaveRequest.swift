@@ -72,6 +72,10 @@ struct StoreChange: Sendable {
     var isLost = false
     /// The end of the log after the change; 0 where it does not matter, or there is no history.
     var position: Int64 = 0
+    /// What the save did beyond the request, or otherwise than it said: rows whose values are not
+    /// those of the request, and deletions that it does not name.
+    var corrected: [ManagedObjectID: StoredRow] = [:]
+    var unasked: Set<ManagedObjectID> = []
     /// Ids that were temporary, with what they became.
     var renamed: [ManagedObjectID: ManagedObjectID] = [:]
 

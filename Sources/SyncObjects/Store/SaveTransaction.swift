@@ -85,6 +85,7 @@ struct SaveTransaction {
             let fresh = Dictionary(
                 try rows.fetch(query, db).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
             let inserted = Set(change.inserted.map(\.id))
+            change.corrected.merge(fresh) { $1 }
             change.inserted = change.inserted.map { fresh[$0.id] ?? $0 }
             change.updated.removeAll { fresh[$0.id] != nil }
             change.updated += fresh.values.filter { !inserted.contains($0.id) }
@@ -171,13 +172,18 @@ struct SaveTransaction {
             return true
         }
         if db.changesCount == 1 {
-            change.updated.append(StoredRow(entity: entity, id: item.id, values: new))
+            noteUpdated(StoredRow(entity: entity, id: item.id, values: new), isAsked: keys.isEmpty)
         } else if let row = try stored(entity, item.id.key) {
             conflicts.append(SaveConflict(id: item.id, kind: .changed(stored: row)))
         } else {
             conflicts.append(SaveConflict(id: item.id, kind: .deleted))
         }
         return true
+    }
+
+    private mutating func noteUpdated(_ row: StoredRow, isAsked: Bool) {
+        change.updated.append(row)
+        if !isAsked { change.corrected[row.id] = row }
     }
 
     /// Finds the row that has the unique values.
@@ -258,6 +264,7 @@ struct SaveTransaction {
                 db, "DELETE FROM \(SQLText.quoted(table.name)) WHERE \(key(table))")
             statement.bind(row.id.key.values)
             try statement.run()
+            change.unasked.insert(row.id)
             noteDeleted(row.entity, row.id, .cascade(of: owner))
         case .nullify:
             guard let column = row.entity.slots[slot].column else { return }
@@ -269,7 +276,8 @@ struct SaveTransaction {
             try statement.run()
             var values = row.values
             values[slot] = .null
-            change.updated.append(StoredRow(entity: row.entity, id: row.id, values: values))
+            noteUpdated(
+                StoredRow(entity: row.entity, id: row.id, values: values), isAsked: false)
         }
     }
 
@@ -363,7 +371,7 @@ struct SaveTransaction {
         guard item.id.isTemporary else {
             let id = identities.id(item.id.origin, item.id.key)
             if id != item.id { change.renamed[item.id] = id }
-            change.inserted.append(StoredRow(entity: entity, id: id, values: values))
+            noteInserted(StoredRow(entity: entity, id: id, values: values), isAsked: keys.isEmpty)
             return
         }
         let rowID = db.lastInsertedRowID
@@ -375,7 +383,12 @@ struct SaveTransaction {
         if let temporary = item.id.key.reference, let real = key.reference {
             keys[temporary] = real
         }
-        if let row = try stored(entity, key) { change.inserted.append(row) }
+        if let row = try stored(entity, key) { noteInserted(row, isAsked: false) }
+    }
+
+    private mutating func noteInserted(_ row: StoredRow, isAsked: Bool) {
+        change.inserted.append(row)
+        if !isAsked { change.corrected[row.id] = row }
     }
 
     private func keyValues(_ entity: EntityLayout, _ values: [Value]) -> [Value] {

@@ -26,7 +26,8 @@ public final class StoreCoordinator: Sendable {
     let telling = NSLock()
 
     struct State {
-        var keys: [String: KeyBlock] = [:]
+        /// By table.
+        var keys: [ObjectIdentifier: KeyBlock] = [:]
         var listeners: [ObjectIdentifier: WeakListener] = [:]
         var conflicts: [ResolvedConflict] = []
         var hasMarkers = false
@@ -45,6 +46,12 @@ public final class StoreCoordinator: Sendable {
         var end: Int64 = 1
         /// Grows with each reservation, so that small stores have small keys.
         var size: Int64 = 16
+
+        mutating func take() -> Int64? {
+            guard next < end else { return nil }
+            next += 1
+            return next - 1
+        }
     }
 
     struct WeakListener {
@@ -137,32 +144,29 @@ public final class StoreCoordinator: Sendable {
     /// written; the first object of a block costs a small transaction.
     func newKey(_ entity: EntityLayout) -> ManagedObjectKey {
         guard entity.table.isManaged, !isReadOnly else { return identities.temporaryKey() }
-        let table = entity.table.name
-        let taken = state.withLock { state -> Int64? in
-            guard var block = state.keys[table], block.next < block.end else { return nil }
-            defer { state.keys[table] = block }
-            block.next += 1
-            return block.next - 1
-        }
+        let table = ObjectIdentifier(entity.table)
+        let taken = state.withLock { $0.keys[table, default: KeyBlock()].take() }
         if let taken { return .integer(taken) }
-        guard let key = try? reserve(table) else { return identities.temporaryKey() }
+        guard let key = try? reserve(entity.table) else { return identities.temporaryKey() }
         return .integer(key)
     }
 
-    private func reserve(_ table: String) throws -> Int64 {
-        let size = state.withLock { $0.keys[table]?.size ?? 16 }
+    private func reserve(_ layout: TableLayout) throws -> Int64 {
+        let table = ObjectIdentifier(layout)
+        let size = state.withLock { $0.keys[table]?.size ?? KeyBlock().size }
         let last = try queue.write { db -> Int64 in
             try checkOpen()
             try db.execute(
                 sql: "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?",
-                arguments: [size, table])
+                arguments: [size, layout.name])
             if db.changesCount == 0 {
                 try db.execute(
                     sql: "INSERT INTO sqlite_sequence(name, seq) VALUES (?, ?)",
-                    arguments: [table, size])
+                    arguments: [layout.name, size])
             }
             return try Int64.fetchOne(
-                db, sql: "SELECT seq FROM sqlite_sequence WHERE name = ?", arguments: [table]) ?? 0
+                db, sql: "SELECT seq FROM sqlite_sequence WHERE name = ?", arguments: [layout.name])
+                ?? 0
         }
         return state.withLock { state in
             let first = last - size + 1

@@ -19,8 +19,9 @@ public struct AttributeCoding: Sendable, Hashable {
     ///
     /// - Throws: ``ObjectError/Code/typeMismatch`` for a value of another type or out of range.
     public func encode(_ value: Any?) throws -> Value {
-        guard let value, let value = Self.unwrap(value) else { return .null }
+        guard let value else { return .null }
         if let value = encoded(value) { return value }
+        guard let value = Self.unwrap(value) else { return .null }
         throw ObjectError(
             .typeMismatch, "expected \(type.rawValue), found \(Swift.type(of: value)) “\(value)”")
     }

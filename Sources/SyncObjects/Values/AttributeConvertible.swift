@@ -10,9 +10,15 @@ public protocol AttributeConvertible: Sendable {
     init?(stored value: Value, _ coding: AttributeCoding)
     /// What ``AttributeCoding/encode(_:)`` is given for this value.
     var attributeValue: any Sendable { get }
+    /// The stored form of this value, where that is plain to see; nil where
+    /// ``AttributeCoding/encode(_:)`` has to look, and perhaps to refuse.
+    func plainlyStored(_ coding: AttributeCoding) -> Value?
 }
 
 extension AttributeConvertible {
+    /// Nil: the coding looks.
+    public func plainlyStored(_: AttributeCoding) -> Value? { nil }
+
     /// What the coding of the attribute is given for this value.
     public var attributeValue: any Sendable { self }
 }
@@ -39,6 +45,19 @@ extension FixedWidthInteger where Self: AttributeConvertible {
     }
 }
 
+extension FixedWidthInteger where Self: SignedInteger & AttributeConvertible {
+    /// An integer attribute that has room for the number.
+    public func plainlyStored(_ coding: AttributeCoding) -> Value? {
+        let number = Int64(truncatingIfNeeded: self)
+        switch coding.type {
+        case .integer64: return .integer(number)
+        case .integer32: return Int32(exactly: number).map { .integer(Int64($0)) }
+        case .integer16: return Int16(exactly: number).map { .integer(Int64($0)) }
+        default: return nil
+        }
+    }
+}
+
 extension Int: AttributeConvertible {}
 extension Int16: AttributeConvertible {}
 extension Int32: AttributeConvertible {}
@@ -52,6 +71,11 @@ extension Double: AttributeConvertible {
         case .real(let number): self = number
         default: return nil
         }
+    }
+
+    /// A double attribute. NaN is left to be refused.
+    public func plainlyStored(_ coding: AttributeCoding) -> Value? {
+        coding.type == .double && !isNaN ? .real(self) : nil
     }
 }
 
@@ -85,6 +109,11 @@ extension String: AttributeConvertible {
         guard case .text(let text) = value else { return nil }
         self = text
     }
+
+    /// A string attribute.
+    public func plainlyStored(_ coding: AttributeCoding) -> Value? {
+        coding.type == .string ? .text(self) : nil
+    }
 }
 
 extension Bool: AttributeConvertible {
@@ -93,6 +122,11 @@ extension Bool: AttributeConvertible {
         guard case .integer(let number) = value else { return nil }
         self = number != 0
     }
+
+    /// A boolean attribute.
+    public func plainlyStored(_ coding: AttributeCoding) -> Value? {
+        coding.type == .boolean ? .integer(self ? 1 : 0) : nil
+    }
 }
 
 extension Date: AttributeConvertible {
@@ -100,6 +134,11 @@ extension Date: AttributeConvertible {
     public init?(stored value: Value, _ coding: AttributeCoding) {
         guard let date = DateCoding.decode(value, coding.dates) else { return nil }
         self = date
+    }
+
+    /// A date attribute.
+    public func plainlyStored(_ coding: AttributeCoding) -> Value? {
+        coding.type == .date ? DateCoding.encode(self, coding.dates) : nil
     }
 }
 

@@ -1,0 +1,22 @@
+/// Where each of some names stands. Few are compared one after the other, which costs less than to
+/// hash one: a property is looked up at each access.
+struct NameIndex: Sendable {
+    private let names: [String]
+    private let places: [String: Int]
+
+    /// Names that are compared one after the other at most.
+    private static let scannedMax = 16
+
+    init(_ names: [String]) {
+        self.names = names.count > Self.scannedMax ? [] : names
+        places =
+            names.count > Self.scannedMax
+            ? Dictionary(
+                names.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+            : [:]
+    }
+
+    subscript(name: String) -> Int? {
+        places.isEmpty ? names.firstIndex(of: name) : places[name]
+    }
+}
