@@ -9,8 +9,8 @@ final class Gate: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     /// How often the thread that holds the lock has taken it.
     private(set) var depth = 0
-    /// Whose gate it is: here once, not in each object. Nil once that has ended, and for the gate of
-    /// an object that never had a context.
+    /// Whose gate it is: here once, not in each object. Nil once that has ended, and for the gate
+    /// of an object that never had a context.
     weak var context: ManagedObjectContext?
     /// The objects of the context.
     let objects: ObjectTable?

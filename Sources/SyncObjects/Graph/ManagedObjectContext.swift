@@ -252,6 +252,12 @@ public final class ManagedObjectContext: @unchecked Sendable {
 extension ManagedObjectContext: ChangeListener {
     func receive(_ change: StoreChange) {
         let isAutomatic = inbox.withLock { inbox in
+            // One look at everything is enough for all commits until then.
+            if !change.unseen.isEmpty {
+                for index in inbox.changes.indices {
+                    inbox.changes[index].unseen.subtract(change.unseen)
+                }
+            }
             inbox.changes.append(change)
             return inbox.isAutomatic
         }

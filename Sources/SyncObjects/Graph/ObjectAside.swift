@@ -1,5 +1,5 @@
-/// What few objects have, beside the object itself so that the others need not carry it. Confined to
-/// the object's gate.
+/// What few objects have, beside the object itself so that the others need not carry it. Confined
+/// to the object's gate.
 final class ObjectAside {
     /// Why the object is gone.
     var gone: Gone?

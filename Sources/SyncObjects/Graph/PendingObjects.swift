@@ -1,8 +1,8 @@
 /// The objects of a context with something to save, held, in the order in which they became so.
 /// Confined to the context's gate.
 ///
-/// Invariant: an object that is in it has its place, counted from 1, as `pendingNumber`; another one
-/// has 0 there.
+/// Invariant: an object that is in it has its place, counted from 1, as `pendingNumber`; another
+/// one has 0 there.
 struct PendingObjects {
     private var places: ContiguousArray<ManagedObject?> = []
     private var count = 0

@@ -68,6 +68,15 @@ struct RawStatement {
         while try step() {}
     }
 
+    /// The one number that it answers; 0 where it answers none.
+    func number() throws -> Int64 {
+        guard try step() else { return 0 }
+        let answer = value(0)
+        reset()
+        guard case .integer(let number) = answer else { return 0 }
+        return number
+    }
+
     var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
     func value(_ column: Int) -> Value {

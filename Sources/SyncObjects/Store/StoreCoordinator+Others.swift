@@ -33,8 +33,8 @@ extension StoreCoordinator {
     /// The numbers by which SQLite says that others have committed, and changed the schema.
     func versions() throws -> (data: Int64, schema: Int64) {
         try read { db in
-            let data = try Int64.fetchOne(db, sql: "PRAGMA data_version") ?? 0
-            return (data, try Int64.fetchOne(db, sql: "PRAGMA schema_version") ?? 0)
+            let data = try RawStatement(db, "PRAGMA data_version").number()
+            return (data, try RawStatement(db, "PRAGMA schema_version").number())
         }
     }
 

@@ -218,7 +218,7 @@ public final class StoreCoordinator: Sendable {
     /// The end of the log as `db` sees it; 0 without history.
     private func logPosition(_ db: Database) throws -> Int64 {
         guard state.withLock(\.hasMarkers) else { return 0 }
-        return try Int64.fetchOne(db, sql: "SELECT max(seq) FROM syncd_log") ?? 0
+        return try RawStatement(db, "SELECT max(seq) FROM syncd_log").number()
     }
 
     /// The end of the log now; 0 without history.
