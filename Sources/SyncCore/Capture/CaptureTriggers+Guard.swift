@@ -60,9 +60,11 @@ extension CaptureTriggers {
 
     /// Logs the victims that are gone, and drops what is done with or older than this statement.
     ///
-    /// - Parameter rowIsNew: NEW has come to its key by this statement. Then a victim with that key
-    ///   is gone though the key is there; otherwise NEW may be that victim, updated by an UPSERT.
-    func drain(rowIsNew: Bool = true) -> [String] {
+    /// - Parameters:
+    ///   - rowIsNew: NEW has come to its key by this statement. Then a victim with that key is gone
+    ///     though the key is there; otherwise NEW may be that victim, updated by an UPSERT.
+    ///   - row: what the same statement logs after the victims.
+    func drain(rowIsNew: Bool = true, before row: LogRow? = nil) -> [String] {
         let isSame = guardHasKey(of: "NEW")
         let stillThere =
             "EXISTS(SELECT 1 FROM \(SQLName.quoted(table.name)) AS syncd_t "
@@ -75,7 +77,7 @@ extension CaptureTriggers {
                 + "AND \(sameGuardKey))"
             : ""
         return [
-            logVictims(isSame: isSame) + " AND \(gone)\(newest)",
+            logVictims(isSame: isSame, where: "\(gone)\(newest)", before: row),
             "DELETE FROM syncd_guard WHERE e = \(entity) "
                 + "AND (ts IS NOT \(Self.now) OR \(gone))",
         ]
@@ -84,19 +86,22 @@ extension CaptureTriggers {
     /// What ``drain(rowIsNew:)`` does after an insert, where only the key can clash: the one victim
     /// has the new row's key. Its guard row need not go, which saves a statement for each insert:
     /// the object lives, and whatever takes it away forgets or renews the row first.
-    func speakOfSameKey() -> [String] {
+    func speakOfSameKey(before row: LogRow) -> [String] {
         [
-            logVictims(isSame: "1") + " AND \(guardHasKey(of: "NEW")) AND ts IS \(Self.now)"
+            logVictims(
+                isSame: "1", where: "\(guardHasKey(of: "NEW")) AND ts IS \(Self.now)", before: row)
         ]
     }
 
-    /// The statement that logs guard rows; a condition on them may follow.
-    private func logVictims(isSame: String) -> String {
-        let count = layout.valueCount(.replace)
-        let values = Self.valueColumns.prefix(count).joined(separator: ", ")
-        return "INSERT INTO syncd_log(op, m, ts, \(values)) "
-            + "SELECT \(victimHead(isSame: isSame)), \(values) "
-            + "FROM syncd_guard WHERE e = \(entity)"
+    /// The statement that logs the guard rows of a condition, and then `row`.
+    private func logVictims(isSame: String, where condition: String, before row: LogRow?) -> String
+    {
+        let values = Array(Self.valueColumns.prefix(layout.valueCount(.replace)))
+        let columns = ["op", "m", "ts"] + values
+        let last = row.map { " UNION ALL \($0.select(columns))" } ?? ""
+        return "INSERT INTO syncd_log(\(columns.joined(separator: ", "))) "
+            + "SELECT \(victimHead(isSame: isSame)), \(values.joined(separator: ", ")) "
+            + "FROM syncd_guard WHERE e = \(entity) AND \(condition)\(last)"
     }
 
     /// The values of `op`, `m` and `ts` in the log row of a victim.

@@ -32,10 +32,14 @@ struct CaptureTriggers {
 
     // MARK: The triggers
 
+    /// One statement for the victims and the first row of the insert: a second one would cost each
+    /// insert a tenth more.
     private var insert: Trigger {
-        trigger(
+        let rows = logRows(.insert, keyValues("NEW"))
+        return trigger(
             "i", "AFTER INSERT", when: nil,
-            (clashesInKeyAlone ? speakOfSameKey() : drain()) + log(.insert, keyValues("NEW")))
+            (clashesInKeyAlone ? speakOfSameKey(before: rows[0]) : drain(before: rows[0]))
+                + rows.dropFirst().map(\.statement))
     }
 
     private var update: Trigger? {
@@ -78,23 +82,38 @@ struct CaptureTriggers {
 
     // MARK: Log rows
 
+    /// A row of the log: its expressions by column; the columns that are missing are NULL.
+    struct LogRow {
+        var cells: [(column: String, value: String)]
+
+        var statement: String {
+            "INSERT INTO syncd_log(\(cells.map(\.column).joined(separator: ", "))) "
+                + "VALUES(\(cells.map(\.value).joined(separator: ", ")))"
+        }
+
+        /// A SELECT of it that fits under others of these columns.
+        func select(_ columns: [String]) -> String {
+            let values = columns.map { name in
+                cells.first { $0.column == name }?.value ?? "NULL"
+            }
+            return "SELECT \(values.joined(separator: ", "))"
+        }
+    }
+
     /// The statements that append one value list, seven values a row.
     private func log(_ kind: LogKind, _ values: [String], mask: String? = nil) -> [String] {
+        logRows(kind, values, mask: mask).map(\.statement)
+    }
+
+    private func logRows(_ kind: LogKind, _ values: [String], mask: String? = nil) -> [LogRow] {
         Self.chunks(values).enumerated().map { number, chunk in
             let isFirst = number == 0
-            var columns = ["op"]
-            var row = [String((isFirst ? kind : .continued).op(entity))]
+            var cells = [("op", String((isFirst ? kind : .continued).op(entity)))]
             if isFirst {
-                if let mask {
-                    columns.append("m")
-                    row.append(mask)
-                }
-                columns.append("ts")
-                row.append(Self.now)
+                if let mask { cells.append(("m", mask)) }
+                cells.append(("ts", Self.now))
             }
-            columns += Self.valueColumns.prefix(chunk.count)
-            return "INSERT INTO syncd_log(\(columns.joined(separator: ", "))) "
-                + "VALUES(\((row + chunk).joined(separator: ", ")))"
+            return LogRow(cells: cells + zip(Self.valueColumns, chunk))
         }
     }
 
