@@ -9,7 +9,7 @@ struct TransactionAssembler {
     ///
     /// - Parameter boundaries: ascending; the last one is where reading ends.
     func forEach(
-        after seq: Int64, _ boundaries: [Boundary],
+        after seq: Int64, _ boundaries: some BidirectionalCollection<Boundary>,
         _ body: (NetTransaction) throws -> Bool
     ) throws {
         guard let last = boundaries.last else { return }

@@ -4,19 +4,13 @@
 /// looked up, not stored: in the history tables, and in `births` for transactions that are not
 /// written yet.
 final class ChangeResolver {
-    private struct Name: Hashable {
-        let entity: String
-        let key: ObjectKey
-    }
-
     private let store: StoreID
     private let epoch: Int64
     private let catalog: EntityCatalog
     private let findInsert: Statement
     private let findNumber: Statement
-    /// Inserts of transactions that the history tables do not have yet, ascending: the insert's own
-    /// seq, because an object may be born and deleted in one transaction, and its transaction.
-    private var births: [Name: [(seq: Int64, number: Int64)]] = [:]
+    /// Of the transactions that the history tables do not have yet.
+    var births = PendingBirths()
 
     init(
         _ connection: OpaquePointer, store: StoreID, epoch: Int64, catalog: EntityCatalog
@@ -32,35 +26,15 @@ final class ChangeResolver {
             "SELECT number FROM syncd_transaction WHERE number >= ?1 ORDER BY number LIMIT 1")
     }
 
-    /// Forgets the inserts that are in the history tables by now.
-    func forgetBirths(upTo number: Int64) {
-        guard !births.isEmpty else { return }
-        births = births.compactMapValues { births in
-            let rest = births.filter { $0.number > number }
-            return rest.isEmpty ? nil : rest
-        }
-    }
-
-    /// Takes a transaction that is not in the history tables yet and that nobody asks for: later
-    /// ones may speak of the objects that it made.
-    func pass(pending transaction: NetTransaction) {
-        for change in transaction.changes { noteBirth(change, transaction.number) }
-    }
-
-    private func noteBirth(_ change: NetChange, _ number: Int64) {
-        guard change.kind == .insert else { return }
-        births[Name(entity: change.entity.folded, key: change.key), default: []]
-            .append((change.seq, number))
-    }
-
     /// What callers see of a transaction that is not in the history tables yet. Transactions have
     /// to come in order.
     func resolve(pending transaction: NetTransaction) throws -> Transaction {
+        // First, because it may delete what it inserted.
+        births.note(transaction)
         var changes: [Change] = []
         changes.reserveCapacity(transaction.changes.count)
         for change in transaction.changes {
             changes.append(try resolve(change, in: transaction.number))
-            noteBirth(change, transaction.number)
         }
         return Transaction(
             token: token(transaction.number, transaction.time), first: transaction.first,
@@ -126,8 +100,8 @@ final class ChangeResolver {
     func incarnation(
         _ entity: TrackedEntity, _ key: ObjectKey, before seq: Int64
     ) throws -> Int64 {
-        let pending = births[Name(entity: entity.folded, key: key)]
-        if let birth = pending?.last(where: { $0.seq < seq }) { return birth.number }
+        let name = PendingBirths.Name(entity: entity.folded, key: key)
+        if let number = births.number(name, before: seq) { return number }
         var newest: Int64 = 0
         for id in try catalog.ids(named: entity.folded) {
             findInsert.bind(1, NetChange.storedKey(key))

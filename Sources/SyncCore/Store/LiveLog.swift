@@ -101,7 +101,7 @@ final class LiveLog {
         if digested > bounded { bounded = digested }
         if let first = boundaries.first, first.last <= digested {
             boundaries.removeAll { $0.last <= digested }
-            resolver.forgetBirths(upTo: digested)
+            resolver.births.forget(upTo: digested)
         }
         let newest = try newestSeqInLog()
         guard newest >= bounded else {
@@ -177,7 +177,7 @@ final class LiveLog {
             return true
         }
         boundaries.removeAll { $0.last <= digested }
-        resolver.forgetBirths(upTo: digested)
+        resolver.births.forget(upTo: digested)
         if bounded > digested { return true }
         return try fingerprints?.work(while: isDue, didCommit: commits.didCommit) ?? false
     }

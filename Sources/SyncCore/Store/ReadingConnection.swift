@@ -12,19 +12,16 @@ final class ReadingConnection: Sendable {
         let catalog: EntityCatalog
         let settings: Settings
         let log: LogReader
-        private let identity: StoreIdentity
+        /// Knows the births of what earlier queries have passed, so that the next page of a backlog
+        /// does not go through all of it again.
+        let resolver: ChangeResolver
 
         init(_ connection: OpaquePointer, _ identity: StoreIdentity) throws {
             self.connection = connection
-            self.identity = identity
             catalog = try EntityCatalog(connection)
             settings = try Settings(connection)
             log = try LogReader(connection, catalog: catalog)
-        }
-
-        /// A resolver of its own for each query: it collects what the query has passed.
-        func resolver() throws -> ChangeResolver {
-            try ChangeResolver(
+            resolver = try ChangeResolver(
                 connection, store: identity.store, epoch: identity.epoch, catalog: catalog)
         }
     }

@@ -125,9 +125,11 @@ struct HistoryScan {
             left -= 1
             return try body(transaction) && left > 0
         }
+        let digested = try reader.settings.integer(.digested)
+        reader.resolver.births.forget(upTo: digested)
         if query.reverse {
             var newest: [Transaction] = []
-            try pending(query) { transaction in
+            try pending(query, after: digested) { transaction in
                 newest.append(transaction)
                 // A backlog can be long, and few are asked for.
                 if newest.count / 2 > left { newest.removeFirst(newest.count - left) }
@@ -136,33 +138,37 @@ struct HistoryScan {
             for transaction in newest.reversed() {
                 guard try limited(transaction) else { return }
             }
-            _ = try digested(query, limited)
+            _ = try written(query, limited)
         } else {
-            guard try digested(query, limited) else { return }
-            try pending(query, limited)
+            guard try written(query, limited) else { return }
+            try pending(query, after: digested, limited)
         }
     }
 
-    private func digested(
+    /// What the history tables hold, in the query's order.
+    private func written(
         _ query: HistoryQuery, _ body: (Transaction) throws -> Bool
     ) throws -> Bool {
         try HistoryReader(
-            reader.connection, catalog: reader.catalog, resolver: reader.resolver()
+            reader.connection, catalog: reader.catalog, resolver: reader.resolver
         ).forEach(query, body)
     }
 
     /// What the log still holds, oldest first, until `body` returns false.
     private func pending(
-        _ query: HistoryQuery, _ body: (Transaction) throws -> Bool
+        _ query: HistoryQuery, after digested: Int64, _ body: (Transaction) throws -> Bool
     ) throws {
-        let digested = try reader.settings.integer(.digested)
-        let resolver = try reader.resolver()
+        let resolver = reader.resolver
         let after = query.after?.number ?? 0
+        // Whatever is before it is noted, and nobody asks for it.
+        let known = min(after, resolver.births.end)
+        let start = boundaries[..<boundaries.firstIndex(after: known)].last?.last ?? digested
         try TransactionAssembler(reader.log).forEach(
-            after: digested, boundaries.filter { $0.last > digested }
+            after: max(start, digested),
+            boundaries[boundaries.firstIndex(after: max(start, digested))...]
         ) { transaction in
             guard transaction.number > after else {
-                resolver.pass(pending: transaction)
+                resolver.births.note(transaction)
                 return true
             }
             guard let found = query.filter(try resolver.resolve(pending: transaction)) else {
@@ -170,5 +176,17 @@ struct HistoryScan {
             }
             return try body(found)
         }
+    }
+}
+
+extension [Boundary] {
+    /// The first boundary after a seq; the boundaries ascend. O(log n).
+    fileprivate func firstIndex(after seq: Int64) -> Int {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].last <= seq { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

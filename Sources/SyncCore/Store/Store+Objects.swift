@@ -75,7 +75,7 @@ extension Store {
         let rows = try EntityRows(
             reader.connection, entity,
             rowID: EntityRows.rowIDName(reader.connection, entity.name))
-        let resolver = try reader.resolver()
+        let resolver = reader.resolver
         var entries: [ObjectPage.Entry] = []
         let end = try rows.forEach(after: position, count: max(1, limit)) { stored, row in
             let key = try NetChange.key(stored: stored, entity)

@@ -46,6 +46,38 @@ import Testing
         #expect(try store.look().transactions.map(\.changes.count) == [4])
     }
 
+    /// Pages of a backlog begin where the page before ended, for several readers at once, and while
+    /// a part of it is digested. They say what one query says.
+    @Test(arguments: [1, 2, 3] as [UInt64]) func pagesOfABacklogAreTheWhole(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let store = try database.store()
+        for number in 0..<120 {
+            let key = Int.random(in: 1...6, using: &generator)
+            try database.sql(
+                [
+                    "INSERT OR IGNORE INTO Artist VALUES (\(key), 'new')",
+                    "UPDATE Artist SET Name = '\(number)' WHERE Id = \(key)",
+                    "DELETE FROM Artist WHERE Id = \(key)",
+                    "BEGIN; DELETE FROM Artist WHERE Id = \(key); "
+                        + "INSERT INTO Artist VALUES (\(key), 'again'); COMMIT",
+                ][number % 4])
+            _ = try store.look()
+        }
+        let whole = try store.history()
+        var pages: [[Transaction]] = [[], [], []]
+        while pages.contains(where: { $0.count < whole.count }) {
+            let reader = Int.random(in: 0..<pages.count, using: &generator)
+            var query = HistoryQuery()
+            query.after = pages[reader].last?.token
+            query.limit = Int.random(in: 1...9, using: &generator)
+            pages[reader] += try store.history(query)
+            if Int.random(in: 0..<20, using: &generator) == 0 {
+                _ = try store.digest(budget: .zero)
+            }
+        }
+        for page in pages { #expect(page == whole) }
+    }
+
     @Test func tombstonesAndCascadesTellWhatWasLost() throws {
         let store = try database.store()
         try database.sql("DELETE FROM Artist WHERE Id = 1")

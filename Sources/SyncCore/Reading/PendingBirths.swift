@@ -1,0 +1,73 @@
+/// Which transactions that the history tables do not have yet inserted which objects.
+///
+/// Invariants:
+/// - Transactions are noted in ascending order, each once: a number that was noted is passed over.
+/// - What ``forget(upTo:)`` was told is not held any more. Noting and forgetting are O(1) for each
+///   insert, however long the backlog is.
+struct PendingBirths {
+    struct Name: Hashable {
+        let entity: String
+        let key: ObjectKey
+    }
+
+    /// An insert: its own seq, because an object may be born and deleted in one transaction, and
+    /// its transaction.
+    private struct Birth {
+        let seq: Int64
+        let number: Int64
+    }
+
+    /// Nearly every object is born once: no array for it.
+    private struct Births {
+        var newest: Birth
+        var older: [Birth] = []
+    }
+
+    private var births: [Name: Births] = [:]
+    /// In the order of noting; what is before `head` is forgotten.
+    private var order: [(number: Int64, name: Name)] = []
+    private var head = 0
+    /// The last transaction that was noted or forgotten.
+    private(set) var end: Int64 = 0
+
+    /// Takes the inserts of a transaction, unless it was noted.
+    mutating func note(_ transaction: NetTransaction) {
+        guard transaction.number > end else { return }
+        end = transaction.number
+        for change in transaction.changes where change.kind == .insert {
+            let name = Name(entity: change.entity.folded, key: change.key)
+            let birth = Birth(seq: change.seq, number: transaction.number)
+            order.append((transaction.number, name))
+            guard let newest = births[name]?.newest else {
+                births[name] = Births(newest: birth)
+                continue
+            }
+            births[name]?.older.append(newest)
+            births[name]?.newest = birth
+        }
+    }
+
+    /// Forgets the inserts of the transactions up to `number`.
+    mutating func forget(upTo number: Int64) {
+        end = max(end, number)
+        while head < order.count, order[head].number <= number {
+            let name = order[head].name
+            head += 1
+            if births[name]?.older.isEmpty == false {
+                births[name]?.older.removeFirst()
+            } else {
+                births[name] = nil
+            }
+        }
+        guard head > order.count / 2 else { return }
+        order.removeFirst(head)
+        head = 0
+    }
+
+    /// The transaction that last inserted an object before `seq`; nil when none that is held did.
+    func number(_ name: Name, before seq: Int64) -> Int64? {
+        guard let births = births[name] else { return nil }
+        if births.newest.seq < seq { return births.newest.number }
+        return births.older.last { $0.seq < seq }?.number
+    }
+}
