@@ -2,7 +2,8 @@
 """tidy.py: what the formatter does not check. Prints each finding; exits 1 when there is one.
 
 Held here: length of files, lines and functions; leftovers; escapes from the compiler's checks without a
-reason; circles between the folders of one target; paths of one machine; a changelog that is kept.
+reason; circles between the folders of one target; paths of one machine; a changelog that is kept;
+tests that the documents name.
 """
 
 import collections
@@ -29,6 +30,8 @@ DECLARATION = re.compile(
 NESTED = re.compile(r"^\s+(?:[a-z]+ )*(?:struct|class|enum|actor|typealias|case|func|let|var) (\w+)", re.M)
 FUNCTION = re.compile(r"^(\s*)(?:@\w+\s+)*(?:[a-z]+(?:\(\w+\))?\s+)*(?:func\s|init[?(<])")
 PROSE = re.compile(r'//[^\n]*|/\*.*?\*/|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"', re.S)
+SUITE = re.compile(r"\b(?:struct|class|extension) (\w+Tests)\b")
+NAMED_TESTS = re.compile(r"`(\w+Tests)(?:\.(\w+`(?:, `[a-z]\w*`)*)|`)")
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 findings = []
@@ -118,6 +121,22 @@ def circles(graph):
     return sorted(part for part in parts if len(part) > 1)
 
 
+def check_named_tests(sources):
+    """Each `SuiteTests.test` in docs/*-parity.md is there; names after it are of the same suite."""
+    tests = collections.defaultdict(set)
+    for text in sources:
+        for suite in SUITE.findall(text):
+            tests[suite].update(re.findall(r"\bfunc `?(\w+)", text))
+    for path in sorted((ROOT / "docs").glob("*-parity.md")):
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            for suite, names in NAMED_TESTS.findall(line):
+                if suite not in tests:
+                    find(path.relative_to(ROOT), number, f"there is no suite {suite}")
+                for name in re.findall(r"\w+", names):
+                    if name not in tests.get(suite, ()):
+                        find(path.relative_to(ROOT), number, f"there is no test {suite}.{name}")
+
+
 def check_changelog():
     path = ROOT / "CHANGELOG.md"
     if not path.is_file() or "## Unreleased" not in path.read_text():
@@ -126,6 +145,7 @@ def check_changelog():
 
 def main():
     sources = {}
+    tests = []
     for path in tracked_files():
         try:
             text = (ROOT / path).read_text()
@@ -141,7 +161,10 @@ def main():
             check_functions(path, lines)
             if path.parts[0] == "Sources":
                 sources[path] = text
+            elif path.parts[0] == "Tests":
+                tests.append(text)
     check_circles(sources)
+    check_named_tests(tests)
     check_changelog()
     for finding in findings:
         print(finding)

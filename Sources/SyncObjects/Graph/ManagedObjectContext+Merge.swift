@@ -86,12 +86,11 @@ extension ManagedObjectContext {
         former.send(.gone(former.goneDetail ?? Gone(.replaced(by: id))))
     }
 
-    /// An object was found to be gone before history said why.
+    /// An object was found to be gone before somebody said why.
     private func explain(_ object: ManagedObject, _ gone: Gone) {
-        guard let known = object.goneDetail, known.transaction == nil, gone.transaction != nil
-        else {
-            return
-        }
+        guard let known = object.goneDetail, known.transaction == nil,
+            gone.transaction != nil || known.cause == .unknown
+        else { return }
         var detail = gone
         if known.cause != .unknown { detail.cause = known.cause }
         guard detail != known else { return }

@@ -267,7 +267,7 @@ extension ManagedObjectContext {
     public func reset() {
         gate.locked {
             let objects = registry.objects
-            do { try pinned?.advance() } catch { note(error, nil) }
+            do { try movePin() } catch { note(error, nil) }
             registry.removeAll()
             retained = []
             forgetPending()

@@ -19,6 +19,42 @@ extension ManagedObjectContext {
         }
     }
 
+    /// Stays at the state at which another context of the store is pinned. Each moves on alone. A
+    /// save is refused as long as both are there: it would move the other one.
+    ///
+    /// - Throws: ``ObjectError/Code/invalidRequest`` when the other one is not pinned, or of
+    ///   another store, and for a child context.
+    public func pin(to other: ManagedObjectContext) throws {
+        // Never the locks of two siblings at once.
+        let shared = other.gate.locked { other.pinned }
+        try performAndWait {
+            guard parent == nil, other.coordinator === coordinator, let shared else {
+                throw ObjectError(
+                    .invalidRequest, "there is no state of this store to stay at",
+                    hint: "Pin the other context first")
+            }
+            pinned = shared
+            dropMembers()
+        }
+    }
+
+    /// Goes on to the present state of the store; nothing for a context that is not pinned.
+    func movePin() throws {
+        guard pinned != nil else { return }
+        if isKnownUniquelyReferenced(&pinned) {
+            try pinned?.advance()
+        } else {
+            pinned = try PinnedSnapshot(coordinator)
+        }
+    }
+
+    func checkPinIsOwn() throws {
+        guard pinned != nil, !isKnownUniquelyReferenced(&pinned) else { return }
+        throw ObjectError(
+            .invalidRequest, "another context is pinned at the same state",
+            hint: "mergeChanges() or unpin(), look at what changed, and save again")
+    }
+
     /// Sees the store as it is, and merges what others saved meanwhile.
     ///
     /// - Throws: what the store says; what was not merged is merged later.

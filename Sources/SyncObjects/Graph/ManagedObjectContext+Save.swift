@@ -16,6 +16,7 @@ extension ManagedObjectContext {
         try performAndWait {
             processPendingChanges()
             guard hasChanges else { return }
+            try checkPinIsOwn()
             for object in pending.objects where object.phase != .gone { object.willSave() }
             try strict { try validate() }
             var resolved: [ResolvedConflict] = []

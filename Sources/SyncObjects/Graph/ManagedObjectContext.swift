@@ -212,7 +212,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     /// - Throws: what the store says; what was not merged is merged later.
     public func mergeChanges() throws {
         try performAndWait {
-            try pinned?.advance()
+            try movePin()
             let changes = inbox.withLock { inbox -> [StoreChange] in
                 defer { inbox.changes = [] }
                 return inbox.changes

@@ -19,8 +19,12 @@ final class TableLayout: Sendable {
     let columns: [Column]
     /// Made by syncd: integer keys that are chosen at birth and never come twice.
     let isManaged: Bool
-    /// Reads all columns, without a condition; the table is `t0`.
-    let selection: String
+    /// Reads all columns of rows by their keys, for some numbers of keys, so that each is prepared
+    /// once; none for tables with composite keys. The table is `t0`.
+    let keySelections: [(keys: Int, sql: String)]
+
+    /// Numbers of keys that there are statements for.
+    private static let keyCounts = [1, 4, 16, 64, 256, 512]
 
     init(
         name: String, key: [EntityDescription.KeyColumn], kindColumn: String?, columns: [Column],
@@ -32,9 +36,17 @@ final class TableLayout: Sendable {
         self.columns = columns
         self.isManaged = isManaged
         let names = key.map(\.column) + (kindColumn.map { [$0] } ?? []) + columns.map(\.name)
-        selection =
+        let selection =
             "SELECT " + names.map { "t0." + SQLText.quoted($0) }.joined(separator: ", ")
-            + " FROM \(SQLText.quoted(name)) t0"
+            + " FROM \(SQLText.quoted(name)) t0 WHERE "
+        keySelections =
+            key.count != 1
+            ? []
+            : Self.keyCounts.map { count in
+                let column = "t0." + SQLText.quoted(key[0].column)
+                let sql = selection + "\(column) IN (\(SQLText.marks(count)))"
+                return (count, sql)
+            }
     }
 
     /// Key, kind where there is one, then the columns: the one order in which rows are read.

@@ -73,19 +73,17 @@ struct StoreRows {
         _ keys: [ManagedObjectKey], _ query: ObjectQuery, _ db: Database
     ) throws -> RawStatement? {
         let table = query.entity.table
-        guard let last = keys.last, table.key.count == 1, query.predicate == nil,
+        guard let last = keys.last, query.predicate == nil,
             query.sort.isEmpty, query.limit == nil, query.offset == 0,
             table.kindColumn == nil
                 || query.entity.name == query.entity.root && query.includesSubentities
         else { return nil }
+        guard let selection = table.keySelections.first(where: { $0.keys >= keys.count }) else {
+            return nil
+        }
+        let statement = try RawStatement(db, selection.sql)
         // Keys that are named twice are found once.
-        var length = 1
-        while length < keys.count { length *= 4 }
-        let statement = try RawStatement(
-            db,
-            table.selection + " WHERE t0.\(SQLText.quoted(table.key[0].column)) IN"
-                + " (\(SQLText.marks(length)))")
-        for index in 0..<length {
+        for index in 0..<selection.keys {
             statement.bind(
                 Int32(index + 1), (index < keys.count ? keys[index] : last).values[0])
         }

@@ -69,6 +69,30 @@ import Testing
         #expect(try (context.existingObject(with: ids[1]) as? TodoTask)?.title == "again")
     }
 
+    @Test("Q-05: two contexts at one state") func contextsShareAPin() throws {
+        try context.pin()
+        try other.update(TodoTask.self, .objectID(ids[0])) { $0.title = "later" }
+        let third = try container.newBackgroundContext()
+        try third.pin(to: context)
+        #expect(third.pinnedState?.since == context.pinnedState?.since)
+        for pinned in [context, third] {
+            #expect(try (pinned.existingObject(with: ids[0]) as? TodoTask)?.title == "a")
+        }
+        // Who moves, moves alone.
+        try context.mergeChanges()
+        #expect(try (context.existingObject(with: ids[0]) as? TodoTask)?.title == "later")
+        let fault = try #require(try third.object(with: ids[1]) as? TodoTask)
+        try other.update(TodoTask.self, .objectID(ids[1])) { $0.title = "later too" }
+        #expect(fault.title == "b")
+        #expect(throws: ObjectError.self) { try third.pin(to: other) }
+        // A save would move the other one.
+        try context.pin(to: third)
+        fault.title = "mine"
+        let error = #expect(throws: ObjectError.self) { try third.save() }
+        #expect(error?.code == .invalidRequest)
+        #expect(fault.title == "mine")
+    }
+
     @Test("Q-06: another process's writes") func otherProcesses() async throws {
         try context.pin()
         try await SharedStore.run(

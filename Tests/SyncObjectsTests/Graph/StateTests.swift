@@ -58,6 +58,56 @@ import Testing
         }
     }
 
+    @Test("X-14, X-15: a fault whose row is gone") func inaccessibleFaults() throws {
+        let task = try add("a")
+        try context.save()
+        let reader = try container.newBackgroundContext()
+        reader.automaticallyMergesChangesFromParent = false
+        let fault = try #require(try reader.object(with: task.objectID) as? TodoTask)
+        try context.delete(task)
+        try context.save()
+        #expect(fault.isFault && !fault.isDeleted)
+        #expect(fault.title == nil)
+        #expect(fault.isDeleted)
+        let error = #expect(throws: ObjectError.self) { try fault.readValue(forKey: "title") }
+        #expect(error?.code == .gone)
+        #expect(error?.object == task.objectID)
+        // It stands in no save's way.
+        try reader.save()
+        try reader.mergeChanges()
+        #expect(fault.gone?.author == "me")
+    }
+
+    @Test("X-20, X-21: no read is older than the last commit") func readsAreNeverOld() throws {
+        let task = try add("a")
+        try context.save()
+        let reader = try container.newBackgroundContext()
+        reader.automaticallyMergesChangesFromParent = false
+        #expect(try reader.fetch(TodoTask.self).map(\.title) == ["a"])
+        task.title = "b"
+        try context.save()
+        // Nobody held it, so that nothing of before is left.
+        #expect(try reader.fetch(TodoTask.self).map(\.title) == ["b"])
+        let held = try #require(try reader.fetch(TodoTask.self).first)
+        task.title = "c"
+        try context.save()
+        #expect(held.title == "b")
+        try reader.refresh(held, mergeChanges: true)
+        _ = held.title
+        try reader.refresh(held, mergeChanges: false)
+        #expect(held.title == "c")
+    }
+
+    @Test("X-29: an id is the same before and after the save") func idsArePermanentFromBirth()
+        throws
+    {
+        let task = try add("a")
+        let id = task.objectID
+        #expect(!id.isTemporary)
+        try context.save()
+        #expect(task.objectID == id)
+    }
+
     @Test("X-19: everything is read anew, edits stay") func refreshAll() throws {
         let tasks = [try add("a"), try add("b")]
         try context.save()

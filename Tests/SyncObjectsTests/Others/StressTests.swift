@@ -10,7 +10,7 @@ import Testing
         _ = FileManager.default.createFile(atPath: output.path, contents: nil)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: OtherProcess.product("objectstress"))
-        process.arguments = [folder.file("stress.sqlite").path, "--seconds", "4"]
+        process.arguments = [folder.file("stress.sqlite").path, "--seconds", "3"]
         process.standardOutput = try FileHandle(forWritingTo: output)
         process.standardInput = FileHandle.nullDevice
         try process.run()

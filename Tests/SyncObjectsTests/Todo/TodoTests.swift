@@ -144,6 +144,31 @@ import Testing
         return try String(contentsOf: output, encoding: .utf8)
     }
 
+    @Test("C-19: killed while it copies its bundle")
+    func aCrashWhileCopyingLeavesNothingOrAll() async throws {
+        let path = try bundle()
+        _ = try await SharedStore.run(
+            path,
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+                + " INSERT INTO C_Memo(content) SELECT 'memo number ' || i FROM n",
+            usesPython: false)
+        let copy = path + ".copy"
+        for round in 0..<8 {
+            for suffix in ["", "-wal", "-shm"] { unlink(copy + suffix) }
+            let process = try OtherProcess(
+                OtherProcess.product("todo"), ["--store", "copy", "--path", path])
+            try await Task.sleep(for: .milliseconds(15 + 7 * round))
+            await process.kill()
+            guard FileManager.default.fileExists(atPath: copy) else { continue }
+            let isWhole = try await SharedStore.python(
+                copy,
+                "ok = c.execute('PRAGMA integrity_check').fetchone()[0] == 'ok'\n"
+                    + "n = c.execute('SELECT count(*) FROM C_Memo').fetchone()[0]\n"
+                    + "sys.exit(0 if ok and n == 20000 else 1)")
+            #expect(isWhole == 0, "round \(round)")
+        }
+    }
+
     @Test func aMemoIsReplacedAndAMoveNeedsBothEnds() async throws {
         let container = try TodoContainer.memory.open("")
         let actions = TodoActions(container: container)
