@@ -61,8 +61,8 @@ extension ManagedObjectContext {
             fill(known, row.values)
         }
         guard !isFound else { return }
-        let next = identities.id(object.identity.origin, object.identity.key)
-        markGone(object, Gone(next == object.identity ? .unknown : .replaced(by: next)))
+        let other = rows.first { $0.id.key == object.identity.key }?.id
+        markGone(object, Gone(other.map { .replaced(by: $0) } ?? .unknown))
     }
 
     func fill(_ object: ManagedObject, _ values: [Value]) {
