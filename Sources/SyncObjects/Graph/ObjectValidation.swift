@@ -70,14 +70,30 @@ struct ObjectValidation {
         try object.setValue(value, forKey: slot.name)
     }
 
-    /// Most values are what they were: those are not set again.
+    /// Most values are what they were: those are not set again. The usual types are compared as
+    /// they are; to encode a value costs more.
     private static func isSame(
         _ value: (any Sendable)?, _ before: (any Sendable)?, _ former: Value,
         _ coding: AttributeCoding
     ) -> Bool {
-        // What costs something to encode is compared as it is.
-        if coding.type == .date, let value = value as? Date { return value == before as? Date }
-        if value == nil, former == .null { return true }
+        guard let value else { return former == .null }
+        switch (coding.type, former) {
+        case (.string, .text):
+            if let text = value as? String { return .text(text) == former }
+        case (.integer16, .integer(let number)):
+            if let value = value as? Int16 { return Int64(value) == number }
+        case (.integer32, .integer(let number)):
+            if let value = value as? Int32 { return Int64(value) == number }
+        case (.integer64, .integer(let number)):
+            if let value = value as? Int64 { return value == number }
+        case (.boolean, .integer(let number)):
+            if let flag = value as? Bool { return number == (flag ? 1 : 0) }
+        case (.double, .real(let number)):
+            if let value = value as? Double { return value == number }
+        case (.date, _):
+            if let date = value as? Date, let before = before as? Date { return date == before }
+        default: break
+        }
         guard let stored = try? coding.encode(value) else { return false }
         return stored == former
     }

@@ -45,25 +45,48 @@ enum DateCoding {
         let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
         let second = seconds - day * 86_400
         let (year, month, dayOfMonth) = civil(day)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(29)
-        append(year, 4, &bytes)
-        bytes.append(UInt8(ascii: "-"))
-        append(month, 2, &bytes)
-        bytes.append(UInt8(ascii: "-"))
-        append(dayOfMonth, 2, &bytes)
-        bytes.append(UInt8(ascii: " "))
-        append(second / 3600, 2, &bytes)
-        bytes.append(UInt8(ascii: ":"))
-        append(second / 60 % 60, 2, &bytes)
-        bytes.append(UInt8(ascii: ":"))
-        append(second % 60, 2, &bytes)
-        if nanoseconds > 0 {
-            bytes.append(UInt8(ascii: "."))
-            append(nanoseconds, 9, &bytes)
-            while bytes.last == UInt8(ascii: "0") { bytes.removeLast() }
+        return String(unsafeUninitializedCapacity: textMax) { buffer in
+            var text = Digits(buffer: buffer)
+            text.put(year, 4, before: "-")
+            text.put(month, 2, before: "-")
+            text.put(dayOfMonth, 2, before: " ")
+            text.put(second / 3600, 2, before: ":")
+            text.put(second / 60 % 60, 2, before: ":")
+            text.put(second % 60, 2, before: nil)
+            if nanoseconds > 0 { text.putFraction(nanoseconds) }
+            return text.count
         }
-        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// `9999-12-31 23:59:59.999999999`
+    private static let textMax = 29
+
+    /// Writes digits into the memory of a string.
+    private struct Digits {
+        let buffer: UnsafeMutableBufferPointer<UInt8>
+        var count = 0
+
+        mutating func put(_ number: Int64, _ width: Int, before separator: Unicode.Scalar?) {
+            var rest = number
+            for place in stride(from: count + width - 1, through: count, by: -1) {
+                buffer[place] = UInt8(48 + rest % 10)
+                rest /= 10
+            }
+            count += width
+            if let separator { putByte(separator) }
+        }
+
+        /// Without zeros at the end.
+        mutating func putFraction(_ nanoseconds: Int64) {
+            putByte(".")
+            put(nanoseconds, 9, before: nil)
+            while buffer[count - 1] == UInt8(ascii: "0") { count -= 1 }
+        }
+
+        private mutating func putByte(_ scalar: Unicode.Scalar) {
+            buffer[count] = UInt8(ascii: scalar)
+            count += 1
+        }
     }
 
     /// Reads what `text(_:)` writes, a `T` between date and time, a `Z` or an offset at the end,
@@ -127,15 +150,6 @@ enum DateCoding {
             number = number * 10 + digit
         }
         return number
-    }
-
-    private static func append(_ number: Int64, _ width: Int, _ bytes: inout [UInt8]) {
-        var divisor: Int64 = 1
-        for _ in 1..<width { divisor *= 10 }
-        while divisor > 0 {
-            bytes.append(UInt8(48 + number / divisor % 10))
-            divisor /= 10
-        }
     }
 
     private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
