@@ -94,6 +94,32 @@ struct AgreementTests {
         #expect(try a.rows(troubled) == [[0]], "none of them is in the region of every merge")
     }
 
+    @Test("commits that nobody told apart travel in parts, so that no slice is large")
+    func coalescedCommitsTravelInParts() throws {
+        let (a, b) = try twoReplicas()
+        let start = try b.replica.vector
+        for commit in 0..<4 {
+            try a.run(
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700)
+                INSERT INTO tag(name) SELECT 'tag \(commit) ' || i FROM n
+                """)
+        }
+        try a.run("UPDATE tag SET note = 'x' WHERE name LIKE 'tag 1 1%'")
+        // Where each commit ended can be told from the WAL, for as long as it is there.
+        try a.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        let batches = try a.replica.batches(since: start).map(BatchDecoder.decode)
+        let transactions = batches.flatMap(\.transactions)
+        let coalesced = transactions.filter {
+            Transaction.Flags(rawValue: Int($0.flags)).contains(.coalesced)
+        }
+        #expect(coalesced.count > 1)
+        #expect(coalesced.allSatisfy { $0.changes.count <= HistoryTail.partChangesMax })
+        try TestStore.sync(a, b)
+        #expect(try a.dump() == b.dump())
+        #expect(try b.replica.conflicts().isEmpty)
+    }
+
     @Test("settling ends also what was written to a key that was renamed elsewhere")
     func settlingEndsEditsOfAFormerKey() throws {
         let (a, b) = try twoReplicas()

@@ -1,5 +1,12 @@
 /// The local transactions that were not stated as facts yet, read from the history tables.
+///
+/// A large one that was made of several commits, because nobody was there to tell them apart, is
+/// told in parts: as a whole it would hold up the writers of everybody who merges it, for as long
+/// as all of these commits together did.
 struct HistoryTail {
+    /// Changes in one part.
+    static let partChangesMax = 500
+
     /// A transaction as the tables have it.
     struct Entry {
         let number: Int64
@@ -44,7 +51,7 @@ struct HistoryTail {
             let isLocal =
                 selectHeaders.integer(5) != 0 && flags.isDisjoint(with: [.remote, .repair])
             let process = selectHeaders.text(8)
-            entries.append(
+            entries += Self.parts(
                 Entry(
                     number: selectHeaders.integer(0),
                     time: Timestamp(milliseconds: selectHeaders.integer(2)),
@@ -56,6 +63,22 @@ struct HistoryTail {
                             from: selectHeaders.integer(1), upTo: selectHeaders.integer(0)) : []))
         }
         return entries
+    }
+
+    /// The number of a part is the log row of its last change: between the numbers of the
+    /// transaction before and of its own.
+    private static func parts(_ entry: Entry) -> [Entry] {
+        let count = entry.changes.count
+        guard entry.flags.contains(.coalesced), count > partChangesMax else { return [entry] }
+        return stride(from: 0, to: count, by: partChangesMax).map { start in
+            let changes = Array(entry.changes[start..<min(start + partChangesMax, count)])
+            let isLast = start + partChangesMax >= count
+            return Entry(
+                number: isLast ? entry.number : changes.last?.seq ?? entry.number,
+                time: entry.time, author: entry.author, context: entry.context,
+                process: entry.process, flags: entry.flags, isLocal: entry.isLocal,
+                changes: changes)
+        }
     }
 
     private func changes(from first: Int64, upTo last: Int64) throws -> [NetChange] {

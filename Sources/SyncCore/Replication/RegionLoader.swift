@@ -166,7 +166,10 @@ final class RegionLoader {
         for uid in base.objects.keys.sorted() where !region.base.anchors.contains(uid) {
             guard let record = base.objects[uid] else { continue }
             if expanded.insert(uid).inserted {
-                let targets = Set(record.cells.joined().flatMap { $0.value.compactMap(\.target) })
+                // Also what it referred to before: else the view before would miss it.
+                let records = [record] + (region.base.objects[uid].map { [$0] } ?? [])
+                let targets = Set(
+                    records.flatMap { $0.cells.joined().flatMap { $0.value.compactMap(\.target) } })
                 isNew = try addAround(targets) || isNew
                 isNew = try addDefaults(of: record.entity) || isNew
             }
@@ -179,7 +182,10 @@ final class RegionLoader {
         }
         for (key, row) in image.rows {
             guard let name = image.names[key], !region.base.anchors.contains(name) else { continue }
-            isNew = try addClaimants(key, row) || isNew
+            isNew = try addClaimants(key.entity, row, old: region.rows[key]) || isNew
+        }
+        for row in view.passing {
+            isNew = try addClaimants(row.entity, image.values(of: row), old: nil) || isNew
         }
         return isNew
     }
@@ -207,18 +213,17 @@ final class RegionLoader {
     }
 
     /// Loads the rows that have what a row claims.
-    private func addClaimants(_ key: RowKey, _ row: [Value]) throws -> Bool {
-        let entity = schema.merge.entities[key.entity]
-        let old = region.rows[key]
+    private func addClaimants(_ position: Int, _ row: [Value], old: [Value]?) throws -> Bool {
+        let entity = schema.merge.entities[position]
         var isNew = false
         for columns in entity.claims {
             let values = columns.map { row[$0] }
             if values.contains(.null) || old.map({ old in columns.map { old[$0] } }) == values {
                 continue
             }
-            let claim = Claim(entity: key.entity, columns: columns, values: values)
+            let claim = Claim(entity: position, columns: columns, values: values)
             guard claimed.insert(claim).inserted else { continue }
-            isNew = try addRows(key.entity, with: values, in: columns) || isNew
+            isNew = try addRows(position, with: values, in: columns) || isNew
         }
         return isNew
     }

@@ -54,6 +54,9 @@ struct TableImage {
         }
     }
 
+    /// What the columns of a row would hold that is not shown as it is; NULL for a private number.
+    func values(of row: ShownRow) -> [Value] { row.fields.map { value(view.resolved($0)) } }
+
     private func value(_ field: Field) -> Value {
         switch field {
         case .value(let value): return value

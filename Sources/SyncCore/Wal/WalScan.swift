@@ -44,6 +44,8 @@ struct WalScan {
     private mutating func add(
         _ file: SQLiteFile, after position: WalPosition, to last: UInt32, proven: Bool
     ) -> UInt32 {
+        // The wal-index of a WAL that was always empty knows of no page size.
+        guard position.pageSize > 0 else { return position.frame }
         let frameBytes = Self.frameHeaderBytes + position.pageSize
         let framesMax = max(1, Self.readBytesMax / frameBytes)
         var framesAtOnce = min(framesMax, 8)

@@ -154,9 +154,8 @@ package struct StoreSimulation {
         guard try stores[index].read() == before else {
             throw SimulationFailure("settling changed the tables")
         }
-        if let left = try stores[index].replica.conflicts().first {
-            throw SimulationFailure("settling left a conflict open: \(left)")
-        }
+        let left = try stores[index].openConflictsOfWholeObjects()
+        guard left == 0 else { throw SimulationFailure("settling left \(left) conflicts open") }
         tally.closes += 1
     }
 

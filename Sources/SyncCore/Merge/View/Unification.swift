@@ -11,6 +11,8 @@ struct Unification {
     private(set) var rows: [Int: ShownRow] = [:]
     /// Positions of the rows, in the order of their names.
     private(set) var order: [Int] = []
+    /// Rows of earlier rounds that clashed, as they were then: what they claimed decided, too.
+    private(set) var passing: [ShownRow] = []
 
     private let base: Base
     private let grouping: Grouping
@@ -37,6 +39,7 @@ struct Unification {
             makeRows()
             let clashes = findClashes()
             if clashes.isEmpty { return }
+            passing += Set(clashes.flatMap(\.rows)).sorted().compactMap { rows[$0] }
             let uniting = clashes.filter(isOne)
             if !uniting.isEmpty || namings > shown.count {
                 names = [:]  // names given before two rows became one are void

@@ -13,6 +13,9 @@ package struct View: Sendable {
     package private(set) var hosts: [ObjectUID: ObjectUID] = [:]
     /// Identities that are shown although deleted.
     package private(set) var revived: Set<ObjectUID> = []
+    /// Rows that claims made one, or changed, as they were before: a row of the store that claims
+    /// the same would have been part of it.
+    private(set) var passing: [ShownRow] = []
     /// What is current and not shown: the open conflicts.
     package private(set) var conflicts: [VersionID: Conflict] = [:]
 
@@ -31,6 +34,7 @@ package struct View: Sendable {
             if hidden.isEmpty {
                 let unification = Unification(
                     base, grouping, isShown: survivors.isShown, overrides.fields)
+                passing += unification.passing
                 hidden = unification.refused
                 if hidden.isEmpty {
                     adopt(unification, survivors, grouping, base)
