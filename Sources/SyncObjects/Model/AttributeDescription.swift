@@ -26,7 +26,8 @@ public struct AttributeDescription: Sendable {
     public var transformer: AttributeTransformer?
     /// What a value must satisfy at save.
     public var rules: [ValidationRule] = []
-    /// A deleted object's history keeps this value.
+    /// A deleted object's history keeps this value, in a store that is tracked with the model's
+    /// ``ManagedObjectModel/captureOptions``.
     public var preservesValueInHistoryOnDeletion = true
     /// The name it had in the older model, for migration; its own name unless set.
     public var renamingIdentifier: String

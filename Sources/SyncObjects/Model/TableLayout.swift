@@ -56,9 +56,6 @@ final class TableLayout: Sendable {
 
     /// Where in a row the first of `columns` stands.
     var firstColumn: Int { key.count + (kindColumn == nil ? 0 : 1) }
-
-    /// A new row's key comes from SQLite or from its own columns.
-    var hasTemporaryKeys: Bool { !isManaged }
 }
 
 /// The table of pairs of a many-to-many relationship. Immutable.

@@ -314,10 +314,6 @@ struct SaveTransaction {
         if !item.id.isTemporary, table.isManaged { return try insertOwn(item, values) }
         var names: [String] = []
         var bound: [Value] = []
-        if !item.id.isTemporary, table.isManaged {
-            names += table.key.map(\.column)
-            bound += item.id.key.values
-        }
         if let kind = table.kindColumn {
             names.append(kind)
             bound.append(.text(entity.name))

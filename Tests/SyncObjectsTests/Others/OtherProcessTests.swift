@@ -5,7 +5,7 @@ import Testing
 @testable import SyncObjects
 
 /// Real processes write the store: `sqlite3` is one of them.
-@Suite final class OtherProcessTests {
+@Suite(.timeLimit(.minutes(2))) final class OtherProcessTests {
     private let folder: TemporaryFolder
     private let container: PersistentContainer
     private let context: ManagedObjectContext
@@ -97,6 +97,32 @@ import Testing
         let found = try context.fetch(TodoTask.self)
         #expect(found.map(\.title) == ["new"])
         #expect(found[0].objectID.incarnation == 2)
+    }
+
+    @Test("H-05: history keeps of a deleted object what the model says")
+    func modelsSayWhatIsKept() async throws {
+        var entities = TodoModel.entities()
+        entities[1].attributes[0].preservesValueInHistoryOnDeletion = false
+        let model = try ManagedObjectModel(entities)
+        let secret = try folder.container("secret.sqlite", model)
+        let path = folder.file("secret.sqlite").path
+        #expect(model.captureOptions.keys.sorted() == ["C_Task"])
+        _ = try Store.track(path, options: model.captureOptions)
+        let writer = try secret.newBackgroundContext()
+        let task = try TodoTask(context: writer)
+        task.title = "secret"
+        task.priority = 3
+        try writer.save()
+        let reader = try secret.newBackgroundContext()
+        let fault = try reader.object(with: task.objectID)
+        try secret.coordinator.checkForExternalChanges()
+        try await SharedStore.run(path, "DELETE FROM C_Task", usesPython: false)
+        try secret.coordinator.checkForExternalChanges()
+        reader.performAndWait {}
+        let tombstone = try #require(fault.gone?.tombstone)
+        #expect(tombstone["title"] == nil)
+        #expect(tombstone["priority"] == .integer(3))
+        secret.close()
     }
 
     @Test func replacedFileMakesObjectsGone() async throws {
