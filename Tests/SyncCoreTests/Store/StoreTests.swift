@@ -71,9 +71,9 @@ import Testing
             query.after = pages[reader].last?.token
             query.limit = Int.random(in: 1...9, using: &generator)
             pages[reader] += try store.history(query)
-            if Int.random(in: 0..<20, using: &generator) == 0 {
-                _ = try store.digest(budget: .zero)
-            }
+            // A connection that nobody uses is closed, and knows nothing when it is back.
+            if generator.once(in: 5) { try store.reading.close() }
+            if generator.once(in: 30) { _ = try store.digest(budget: .zero) }
         }
         for page in pages { #expect(page == whole) }
     }
