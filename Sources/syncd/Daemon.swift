@@ -48,8 +48,8 @@ struct Daemon: Sendable {
         try await pool.runIfActive { [configuration] in registry.load(configuration) }
         let server = try makeServer(registry, replicator, pool, group)
         try await listen(server)
-        ServiceManager.ready(status: Self.status(registry, server))
-        log.info("ready, \(Self.status(registry, server))")
+        ServiceManager.ready(status: Self.status(registry, server).line)
+        log.info("ready, \(Self.status(registry, server).line)")
         let timers = startTimers(loop, pool, watcher, registry, server)
         try await serve(registry, replicator, pool, server)
         for timer in timers { timer.cancel() }
@@ -153,7 +153,7 @@ struct Daemon: Sendable {
         } catch {
             log.error("the configuration stays as it was: \(error)")
         }
-        ServiceManager.ready(status: Self.status(registry, server))
+        ServiceManager.ready(status: Self.status(registry, server).line)
     }
 
     private func startTimers(
@@ -174,10 +174,8 @@ struct Daemon: Sendable {
             loop.scheduleRepeatedTask(
                 initialDelay: Self.retryInterval, delay: Self.retryInterval
             ) { _ in
-                if registry.hubs.contains(where: { !$0.isOpen }) {
-                    pool.submit { if $0 == .active { registry.retry() } }
-                }
-                let status = Self.status(registry, server)
+                let (status, isWhole) = Self.status(registry, server)
+                if !isWhole { pool.submit { if $0 == .active { registry.retry() } } }
                 if told.isNew(status) { ServiceManager.status(status) }
             })
         timers.append(
@@ -193,11 +191,16 @@ struct Daemon: Sendable {
         return timers
     }
 
-    private static func status(_ registry: StoreRegistry, _ server: VarlinkServer) -> String {
+    /// A line for people, and whether all stores are open.
+    private static func status(
+        _ registry: StoreRegistry, _ server: VarlinkServer
+    ) -> (line: String, isWhole: Bool) {
         let hubs = registry.hubs
         let closed = hubs.count { !$0.isOpen }
         let count = server.connectionCount
-        return "\(hubs.count) stores" + (closed > 0 ? " (\(closed) not open)" : "")
+        let line =
+            "\(hubs.count) stores" + (closed > 0 ? " (\(closed) not open)" : "")
             + ", \(count) clients"
+        return (line, closed == 0)
     }
 }

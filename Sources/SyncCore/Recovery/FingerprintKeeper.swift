@@ -40,6 +40,16 @@ final class FingerprintKeeper {
         )
     }
 
+    /// Whether a keeper would find something to do; cheaper than to make one.
+    static func hasWork(
+        _ connection: OpaquePointer, catalog: EntityCatalog, settings: Settings
+    ) throws -> Bool {
+        guard try FingerprintTable.exists(connection) else { return false }
+        if try settings.integer(.fingerprinted) < settings.integer(.digested) { return true }
+        let complete = try FingerprintTable.complete(connection)
+        return catalog.present.contains { !complete.contains($0.lineage) }
+    }
+
     /// Goes on until everything is done or `isDue` says no.
     ///
     /// - Returns: whether something is left.

@@ -82,6 +82,14 @@ final class FingerprintTable {
 
     func setComplete(_ lineage: Int64) throws { try insertComplete.run(.integer(lineage)) }
 
+    /// All complete lineages.
+    static func complete(_ connection: OpaquePointer) throws -> Set<Int64> {
+        let rows = try Statement(connection, "SELECT lineage FROM syncd_lineage")
+        var lineages: Set<Int64> = []
+        while try rows.step() { lineages.insert(rows.integer(0)) }
+        return lineages
+    }
+
     /// The store keeps fingerprints: it was tracked by a version that does.
     static func exists(_ connection: OpaquePointer) throws -> Bool {
         try Statement(

@@ -16,13 +16,12 @@ final class LiveLog {
     private let identity: StoreIdentity
     private let resolver: ChangeResolver
     private let assembler: TransactionAssembler
-    private let history: HistoryReader
-    private let digester: Digester
-    private let fingerprints: FingerprintKeeper?
     private let commits: BoundaryReader
     private let schemaVersion: Statement
     private let newestSeq: Statement
 
+    /// Made at the first need, and given up when the store is quiet.
+    private var digestion: Digestion?
     private var boundaries: [Boundary] = []
     private var keep: (([Boundary]) -> Void)?
     private var seen: Int64
@@ -37,13 +36,7 @@ final class LiveLog {
         resolver = try ChangeResolver(
             connection, store: identity.store, epoch: identity.epoch, catalog: catalog)
         assembler = TransactionAssembler(try LogReader(connection, catalog: catalog))
-        history = try HistoryReader(connection, catalog: catalog, resolver: resolver)
-        let commits = try BoundaryReader(connection)
-        self.commits = commits
-        digester = try Digester(connection, catalog: catalog, settings: settings) {
-            commits.didCommit()
-        }
-        fingerprints = try FingerprintKeeper(connection, catalog: catalog, settings: settings)
+        commits = try BoundaryReader(connection)
         schemaVersion = try Statement(connection, "PRAGMA schema_version")
         newestSeq = try Statement(connection, "SELECT max(seq) FROM syncd_log")
         let digested = try settings.integer(.digested)
@@ -137,6 +130,7 @@ final class LiveLog {
     private func takeDigested(upTo digested: Int64, into look: inout Store.Look) throws {
         var query = HistoryQuery()
         query.after = resolver.token(seen, Timestamp(milliseconds: 0))
+        let history = try HistoryReader(connection, catalog: catalog, resolver: resolver)
         _ = try history.forEach(query) { transaction in
             if transaction.number - max(seen, transaction.first) > Self.lookRowsMax {
                 look.tooLarge = true
@@ -171,7 +165,9 @@ final class LiveLog {
         _ = try pendingBoundaries()
         // Commits go on meanwhile, and a flat-out writer goes round its WAL within some
         // milliseconds: their ends are looked for between the slices.
-        let digested = try digester.digest(boundaries) {
+        guard try hasWork() else { return false }
+        let digestion = try prepareDigestion()
+        let digested = try digestion.digester.digest(boundaries) {
             guard isDue() else { return false }
             _ = try pendingBoundaries()
             return true
@@ -179,7 +175,43 @@ final class LiveLog {
         boundaries.removeAll { $0.last <= digested }
         resolver.births.forget(upTo: digested)
         if bounded > digested { return true }
-        return try fingerprints?.work(while: isDue, didCommit: commits.didCommit) ?? false
+        return try digestion.fingerprints?.work(while: isDue, didCommit: commits.didCommit)
+            ?? false
+    }
+
+    /// What a digest works with: some twenty statements, more memory than all the rest of a store.
+    private struct Digestion {
+        let digester: Digester
+        let fingerprints: FingerprintKeeper?
+        var lastUse = ContinuousClock.now
+    }
+
+    /// Most looks of a store that rests find nothing to do, and should cost nothing.
+    private func hasWork() throws -> Bool {
+        if digestion != nil { return true }
+        let digested = try settings.integer(.digested)
+        guard bounded == digested else { return true }
+        return try FingerprintKeeper.hasWork(connection, catalog: catalog, settings: settings)
+    }
+
+    private func prepareDigestion() throws -> Digestion {
+        let commits = commits
+        var digestion =
+            try digestion
+            ?? Digestion(
+                digester: Digester(connection, catalog: catalog, settings: settings) {
+                    commits.didCommit()
+                },
+                fingerprints: FingerprintKeeper(connection, catalog: catalog, settings: settings))
+        digestion.lastUse = .now
+        self.digestion = digestion
+        return digestion
+    }
+
+    /// Gives up what nobody has used for so long.
+    func rest(unusedFor limit: Duration) {
+        guard let digestion, digestion.lastUse.duration(to: .now) >= limit else { return }
+        self.digestion = nil
     }
 
     /// The ends of commits that the history tables may not have yet, after a look for new ones.

@@ -82,10 +82,14 @@ public final class Store: Sendable {
         try live.close()
     }
 
-    /// Gives back what a store holds that nobody asks: the reading connection, after `limit`
-    /// without a query. A daemon with a thousand stores calls it now and then.
+    /// Gives back what a store holds that nobody uses: the reading connection, after `limit` without
+    /// a query, and the statements of the digest. A daemon with a thousand stores calls it now and
+    /// then.
     public func rest(unusedFor limit: Duration = .seconds(10)) throws {
-        try explaining("rest") { try reading.close(unusedFor: limit) }
+        try explaining("rest") {
+            try reading.close(unusedFor: limit)
+            try live.withState { _, live in live.rest(unusedFor: limit) }
+        }
     }
 
     /// What was committed since the last look, in order, each transaction once. Cheap and

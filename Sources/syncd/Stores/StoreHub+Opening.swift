@@ -22,7 +22,9 @@ extension StoreHub {
 
     /// Opens what could not be opened before, if its file is there.
     func retry() {
-        guard !isOpen, FileIdentity(path: path) != nil else { return }
+        guard !isOpen, FileIdentity(path: path) != nil,
+            state.withLock({ $0.retryPace.mayTry(path) })
+        else { return }
         reopen()
     }
 

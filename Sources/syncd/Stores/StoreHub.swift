@@ -60,6 +60,7 @@ final class StoreHub: Sendable {
         var isReopening = false
         var digest = DigestSchedule()
         var lastFailure: String?
+        var retryPace = RetryPace()
     }
 
     /// The database file, links resolved where it existed.

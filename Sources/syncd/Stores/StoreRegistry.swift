@@ -10,7 +10,11 @@ import Varlink
 /// until it was told to close. Calls block on the stores: on the pool.
 final class StoreRegistry: Sendable {
     private struct State {
-        var hubs: [String: StoreHub] = [:]
+        var hubs: [String: StoreHub] = [:] {
+            didSet { sorted = nil }
+        }
+        /// By path, while it was asked for since the last change.
+        var sorted: [StoreHub]?
         var isStopped = false
         /// What stores purge whose entry says nothing, and what the others do.
         var limits = HistoryLimits()
@@ -26,8 +30,13 @@ final class StoreRegistry: Sendable {
         self.remembered = remembered
     }
 
+    /// By path.
     var hubs: [StoreHub] {
-        state.withLock { $0.hubs.values.sorted { $0.path < $1.path } }
+        state.withLock { state in
+            let hubs = state.sorted ?? state.hubs.values.sorted { $0.path < $1.path }
+            state.sorted = hubs
+            return hubs
+        }
     }
 
     /// Opens what the configuration and the state say, and closes what they no longer say. The
