@@ -82,9 +82,8 @@ public final class Store: Sendable {
         try live.close()
     }
 
-    /// Gives back what a store holds that nobody uses: the reading connection, after `limit` without
-    /// a query, and the statements of the digest. A daemon with a thousand stores calls it now and
-    /// then.
+    /// Gives back what nobody has used for `limit`: the reading connection and the statements of
+    /// the digest. A daemon with a thousand stores calls it now and then.
     public func rest(unusedFor limit: Duration = .seconds(10)) throws {
         try explaining("rest") {
             try reading.close(unusedFor: limit)
