@@ -4,7 +4,7 @@ import Synchronization
 /// The objects of a context by identity, none of them held: each leaves when its last owner lets
 /// it go.
 ///
-/// A dictionary of weak references would do the same for three times the cost of a whole fetch:
+/// A dictionary of weak references would do the same and make fetches take nearly twice as long:
 /// Swift keeps a record beside each object that somebody refers to weakly, and every later retain
 /// and release goes through it. Here the object's own `deinit` takes it out.
 ///
@@ -20,8 +20,7 @@ final class ObjectTable: Sendable {
 
     /// The object of that identity, if there is one.
     subscript(id: ManagedObjectID) -> ManagedObject? {
-        let hash = Table.hash(id)
-        return table.withLock { $0.object(id, hash) }
+        table.withLock { $0.object(id) }
     }
 
     /// All objects, in no order.
@@ -29,14 +28,12 @@ final class ObjectTable: Sendable {
 
     /// Puts an object in, instead of what has its identity.
     func insert(_ object: ManagedObject) {
-        let hash = Table.hash(object.identity)
-        table.withLock { $0.insert(object, hash) }
+        table.withLock { $0.insert(object) }
     }
 
     /// Takes an object out, if it is there.
     func remove(_ object: ManagedObject) {
-        let hash = Table.hash(object.identity)
-        table.withLock { $0.remove(object, hash) }
+        table.withLock { $0.remove(object) }
     }
 
     func removeAll() { table.withLock { $0 = Table() } }
@@ -46,8 +43,10 @@ final class ObjectTable: Sendable {
 }
 
 private struct Table {
+    /// The identity stands beside the pointer: to ask the object would be to hold it for a moment,
+    /// and to be its last owner perhaps, with the lock held that its `deinit` takes.
     private struct Entry {
-        let hash: UInt
+        let id: ManagedObjectID
         let object: UnsafeMutableRawPointer
     }
 
@@ -56,7 +55,7 @@ private struct Table {
 
     private static let sizeMin = 16
 
-    static func hash(_ id: ManagedObjectID) -> UInt {
+    private static func hash(_ id: ManagedObjectID) -> UInt {
         guard case .integer(let number) = id.key else { return UInt(bitPattern: id.hashValue) }
         // Keys count up: spread over all bits, of which the highest choose the place.
         let mixed = UInt(bitPattern: id.origin.seed ^ Int(truncatingIfNeeded: number))
@@ -69,24 +68,25 @@ private struct Table {
         }
     }
 
-    func object(_ id: ManagedObjectID, _ hash: UInt) -> ManagedObject? {
-        find(id, hash).flatMap { entries[$0].flatMap(Self.held) }
+    func object(_ id: ManagedObjectID) -> ManagedObject? {
+        find(id).flatMap { entries[$0].flatMap(Self.held) }
     }
 
     var objects: [ManagedObject] { entries.compactMap { $0.flatMap(Self.held) } }
 
-    mutating func insert(_ object: ManagedObject, _ hash: UInt) {
-        let entry = Entry(hash: hash, object: Unmanaged.passUnretained(object).toOpaque())
-        if let place = find(object.identity, hash) { return entries[place] = entry }
+    mutating func insert(_ object: ManagedObject) {
+        let entry = Entry(
+            id: object.identity, object: Unmanaged.passUnretained(object).toOpaque())
+        if let place = find(entry.id) { return entries[place] = entry }
         reserve(1)
         put(entry)
         count += 1
     }
 
-    mutating func remove(_ object: ManagedObject, _ hash: UInt) {
+    mutating func remove(_ object: ManagedObject) {
         guard count > 0 else { return }
+        var place = start(object.identity)
         let object = Unmanaged.passUnretained(object).toOpaque()
-        var place = start(hash)
         while let entry = entries[place] {
             if entry.object == object { return close(place) }
             place = next(place)
@@ -102,28 +102,24 @@ private struct Table {
         for case let entry? in former { put(entry) }
     }
 
-    private func start(_ hash: UInt) -> Int {
-        Int(hash >> UInt(UInt.bitWidth - entries.count.trailingZeroBitCount))
+    private func start(_ id: ManagedObjectID) -> Int {
+        Int(Self.hash(id) >> UInt(UInt.bitWidth - entries.count.trailingZeroBitCount))
     }
 
     private func next(_ place: Int) -> Int { (place + 1) & (entries.count - 1) }
 
-    private func find(_ id: ManagedObjectID, _ hash: UInt) -> Int? {
+    private func find(_ id: ManagedObjectID) -> Int? {
         guard count > 0 else { return nil }
-        var place = start(hash)
+        var place = start(id)
         while let entry = entries[place] {
-            let isFound =
-                entry.hash == hash
-                && Unmanaged<ManagedObject>.fromOpaque(entry.object)
-                    ._withUnsafeGuaranteedRef { $0.identity == id }
-            if isFound { return place }
+            if entry.id == id { return place }
             place = next(place)
         }
         return nil
     }
 
     private mutating func put(_ entry: Entry) {
-        var place = start(entry.hash)
+        var place = start(entry.id)
         while entries[place] != nil { place = next(place) }
         entries[place] = entry
     }
@@ -135,7 +131,7 @@ private struct Table {
         var hole = place
         var other = next(place)
         while let entry = entries[other] {
-            let distance = (other &- start(entry.hash)) & mask
+            let distance = (other &- start(entry.id)) & mask
             if distance >= (other &- hole) & mask {
                 entries[hole] = entry
                 hole = other
