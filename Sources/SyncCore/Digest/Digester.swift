@@ -41,15 +41,14 @@ final class Digester {
         trimmable = try Statement(
             connection,
             """
-            SELECT 1 FROM syncd_log WHERE seq <= ?1 AND seq < (SELECT max(seq) FROM syncd_log)
+            SELECT 1 FROM syncd_log WHERE seq <= min(?1, (SELECT max(seq) FROM syncd_log) - 1)
             LIMIT 1
             """)
         trim = try Statement(
             connection,
             """
-            DELETE FROM syncd_log WHERE seq <= ?1
-            AND seq < (SELECT max(seq) FROM syncd_log)
-            AND seq < (SELECT min(seq) FROM syncd_log) + ?2
+            DELETE FROM syncd_log WHERE seq <= min(?1, (SELECT max(seq) FROM syncd_log) - 1,
+              (SELECT min(seq) FROM syncd_log) + ?2)
             """)
         writer = try HistoryWriter(connection)
     }

@@ -89,6 +89,9 @@ extension Store {
 ///
 /// `syncd_meta.purged` is written before the first deletion: a reader whose token lies in what is
 /// being deleted gets `historyExpired` from the first slice on, never half an answer.
+///
+/// A slice has one upper bound: of two SQLite takes one to seek by, and would read all the rows up
+/// to it to test the other.
 struct Purger {
     /// Numbers, not rows: most have gaps.
     private static let sliceTransactionsMax = 10_000
@@ -138,8 +141,8 @@ struct Purger {
         let delete = try Statement(
             connection,
             """
-            DELETE FROM syncd_change WHERE seq <= ?1
-            AND seq < (SELECT min(seq) FROM syncd_change) + \(Self.sliceChangesMax)
+            DELETE FROM syncd_change
+            WHERE seq <= min(?1, (SELECT min(seq) FROM syncd_change) + \(Self.sliceChangesMax))
             """)
         return try commit {
             delete.bind(1, purged)
@@ -180,8 +183,7 @@ private struct HeaderPurge {
 
     init(_ connection: OpaquePointer, sliceMax: Int) throws {
         let slice = """
-            number <= ?1
-            AND number < (SELECT min(number) FROM syncd_transaction) + \(sliceMax)
+            number <= min(?1, (SELECT min(number) FROM syncd_transaction) + \(sliceMax))
             """
         authors = try Statement(
             connection,
