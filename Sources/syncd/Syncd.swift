@@ -19,10 +19,6 @@ struct Syncd: AsyncParsableCommand {
             """,
         version: SyncdVersion.current)
 
-    /// Statement journals up to this size stay in memory; with triggers, one that spills makes
-    /// every later statement of a large transaction write to a file.
-    private static let statementJournalBytes: Int32 = 1 << 20
-
     @Flag(
         exclusivity: .exclusive,
         help: "Run for the system, or for one user (default: by who runs it).")
@@ -55,7 +51,6 @@ struct Syncd: AsyncParsableCommand {
             let configuration = try read()
             if checkConfig { return }
             signal(SIGPIPE, SIG_IGN)
-            _ = syncd_sqlite_set_statement_journal_spill(Self.statementJournalBytes)
             let level = configuration.logLevel
             LoggingSystem.bootstrap { _ -> any LogHandler in
                 if JournalLog.isAvailable {

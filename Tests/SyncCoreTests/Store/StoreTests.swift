@@ -78,6 +78,27 @@ import Testing
         for page in pages { #expect(page == whole) }
     }
 
+    /// SQLite keeps the pages that a statement changes, to be able to take it back; so many of them
+    /// that they go to a file are no full disk.
+    @Test func aLargeStatementInATransactionGoesThrough() throws {
+        let rows = 60_000
+        try database.sql(
+            """
+            CREATE UNIQUE INDEX Once ON Artist(Name);
+            WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
+            INSERT INTO Artist SELECT i, hex(randomblob(20)) FROM n
+            """)
+        let store = try database.store()
+        let queue = try StoreConnection.openQueue(database.path)
+        try queue.writeWithoutTransaction { db in
+            try db.execute(sql: "BEGIN; UPDATE Artist SET Name = Name || 'x'; COMMIT")
+        }
+        try queue.close()
+        while try store.digest() {}
+        #expect(try store.count().changes == rows)
+        #expect(try store.purge().transactions >= 0)
+    }
+
     @Test func tombstonesAndCascadesTellWhatWasLost() throws {
         let store = try database.store()
         try database.sql("DELETE FROM Artist WHERE Id = 1")
