@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// What a purge removed, and who was passed over.
 public struct PurgeReport: Sendable, Hashable {
@@ -53,14 +54,19 @@ extension Store {
 
     /// Runs slices until one deletes nothing more. Between them the live connection is free: a
     /// purge of millions must not keep a notice waiting, nor lose the ends of commits made
-    /// meanwhile.
+    /// meanwhile. Writers get as much time as a slice took: they look only now and then whether the
+    /// lock is free.
     private func slices(_ slice: (Purger) throws -> Int) throws -> Int {
         var total = 0
         while true {
+            let start = ContinuousClock.now
             let count = try live.withState { connection, live in
                 _ = try live.pendingBoundaries()
                 return try slice(Purger(connection, live))
             }
+            let spent = start.duration(to: .now).components
+            usleep(
+                UInt32(clamping: spent.seconds * 1_000_000 + spent.attoseconds / 1_000_000_000_000))
             total += count
             if count == 0 { return total }
         }

@@ -17,7 +17,7 @@ enum StoreConnection {
     ///
     /// Not more: SQLite writes what it spills as one piece, its Unix layer writes at most 131,071
     /// bytes of a piece, and stops with "database or disk is full" at what is left.
-    private static let statementJournalBytes: Int32 = 131_000
+    static let statementJournalBytes: Int32 = 131_000
 
     /// Has an effect only before the process opens its first connection; harmless afterwards.
     static let configureSQLite: Void = {
