@@ -12,8 +12,8 @@ enum StoreConnection {
     /// How long a command waits for a writer; the digest does not wait at all.
     static let busyTimeoutSeconds = 5.0
 
-    /// Statement journals up to this size stay in memory: with triggers, one that spills makes every
-    /// later statement of a large transaction write to a file (SQLITE_CONFIG_STMTJRNL_SPILL).
+    /// Statement journals up to this size stay in memory: with triggers, one that spills makes
+    /// every later statement of a large transaction write to a file (SQLITE_CONFIG_STMTJRNL_SPILL).
     ///
     /// Not more: SQLite writes what it spills as one piece, its Unix layer writes at most 131,071
     /// bytes of a piece, and stops with "database or disk is full" at what is left.
