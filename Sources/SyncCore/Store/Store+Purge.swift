@@ -193,7 +193,10 @@ private struct HeaderPurge {
             """
         authors = try Statement(
             connection,
-            "SELECT DISTINCT who FROM syncd_transaction WHERE \(slice) AND who IS NOT NULL")
+            """
+            SELECT DISTINCT who FROM syncd_transaction NOT INDEXED
+            WHERE \(slice) AND who IS NOT NULL
+            """)
         headers = try Statement(connection, "DELETE FROM syncd_transaction WHERE \(slice)")
         author = try Statement(
             connection,
