@@ -80,3 +80,7 @@ int syncd_poll(struct pollfd *descriptors, int count, int64_t nanoseconds) {
 ssize_t syncd_get_attribute(const char *path, const char *name, void *value, size_t capacity) {
     return getxattr(path, name, value, capacity);
 }
+
+int syncd_pipe(int ends[2]) {
+    return pipe2(ends, O_CLOEXEC) == 0 ? 0 : errno;
+}

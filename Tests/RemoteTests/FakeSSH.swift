@@ -80,14 +80,7 @@ final class ServedReplica: Sendable {
         folder = try TemporaryFolder()
         socket = folder.path + "/s"
         descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(socket.utf8)) }
-        let status = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        let status = Self.with(address: socket) { [descriptor] in bind(descriptor, $0, $1) }
         guard status == 0, listen(descriptor, 16) == 0 else { throw CocoaError(.fileWriteUnknown) }
         let server = try await StoreServer(replica, isReadOnly: isReadOnly)
         let listening = descriptor
@@ -106,6 +99,47 @@ final class ServedReplica: Sendable {
     deinit {
         shutdown(descriptor, Int32(SHUT_RDWR))
         close(descriptor)
+    }
+
+    /// Says `bytes` to the server as a client that is no ssh would, and hears it out.
+    /// - Returns: what the server answered until it hung up, or was silent for ten seconds.
+    func say(_ bytes: [UInt8]) throws -> [UInt8] {
+        let client = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(client) }
+        guard Self.with(address: socket, { Glibc.connect(client, $0, $1) }) == 0 else {
+            throw CocoaError(.fileReadUnknown)
+        }
+        // First the greeting: a socket that is closed with unread bytes takes it back.
+        var part = [UInt8](repeating: 0, count: 4096)
+        var wait = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
+        var answer: [UInt8] = []
+        if poll(&wait, 1, 10_000) == 1 {
+            let count = recv(client, &part, part.count, 0)
+            answer += part[..<max(0, count)]
+        }
+        _ = bytes.withUnsafeBytes {
+            send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        shutdown(client, Int32(SHUT_WR))
+        while poll(&wait, 1, 10_000) == 1 {
+            let count = part.withUnsafeMutableBytes { recv(client, $0.baseAddress, $0.count, 0) }
+            guard count > 0 else { break }
+            answer += part[..<count]
+        }
+        return answer
+    }
+
+    private static func with(
+        address path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
     }
 
     /// What the fake ssh has to run.

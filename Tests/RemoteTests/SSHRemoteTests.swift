@@ -171,19 +171,8 @@ struct SSHRemoteTests {
                 _ = try? ServeRequest(body)
                 _ = try? ServeAnswer(body)
             }
-            let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/python3")
-            process.arguments = ["-c", FakeSSH.bridge, served.socket]
-            let (input, output) = (Pipe(), Pipe())
-            process.standardInput = input
-            process.standardOutput = output
-            if round < 12 {
-                try process.run()
-                try? input.fileHandleForWriting.write(contentsOf: bytes)
-                try? input.fileHandleForWriting.close()
-                _ = output.fileHandleForReading.readDataToEndOfFile()
-                process.waitUntilExit()
-            }
+            let answer = try served.say(bytes)
+            #expect(answer.starts(with: Array("syncd-serve 1\n".utf8)))
         }
         #expect(try await FakeSSH(served.connect).remote().head().isEmpty)
     }

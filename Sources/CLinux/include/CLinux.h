@@ -53,6 +53,9 @@ int syncd_poll(struct pollfd *descriptors, int count, int64_t nanoseconds);
 // write(2) that answers a closed pipe with EPIPE alone: no SIGPIPE, whatever the process does with it.
 ssize_t syncd_write(int descriptor, const void *bytes, size_t count);
 
+// pipe2(2) with O_CLOEXEC: a program that another thread starts meanwhile gets neither end. Returns 0, or errno.
+int syncd_pipe(int ends[2]);
+
 // The timer slack of the calling thread. Returns 0, or errno.
 int syncd_set_timer_slack(unsigned long nanoseconds);
 

@@ -73,6 +73,12 @@ package struct BatchCatalog: Sendable {
 }
 
 extension BatchCatalog.Item {
+    /// Whether whoever can merge `other` can merge this one too, and comes as far.
+    package func makesNeedless(_ other: BatchCatalog.Item) -> Bool {
+        name != other.name && other.envelope.from.covers(envelope.from)
+            && envelope.upTo.covers(other.envelope.upTo)
+    }
+
     /// How far the batch leads, as a number to compare.
     fileprivate var reach: Double {
         envelope.upTo.entries.reduce(0) { $0 + Double($1.number) }

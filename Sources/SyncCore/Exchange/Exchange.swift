@@ -10,6 +10,9 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     private let remote: Peer
     private let progress: @Sendable (Report) -> Void
 
+    /// How often in a row a batch may vanish between a look and the next.
+    private static var vanishedMax: Int { 8 }
+
     /// Ties a replica to a remote.
     /// - Parameter progress: gets what was moved so far, after each batch.
     package init(
@@ -32,6 +35,12 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             report.bytes += batch.count
             progress(report)
         }
+        do {
+            report.compactedCount = try await Compaction(replica, remote).run()
+        } catch let error as SyncError {
+            // What had to be sent is there. The next push tries again.
+            report.problems.append(.init(name: "compaction", reason: error.reason))
+        }
         return report
     }
 
@@ -49,8 +58,12 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     }
 
     /// One way through the catalog after the other, until none leads further.
+    ///
+    /// A batch that is not there any more has made room for another one, which leads as far: look
+    /// again.
     private func merge() async throws -> Report {
         var report = Report()
+        var vanished = 0
         var passedOver: Set<String> = []
         let store = try await replica.store
         while true {
@@ -73,7 +86,13 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                     passedOver.insert(item.name)
                     report.problems.append(.init(name: item.name, reason: error.reason))
                     break
+                } catch let error as SyncError
+                    where error.code == .unreachable && vanished < Self.vanishedMax
+                {
+                    vanished += 1
+                    break
                 }
+                vanished = 0
                 // One that led nowhere must not be taken again.
                 passedOver.insert(item.name)
                 report.pulledCount += item.envelope.transactionCount

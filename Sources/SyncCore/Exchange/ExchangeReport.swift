@@ -6,6 +6,8 @@ package struct ExchangeReport: Sendable, Hashable {
     package var pulledCount = 0
     /// Bytes of batches, both ways.
     package var bytes = 0
+    /// Batches of our own at the remote that larger ones took the place of.
+    package var compactedCount = 0
     /// What was passed over at the remote, and why.
     package var problems: [BatchCatalog.Problem] = []
 
@@ -17,6 +19,7 @@ package struct ExchangeReport: Sendable, Hashable {
         pushedCount += other.pushedCount
         pulledCount += other.pulledCount
         bytes += other.bytes
+        compactedCount += other.compactedCount
         problems += other.problems.filter { !problems.contains($0) }
     }
 

@@ -34,10 +34,21 @@ package protocol Remote: Sendable {
     /// - Throws: `unreachable` when the remote is not there.
     func acknowledged() async throws -> [ReplicaID: VersionVector]
 
+    /// The batches that the replica itself put there, where the remote keeps batches and there are
+    /// more of them than `count`; empty otherwise.
+    /// - Throws: `unreachable` when the remote is not there.
+    func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item]
+
+    /// Removes batches that the replica itself put there. One that is gone already is no error.
+    /// - Throws: `unreachable` when the remote is not there.
+    func remove(_ items: [BatchCatalog.Item]) async throws
+
     /// Ends a connection, where there is one. The next call makes a new one.
     func disconnect() async
 }
 
 extension Remote {
+    package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] { [] }
+    package func remove(_ items: [BatchCatalog.Item]) async throws {}
     package func disconnect() async {}
 }

@@ -1,3 +1,4 @@
+import Foundation
 import SyncCore
 
 /// A folder as a remote: a network mount, or what a file syncer carries from machine to machine.
@@ -13,6 +14,9 @@ import SyncCore
 package struct DirectoryRemote: Remote {
     private static let headBytes = BatchLimits.envelopeBytesMax + 64
     private static let fileBytesMax = BatchLimits.contentBytesMax + headBytes
+
+    /// Nobody writes one file for so long.
+    private static let temporarySeconds: TimeInterval = 3600
 
     /// The folder.
     package let path: String
@@ -144,16 +148,42 @@ package struct DirectoryRemote: Remote {
         return store
     }
 
+    // MARK: Own batches
+
+    package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] {
+        let folder = DirectoryLayout.folder(of: replica)
+        let names = FileAccess.names(in: path + "/" + folder) ?? []
+        guard names.count(where: { $0.hasSuffix(DirectoryLayout.suffix) }) > count else {
+            return []
+        }
+        try checkMarker()
+        var problems: [BatchCatalog.Problem] = []
+        return items(in: folder, &problems)
+    }
+
+    package func remove(_ items: [BatchCatalog.Item]) async throws {
+        try checkMarker()
+        let prefix = DirectoryLayout.folder(of: replica) + "/"
+        for item in items where item.name.hasPrefix(prefix) {
+            try FileAccess.remove(path + "/" + item.name)
+        }
+        // What a process left behind that was killed while it wrote.
+        FileAccess.removeOld(
+            DirectoryLayout.temporaryPrefix, in: path + "/" + prefix,
+            seconds: Self.temporarySeconds)
+    }
+
     /// Reads the replica's own batches through; removes those that are damaged, and those that
     /// another one makes needless: they start no earlier and lead no further. The next push sends
     /// again what the head then lacks.
     /// - Returns: how many files were removed.
     /// - Complexity: reads all own files.
     package func tidy() throws -> Int {
-        let prefix = DirectoryLayout.folder(of: replica) + "/"
+        try checkMarker()
+        var problems: [BatchCatalog.Problem] = []
         var removed = 0
         var whole: [BatchCatalog.Item] = []
-        for item in try catalog().items where item.name.hasPrefix(prefix) {
+        for item in items(in: DirectoryLayout.folder(of: replica), &problems) {
             let file = path + "/" + item.name
             let bytes = try FileAccess.read(file, limit: Self.fileBytesMax)
             if (try? BatchDecoder.verify(bytes)) != nil {
@@ -179,22 +209,35 @@ package struct DirectoryRemote: Remote {
         var items: [BatchCatalog.Item] = []
         var problems: [BatchCatalog.Problem] = []
         for folder in FileAccess.names(in: path) ?? [] where ReplicaID(folder) != nil {
-            for file in FileAccess.names(in: path + "/" + folder) ?? []
-            where file.hasSuffix(DirectoryLayout.suffix) {
-                let name = folder + "/" + file
-                do {
-                    items.append(.init(name: name, envelope: try envelope(of: name)))
-                } catch let error as SyncError {
-                    problems.append(.init(name: name, reason: error.reason))
-                }
-            }
+            items += self.items(in: folder, &problems)
         }
         return BatchCatalog(items, problems: problems)
     }
 
-    private func envelope(of name: String) throws -> BatchEnvelope {
+    /// The batches in one replica's folder. A file that vanishes meanwhile was never there.
+    private func items(
+        in folder: String, _ problems: inout [BatchCatalog.Problem]
+    ) -> [BatchCatalog.Item] {
+        var items: [BatchCatalog.Item] = []
+        for file in FileAccess.names(in: path + "/" + folder) ?? []
+        where file.hasSuffix(DirectoryLayout.suffix) {
+            let name = folder + "/" + file
+            do {
+                guard let envelope = try envelope(of: name) else { continue }
+                items.append(.init(name: name, envelope: envelope))
+            } catch let error as SyncError {
+                problems.append(.init(name: name, reason: error.reason))
+            } catch {
+                problems.append(.init(name: name, reason: "\(error)"))
+            }
+        }
+        return items
+    }
+
+    /// The envelope of a file; nil when it is not there.
+    private func envelope(of name: String) throws -> BatchEnvelope? {
         guard let (bytes, size) = FileAccess.head(of: path + "/" + name, limit: Self.headBytes)
-        else { throw SyncError(.unreachable, "the file is not there any more") }
+        else { return nil }
         let (envelope, start) = try BatchEnvelope.read(bytes)
         guard size == start + envelope.payloadBytes else {
             throw SyncError(.badData, "the file is cut short, or has a tail")
@@ -203,13 +246,5 @@ package struct DirectoryRemote: Remote {
             throw SyncError(.badData, "the batch belongs to another store")
         }
         return envelope
-    }
-}
-
-extension BatchCatalog.Item {
-    /// Whether whoever can merge `other` can merge this one too, and comes as far.
-    fileprivate func makesNeedless(_ other: BatchCatalog.Item) -> Bool {
-        name != other.name && other.envelope.from.covers(envelope.from)
-            && envelope.upTo.covers(other.envelope.upTo)
     }
 }

@@ -61,6 +61,18 @@ enum FileAccess {
         throw failure("remove", path)
     }
 
+    /// Removes the files of a folder whose names begin so and that nobody has written for so long.
+    static func removeOld(_ prefix: String, in folder: String, seconds: TimeInterval) {
+        for name in names(in: folder) ?? [] where name.hasPrefix(prefix) {
+            let path = folder + "/" + name
+            let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+            guard let time = attributes?[.modificationDate] as? Date,
+                -time.timeIntervalSinceNow > seconds
+            else { continue }
+            unlink(path)
+        }
+    }
+
     private static func create(_ path: String, _ bytes: [UInt8], _ mode: mode_t) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw failure("write", path) }

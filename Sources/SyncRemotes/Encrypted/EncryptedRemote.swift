@@ -72,5 +72,14 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
         try await inner.acknowledged()
     }
 
+    /// Also those in the clear: what takes their place is sealed.
+    package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] {
+        try await inner.ownBatches(ifMoreThan: count)
+    }
+
+    package func remove(_ items: [BatchCatalog.Item]) async throws {
+        try await inner.remove(items)
+    }
+
     package func disconnect() async { await inner.disconnect() }
 }

@@ -42,11 +42,12 @@ final class SpawnedProcess: Sendable {
         }
         for _ in 0..<3 {
             var ends: [Int32] = [-1, -1]
-            guard pipe(&ends) == 0 else {
+            // Closed on exec from the first: another thread may start a program at any moment.
+            let failure = syncd_pipe(&ends)
+            guard failure == 0 else {
                 closeAll()
-                throw SyncError(.unreachable, "no pipe: \(String(cString: strerror(errno)))")
+                throw SyncError(.unreachable, "no pipe: \(String(cString: strerror(failure)))")
             }
-            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
             pipes.append((ends[0], ends[1]))
         }
         var pid: pid_t = 0

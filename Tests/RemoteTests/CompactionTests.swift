@@ -1,0 +1,211 @@
+import Foundation
+import SyncRemotes
+import SyncTesting
+import Testing
+
+@testable import SyncCore
+
+/// A remote that many small pushes do not fill.
+@Suite("Compaction", .timeLimit(.minutes(5)))
+struct CompactionTests {
+    private let store = SimulatedReplica.store
+
+    private func remote(_ folder: TemporaryFolder, _ name: Character) throws -> DirectoryRemote {
+        try DirectoryRemote.create(folder.path, store: store)
+        return try DirectoryRemote(
+            folder.path, store: store, replica: SimulatedReplica.id(name))
+    }
+
+    private func write(_ peer: SimulatedPeer, _ number: Int, keys: Int = 50) async throws {
+        try await peer.transact(
+            "INSERT INTO note VALUES('k\(number % keys)', 't\(number)') "
+                + "ON CONFLICT(name) DO UPDATE SET body = excluded.body")
+    }
+
+    @Test("a thousand small pushes leave few files, and a new clone of them is complete")
+    func thousandPushes() async throws {
+        let folder = try TemporaryFolder()
+        let a = try SimulatedPeer("A", .notes)
+        let slow = try SimulatedPeer("B", .notes)
+        let (ours, theirs) = (try remote(folder, "A"), try remote(folder, "B"))
+        var most = 0
+        var removed = 0
+        for number in 0..<1000 {
+            try await write(a, number)
+            removed += try await Exchange(a, ours).push().compactedCount
+            most = max(most, folder.batches().count)
+            if number == 300 || number == 303 { _ = try await Exchange(slow, theirs).pull() }
+        }
+        #expect(most <= CompactionPlan.filesMax + 1, "never more than so many")
+        #expect(removed > 900)
+        let bytes = try folder.batches().reduce(0) {
+            try $0 + Data(contentsOf: URL(filePath: $1)).count
+        }
+        let snapshot = try await a.batches(since: VersionVector()).reduce(0) { $0 + $1.count }
+        #expect(bytes < 6 * snapshot + 65_536, "\(bytes) bytes for a snapshot of \(snapshot)")
+        let clone = try SimulatedPeer("C", .notes)
+        _ = try await Exchange(clone, try remote(folder, "C")).pull()
+        _ = try await Exchange(slow, theirs).pull()
+        let expected = try await a.canonical()
+        #expect(try await clone.canonical() == expected)
+        #expect(try await slow.canonical() == expected, "a slow one gets everything")
+        #expect(await slow.vector == a.vector)
+    }
+
+    @Test("two that write in turns each keep their own files, and both stay complete")
+    func twoWriters() async throws {
+        let folder = try TemporaryFolder()
+        let peers = [try SimulatedPeer("A", .notes), try SimulatedPeer("B", .notes)]
+        let remotes = [try remote(folder, "A"), try remote(folder, "B")]
+        for number in 0..<300 {
+            let place = number % 2
+            try await write(peers[place], number)
+            _ = try await Exchange(peers[place], remotes[place]).sync()
+            #expect(folder.batches().count <= 2 * CompactionPlan.filesMax + 2)
+        }
+        _ = try await Exchange(peers[0], remotes[0]).pull()
+        let clone = try SimulatedPeer("C", .notes)
+        _ = try await Exchange(clone, try remote(folder, "C")).pull()
+        #expect(try await peers[0].canonical() == peers[1].canonical())
+        #expect(try await clone.canonical() == peers[1].canonical())
+    }
+
+    @Test("a compaction that ends anywhere loses nothing", arguments: 0..<40)
+    func interrupted(at call: Int) async throws {
+        let folder = try TemporaryFolder()
+        let a = try SimulatedPeer("A", .notes)
+        let ours = try remote(folder, "A")
+        for number in 0..<CompactionPlan.filesMax {
+            try await write(a, number)
+            _ = try await Exchange(a, ours).push()
+        }
+        try await write(a, 1000)
+        let dying = DyingRemote(ours, after: call)
+        _ = try? await Exchange(a, dying).push()
+        for _ in 0..<2 {
+            let clone = try SimulatedPeer("C", .notes)
+            _ = try await Exchange(clone, try remote(folder, "C")).pull()
+            let head = await clone.vector
+            #expect(head[a.id] >= 64, "what was pushed before is there at every moment")
+            _ = try await Exchange(a, ours).push()
+            #expect(try await ours.head() == a.vector)
+        }
+        #expect(folder.batches().count <= CompactionPlan.filesMax)
+    }
+
+    @Test("files that vanish between a look and the next are no error")
+    func vanishingFiles() async throws {
+        let folder = try TemporaryFolder()
+        let a = try SimulatedPeer("A", .notes)
+        let ours = try remote(folder, "A")
+        for number in 0..<CompactionPlan.filesMax {
+            try await write(a, number)
+            _ = try await Exchange(a, ours).push()
+        }
+        try await write(a, 1000)
+        let b = try SimulatedPeer("B", .notes)
+        let theirs = MeddlingRemote(try remote(folder, "B")) {
+            _ = try await Exchange(a, ours).push()
+        }
+        let report = try await Exchange(b, theirs).pull()
+        #expect(report.problems.isEmpty, "\(report.problems)")
+        #expect(folder.batches().count < CompactionPlan.filesMax / 2)
+        #expect(try await a.canonical() == b.canonical())
+    }
+
+    @Test("a damaged batch is not what others make room for")
+    func damagedKeeper() async throws {
+        let folder = try TemporaryFolder()
+        let a = try SimulatedPeer("A", .notes)
+        let ours = try remote(folder, "A")
+        for number in 0..<70 {
+            try await write(a, number)
+            _ = try await Exchange(a, ours).push()
+        }
+        let large = try #require(
+            try folder.batches().max {
+                try Data(contentsOf: URL(filePath: $0)).count
+                    < Data(contentsOf: URL(filePath: $1)).count
+            })
+        var bytes = try Data(contentsOf: URL(filePath: large))
+        bytes[bytes.count - 1] ^= 1
+        try bytes.write(to: URL(filePath: large))
+        for number in 0..<200 {
+            try await write(a, number)
+            _ = try await Exchange(a, ours).push()
+        }
+        let clone = try SimulatedPeer("C", .notes)
+        _ = try await Exchange(clone, try remote(folder, "C")).pull()
+        #expect(try await clone.canonical() == a.canonical())
+    }
+}
+
+/// A remote whose process dies after so many calls that change it.
+private actor DyingRemote: Remote {
+    private let inner: DirectoryRemote
+    private var left: Int
+
+    init(_ inner: DirectoryRemote, after calls: Int) {
+        self.inner = inner
+        left = calls
+    }
+
+    private func live() throws {
+        guard left > 0 else { throw CancellationError() }
+        left -= 1
+    }
+
+    func catalog(since: VersionVector) async throws -> BatchCatalog {
+        try await inner.catalog(since: since)
+    }
+    func head() async throws -> VersionVector { try await inner.head() }
+    func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] { try await inner.fetch(item) }
+    func append(_ batch: [UInt8]) async throws {
+        try live()
+        try await inner.append(batch)
+    }
+    func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
+        try await inner.acknowledge(vector, of: replica)
+    }
+    func acknowledged() async throws -> [ReplicaID: VersionVector] {
+        try await inner.acknowledged()
+    }
+    func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] {
+        try await inner.ownBatches(ifMoreThan: count)
+    }
+    func remove(_ items: [BatchCatalog.Item]) async throws {
+        for item in items {
+            try live()
+            try await inner.remove([item])
+        }
+    }
+}
+
+/// A remote where somebody else does something right after the first look.
+private actor MeddlingRemote: Remote {
+    private let inner: DirectoryRemote
+    private var meddle: (@Sendable () async throws -> Void)?
+
+    init(_ inner: DirectoryRemote, _ meddle: @escaping @Sendable () async throws -> Void) {
+        self.inner = inner
+        self.meddle = meddle
+    }
+
+    func catalog(since: VersionVector) async throws -> BatchCatalog {
+        let catalog = try await inner.catalog(since: since)
+        if let meddle {
+            self.meddle = nil
+            try await meddle()
+        }
+        return catalog
+    }
+    func head() async throws -> VersionVector { try await inner.head() }
+    func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] { try await inner.fetch(item) }
+    func append(_ batch: [UInt8]) async throws { try await inner.append(batch) }
+    func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
+        try await inner.acknowledge(vector, of: replica)
+    }
+    func acknowledged() async throws -> [ReplicaID: VersionVector] {
+        try await inner.acknowledged()
+    }
+}
