@@ -38,12 +38,7 @@ final class Digester {
         self.didCommit = didCommit
         self.settings = settings
         assembler = TransactionAssembler(try LogReader(connection, catalog: catalog))
-        trimmable = try Statement(
-            connection,
-            """
-            SELECT 1 FROM syncd_log WHERE seq <= min(?1, (SELECT max(seq) FROM syncd_log) - 1)
-            LIMIT 1
-            """)
+        trimmable = try Statement(connection, Self.trimmableSQL)
         trim = try Statement(
             connection,
             """
@@ -51,6 +46,18 @@ final class Digester {
               (SELECT min(seq) FROM syncd_log) + ?2)
             """)
         writer = try HistoryWriter(connection)
+    }
+
+    private static let trimmableSQL = """
+        SELECT 1 FROM syncd_log WHERE seq <= min(?1, (SELECT max(seq) FROM syncd_log) - 1)
+        LIMIT 1
+        """
+
+    /// Whether the log has rows that history has as well.
+    static func canTrim(_ connection: OpaquePointer, _ digested: Int64) throws -> Bool {
+        let statement = try Statement(connection, trimmableSQL)
+        statement.bind(1, digested)
+        return try statement.step()
     }
 
     /// Digests what `boundaries` enclose and trims the log.
@@ -88,7 +95,7 @@ final class Digester {
                 return false
             }
         }
-        if let large = batch.last, large.changes.count > Self.sliceChangesMax {
+        if let large = batch.last, large.changes.count > changesMax {
             try write(batch.dropLast(), digestedUpTo: large.first - 1)
             try writeInSlices(large)
         } else {

@@ -163,10 +163,10 @@ final class LiveLog {
     /// - Returns: whether something is left.
     func digest(while isDue: () -> Bool) throws -> Bool {
         _ = try pendingBoundaries()
-        // Commits go on meanwhile, and a flat-out writer goes round its WAL within some
-        // milliseconds: their ends are looked for between the slices.
         guard try hasWork() else { return false }
         let digestion = try prepareDigestion()
+        // Commits go on meanwhile, and a flat-out writer goes round its WAL within some
+        // milliseconds: their ends are looked for between the slices.
         let digested = try digestion.digester.digest(boundaries) {
             guard isDue() else { return false }
             _ = try pendingBoundaries()
@@ -186,11 +186,12 @@ final class LiveLog {
         var lastUse = ContinuousClock.now
     }
 
-    /// Most looks of a store that rests find nothing to do, and should cost nothing.
+    /// Most stores have nothing to digest when they are opened, and should not pay for it.
     private func hasWork() throws -> Bool {
         if digestion != nil { return true }
         let digested = try settings.integer(.digested)
         guard bounded == digested else { return true }
+        if try Digester.canTrim(connection, digested) { return true }
         return try FingerprintKeeper.hasWork(connection, catalog: catalog, settings: settings)
     }
 

@@ -9,18 +9,17 @@ extension Store {
     public func purge(
         beyond limits: HistoryLimits, at now: Timestamp = .now()
     ) throws -> PurgeReport {
-        let goal = try explaining("purge") {
-            try reading.read { reader in
+        try explaining("purge") {
+            let firstToKeep = try reading.read { reader in
                 try LimitSearch(reader.connection).firstToKeep(limits, now)
             }
-        }
-        let floor = try consumers().filter { $0.holdsHistory(at: now) }.map(\.acknowledged).min()
-        guard let goal = [goal, floor].compactMap({ $0 }).min(), goal > 0, !limits.isEmpty else {
-            return PurgeReport(transactions: 0, changes: 0, passed: [])
-        }
-        return try explaining("purge") {
+            guard let firstToKeep else {
+                return PurgeReport(transactions: 0, changes: 0, passed: [])
+            }
+            let floor = try consumers().filter { $0.holdsHistory(at: now) }
+                .map(\.acknowledged).min()
             _ = try digest()
-            return try purge(goal: goal, passed: [])
+            return try purge(goal: min(firstToKeep, floor ?? .max), passed: [])
         }
     }
 }

@@ -52,6 +52,8 @@ extension Store {
         return PurgeReport(transactions: transactions, changes: changes, passed: passed)
     }
 
+    private static let writersShareMax = Duration.milliseconds(50)
+
     /// Runs slices until one deletes nothing more. Between them the live connection is free: a
     /// purge of millions must not keep a notice waiting, nor lose the ends of commits made
     /// meanwhile. Writers get as much time as a slice took: they look only now and then whether the
@@ -64,9 +66,9 @@ extension Store {
                 _ = try live.pendingBoundaries()
                 return try slice(Purger(connection, live))
             }
-            let spent = start.duration(to: .now).components
-            usleep(
-                UInt32(clamping: spent.seconds * 1_000_000 + spent.attoseconds / 1_000_000_000_000))
+            // Not the time that the slice itself waited for the lock.
+            let pause = min(start.duration(to: .now), Self.writersShareMax)
+            usleep(UInt32(pause / .microseconds(1)))
             total += count
             if count == 0 { return total }
         }

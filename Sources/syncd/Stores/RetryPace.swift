@@ -1,5 +1,4 @@
 import CLinux
-import SyncCore
 
 /// When a store that could not be opened is tried again: at once when its files have changed, else
 /// after twice the time of before, up to half a minute. A thousand broken stores must not keep the
@@ -28,17 +27,15 @@ struct RetryPace {
 
     /// Which file it is, and what can be seen of its content without opening it.
     private struct Stamp: Equatable {
-        let identity: FileIdentity?
-        let writeSeconds: Int64
-        let writeNanoseconds: UInt32
-        let length: UInt64
+        private let numbers: [Int64]
 
         init(_ path: String) {
             var file = syncd_file()
             _ = syncd_identify(path, &file)
-            identity = FileIdentity(path: path)
-            (writeSeconds, writeNanoseconds) = (file.write_seconds, file.write_nanoseconds)
-            length = file.length
+            numbers = [
+                Int64(bitPattern: file.device), Int64(bitPattern: file.inode), file.birth_seconds,
+                file.write_seconds, Int64(file.write_nanoseconds), Int64(bitPattern: file.length),
+            ]
         }
     }
 }

@@ -51,6 +51,19 @@ import Testing
         #expect(try numbers() == 100...100)
     }
 
+    /// A consumer holds history back; that it has read some is no reason to purge it.
+    @Test func whatIsWithinTheLimitsStaysThoughItWasRead() throws {
+        try store.register(consumer: "quick", lease: .seconds(60))
+        try store.acknowledge(consumer: "quick", try #require(try store.history().last?.token))
+        try store.flush()
+        for limits in [
+            HistoryLimits(), HistoryLimits(age: .seconds(1 << 40)), HistoryLimits(bytes: 1 << 40),
+        ] {
+            #expect(try store.purge(beyond: limits).transactions == 0)
+        }
+        #expect(try numbers() == 1...100)
+    }
+
     @Test func noLimitsNoPurge() throws {
         #expect(try store.purge(beyond: HistoryLimits(), at: now).transactions == 0)
         #expect(try store.purge(beyond: HistoryLimits(age: .seconds(1 << 40))).transactions == 0)
