@@ -113,7 +113,8 @@ let package = Package(
             ],
             exclude: ["Fixtures"]),
         .testTarget(
-            name: "SyncdTests", dependencies: ["syncd", "SyncClient", "SyncCore", "Varlink"]),
+            name: "SyncdTests",
+            dependencies: ["syncd", "synctool", "SyncClient", "SyncCore", "Varlink"]),
         .testTarget(
             name: "SyncObjectsTests",
             dependencies: ["SyncObjects", "SyncClient", "syncd", "todo", "objectstress"]),

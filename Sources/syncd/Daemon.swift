@@ -127,7 +127,7 @@ struct Daemon: Sendable {
         _ registry: StoreRegistry, _ replicator: Replicator, _ pool: NIOThreadPool,
         _ server: VarlinkServer
     ) async throws {
-        let reloading = ReloadService { await reload(registry, pool, server) }
+        let reloading = ReloadService { await reload(registry, replicator, pool, server) }
         let group = ServiceGroup(
             configuration: .init(
                 services: [
@@ -140,7 +140,8 @@ struct Daemon: Sendable {
 
     /// A configuration that is wrong changes nothing.
     private func reload(
-        _ registry: StoreRegistry, _ pool: NIOThreadPool, _ server: VarlinkServer
+        _ registry: StoreRegistry, _ replicator: Replicator, _ pool: NIOThreadPool,
+        _ server: VarlinkServer
     ) async {
         ServiceManager.reloading()
         do {
@@ -149,6 +150,7 @@ struct Daemon: Sendable {
                 registry.load(configuration)
                 registry.retry()
             }
+            await replicator.adopt(configuration.replication)
             log.info("read the configuration again")
         } catch {
             log.error("the configuration stays as it was: \(error)")

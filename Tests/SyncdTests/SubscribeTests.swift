@@ -293,4 +293,26 @@ import Testing
         try sqlite3(store, "INSERT INTO Artist(Name) VALUES ('a')")
         try await eventually("still subscribed") { seen.transactions.count == 1 }
     }
+
+    /// Without synchronising the daemon serves as ever; a reload turns it on.
+    @Test func aReloadSwitchesSynchronising() async throws {
+        let directory = try TemporaryDirectory()
+        let configuration = directory.file("syncd.yaml")
+        try "sync: {enabled: false}".write(
+            toFile: configuration, atomically: true, encoding: .utf8)
+        let daemon = try await TestDaemon(in: directory)
+        let store = try await daemon.makeStore()
+        let shared = directory.file("shared")
+        mkdir(shared, 0o755)
+        try run(Programs.synctool.path, ["remote", "add", store, "origin", "dir:" + shared])
+        let files = { try FileManager.default.subpathsOfDirectory(atPath: shared).count }
+        let before = try files()
+        try sqlite3(store, "INSERT INTO Artist(Name) VALUES ('a')")
+        try await Task.sleep(for: .seconds(1))
+        #expect(try files() == before)
+        try "sync: {delayMilliseconds: 20}".write(
+            toFile: configuration, atomically: true, encoding: .utf8)
+        daemon.signal(SIGHUP)
+        try await eventually("synchronised") { try files() > before }
+    }
 }

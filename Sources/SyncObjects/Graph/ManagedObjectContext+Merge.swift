@@ -98,9 +98,10 @@ extension ManagedObjectContext {
         object.send(.gone(detail))
     }
 
-    /// The store is out of reach: so are its objects. Edits are kept.
+    /// The store is out of reach: so are its objects. Edits are kept, and objects that were never
+    /// in it: the watch and the daemon may both tell, the second time after somebody made some.
     private func lose() {
-        for object in registry.objects {
+        for object in registry.objects where object.phase != .inserted {
             markGone(object, Gone(.storeReplaced))
         }
         dropMembers()

@@ -8,7 +8,7 @@ import SyncCore
 struct RemoteSchedule: Sendable {
     private static let firstPause: Duration = .seconds(1)
 
-    let options: ReplicationOptions
+    private(set) var options: ReplicationOptions
     /// When it is due; nil while it is under way.
     private(set) var due: ContinuousClock.Instant?
     /// Something happened while it was under way.
@@ -26,6 +26,12 @@ struct RemoteSchedule: Sendable {
     init(_ options: ReplicationOptions, now: ContinuousClock.Instant) {
         self.options = options
         due = now
+    }
+
+    /// Goes on with other options.
+    mutating func adopt(_ options: ReplicationOptions, at now: ContinuousClock.Instant) {
+        self.options = options
+        if due != nil { due = max(now, blockedUntil ?? now) }
     }
 
     /// Something was committed here.

@@ -30,7 +30,7 @@ actor Replicator {
 
     /// Takes news, from whatever thread.
     nonisolated let inbox = ReplicationInbox()
-    private let options: ReplicationOptions
+    private var options: ReplicationOptions
     private let log: Logger
     private let executor = BlockingExecutor()
     private let watchQueue = DispatchQueue(label: "syncd.folders")
@@ -46,7 +46,6 @@ actor Replicator {
 
     /// Works until it is cancelled.
     func run() async {
-        guard options.isEnabled else { return }
         await withTaskGroup(of: Void.self) { group in
             for await _ in inbox.wakeUps {
                 for (path, news) in inbox.take() { note(news, of: path) }
@@ -66,6 +65,19 @@ actor Replicator {
             }
             group.cancelAll()
         }
+    }
+
+    /// Goes on with other options: each remote is looked at soon.
+    func adopt(_ options: ReplicationOptions) {
+        guard options != self.options else { return }
+        self.options = options
+        let now = ContinuousClock.now
+        for path in stores.keys {
+            for name in stores[path]?.schedules.keys.sorted() ?? [] {
+                stores[path]?.schedules[name]?.adopt(options, at: now)
+            }
+        }
+        inbox.wake()
     }
 
     // MARK: News
@@ -90,6 +102,7 @@ actor Replicator {
 
     /// Sets an alarm for what is due first, unless one rings before.
     private func nextAlarm() -> ContinuousClock.Instant? {
+        guard options.isEnabled else { return nil }
         let dues = stores.values.lazy.filter { !$0.isBusy }.flatMap { store in
             store.schedules.values.compactMap(\.due)
         }
@@ -105,6 +118,7 @@ actor Replicator {
 
     /// The exchanges that are to begin now: store, and remote; nil only reads the remotes.
     private func take() -> [(String, String?)] {
+        guard options.isEnabled else { return [] }
         let now = ContinuousClock.now
         var taken: [(String, String?)] = []
         for (path, store) in stores where !store.isBusy && running < Self.exchangesMax {

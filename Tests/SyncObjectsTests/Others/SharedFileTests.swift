@@ -29,6 +29,9 @@ import Testing
         #expect(
             error?.code == (isReplaced ? .storeReplaced : .storeRemoved)
                 || error?.code == .multipleErrors || error?.code == .deletedElsewhere)
+        // Whoever hears of it last tells it again.
+        try store.container.coordinator.loseIfReplaced()
+        store.context.performAndWait {}
         #expect(new.state == .inserted)
         #expect(isReplaced || !FileManager.default.fileExists(atPath: store.path))
     }

@@ -10,6 +10,7 @@ enum Programs {
     }()
 
     static var syncd: URL { directory.appendingPathComponent("syncd") }
+    static var synctool: URL { directory.appendingPathComponent("synctool") }
 
     /// The package's folder.
     static let root = URL(fileURLWithPath: #filePath)
