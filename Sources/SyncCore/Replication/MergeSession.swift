@@ -84,16 +84,22 @@ final class MergeSession {
     }
 
     /// Runs `body` in one write transaction, after what writers have committed was stated as facts.
+    /// - Parameter policies: those of somebody else; adopted first, if they are newer.
     /// - Throws: `busy`; whatever `body` throws: nothing was written then.
-    func transact<Result>(_ body: (MergeWork) throws -> Result) throws -> Result {
+    func transact<Result>(
+        adopting policies: MergePolicies? = nil, _ body: (MergeWork) throws -> Result
+    ) throws -> Result {
         try RawTransaction.write(connection) {
             let former = self.prepared
             let prepared = try prepare()
             let isFresh = former !== prepared
             do {
-                let work = try MergeWork(self, prepared)
+                var work = try MergeWork(self, prepared)
                 try work.stateLocal()
                 if isFresh { try work.adoptUnknown() }
+                if let policies, try policies.isNewer(than: prepared.policies) {
+                    work = try adopt(policies, after: work)
+                }
                 let result = try body(work)
                 try work.finish()
                 return result
@@ -144,12 +150,52 @@ final class MergeSession {
         return prepared
     }
 
-    /// Changes what the owner chose. The cells of an entity may be others then.
+    // MARK: Policies
+
+    /// Changes what the owner chose, and shows the tables as they are by that.
+    /// - Throws: `invalidArgument` for what the schema does not have; `refused` for what cannot be
+    ///   chosen any more.
     func setPolicies(_ policies: MergePolicies) throws {
-        try RawTransaction.write(connection) {
-            try Settings(connection).set(.policies, .text(try policies.json()))
+        let isFirst = try RawTransaction.read(connection) {
+            try Settings(connection).value(.stated) == .null
         }
+        if isFirst {
+            prepared = nil
+            try RawTransaction.write(connection) {
+                try store(policies, revision: 1)
+                try PolicyCheck(try prepare().schema).run(policies)
+            }
+            return
+        }
+        var wanted = policies
+        try transact { work in
+            let present = work.prepared.policies
+            wanted.revision = present.revision
+            guard wanted != present else { return }
+            wanted.revision = present.revision + 1
+            try PolicyCheck(work.schema).run(wanted, after: present)
+            let work = try adopt(wanted, after: work)
+            try PolicyCheck(work.schema).run(wanted)
+            // A transaction of its own: without one there would be nothing to send.
+            try work.speak(of: [], author: nil, context: "policies") { _, _ in }
+            try work.finish()
+        }
+    }
+
+    private func store(_ policies: MergePolicies, revision: Int) throws {
+        var policies = policies
+        policies.revision = revision
+        try Settings(connection).set(.policies, .text(try policies.json()))
+    }
+
+    /// Goes on with other policies, in the same transaction.
+    private func adopt(_ policies: MergePolicies, after work: MergeWork) throws -> MergeWork {
+        try work.finish()
+        try store(policies, revision: policies.revision)
         prepared = nil
+        let work = try MergeWork(self, try prepare())
+        try work.showAll()
+        return work
     }
 
     /// The CREATE statements of the tracked tables, with their indexes, triggers and views on them

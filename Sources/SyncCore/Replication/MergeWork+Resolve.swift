@@ -60,8 +60,10 @@ extension MergeWork {
                 throw SyncError(
                     .refused, "the object is not whole here yet", hint: "Sync again first")
             }
-            let newest = speaker.base.newest(versions, dot: \.dot, name: \.dot).value
-            let value = cell == id.cell ? conflict.value : newest
+            let newest = speaker.base.newest(versions, dot: \.dot, name: \.dot)
+            let value =
+                cell == id.cell
+                ? conflict.value : speaker.base.literal(newest)
             for (column, field) in zip(columns, value) { fields[column] = field }
         }
         speaker.create(id.object, entity: record.entity, fields)
@@ -90,8 +92,9 @@ extension Speaker {
             record.cells[id.cell].contains(where: { $0.dot == id.dot })
         else { return }
         let value = schema.entities[record.entity].cells[id.cell].map { fields[$0] }
-        let version = Version(header.dot, incarnation: incarnation(id.object), value: value)
-        state(.cell(id.object, entity: record.entity, cell: id.cell, version))
+        state(
+            id.cell, value, of: id.object, entity: record.entity,
+            incarnation: incarnation(id.object))
     }
 
     /// Makes what is shown stay: of a hidden object that is its end.
@@ -120,9 +123,9 @@ extension Speaker {
         let others = row.members.filter { $0 != keeper && hasLife($0) }
         guard !others.isEmpty else { return false }
         for (cell, columns) in schema.entities[row.entity].cells.enumerated() {
-            let version = Version(
-                header.dot, incarnation: incarnation(keeper), value: columns.map { fields[$0] })
-            state(.cell(keeper, entity: row.entity, cell: cell, version))
+            state(
+                cell, columns.map { fields[$0] }, of: keeper, entity: row.entity,
+                incarnation: incarnation(keeper))
         }
         for member in row.members where member != keeper { unite(keeper, member) }
         for member in others { delete(member, entity: row.entity) }

@@ -151,6 +151,11 @@ final class MergeWork {
         return true
     }
 
+    /// Shows the whole store anew: its view has become another one.
+    func showAll() throws {
+        try show(try RegionLoader.everything(prepared), transactions: []) { _ in }
+    }
+
     /// Joins what had no place in the schema before, and has one now.
     func adoptUnknown() throws {
         let facts = try prepared.unknown.take { self.schema.merge.place(of: $0) }

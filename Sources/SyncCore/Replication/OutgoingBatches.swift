@@ -95,10 +95,8 @@ struct OutgoingBatches {
                     batch.extras.numbers[uid] = number
                 }
             }
-            if from.isEmpty {
-                batch.extras.schema = schema
-                batch.extras.policies = policies
-            }
+            batch.extras.policies = policies
+            if from.isEmpty { batch.extras.schema = schema }
             batches.append(batch)
             from = upTo
             start = end

@@ -37,6 +37,11 @@ final class RegionLoader {
 
     /// The region that is everything.
     static func whole(_ prepared: MergeSession.Prepared) throws -> Region {
+        try everything(prepared).region
+    }
+
+    /// Has loaded everything.
+    static func everything(_ prepared: MergeSession.Prepared) throws -> RegionLoader {
         let loader = try RegionLoader(prepared)
         for (uid, object) in try prepared.objects.all() { try loader.take(uid, object) }
         for (alias, dot) in try prepared.objects.aliases() {
@@ -50,7 +55,7 @@ final class RegionLoader {
                 loader.region.rows[RowKey(entity: position, table.key.map { row[$0] })] = row
             }
         }
-        return loader.region
+        return loader
     }
 
     // MARK: Objects

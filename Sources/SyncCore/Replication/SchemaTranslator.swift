@@ -36,7 +36,31 @@ struct SchemaTranslator {
             references: references, checks: checks,
             deletePolicy: policy.deletes == .editWins ? .editWins : .deleteWins,
             uniquePolicy: Self.uniquePolicy(policy.unique),
-            isWhole: policy.properties == .object)
+            isWhole: policy.properties == .object,
+            policy: (policy.properties ?? .lastWriter).cellPolicy,
+            columnPolicies: columnPolicies(
+                table, places, policy.columns ?? [:],
+                tied: tied.union(
+                    table.uniqueIndexes.flatMap(\.terms).compactMap {
+                        $0.column.flatMap { places[$0] }
+                    })))
+    }
+
+    /// The policies of single columns that can be held: of one that blends no constraint may ask
+    /// anything.
+    private func columnPolicies(
+        _ table: TableSchema, _ places: Places, _ columns: [String: MergePolicies.Property],
+        tied: Set<Int>
+    ) -> [Int: CellPolicy] {
+        let isFree = !table.uniqueIndexes.contains(where: \.isExpression)
+        var policies: [Int: CellPolicy] = [:]
+        for (name, property) in columns {
+            guard let place = places[name] else { continue }
+            let policy = property.cellPolicy
+            if policy.isBlending, tied.contains(place) || !isFree { continue }
+            policies[place] = policy
+        }
+        return policies
     }
 
     private static func uniquePolicy(_ policy: MergePolicies.Unique?) -> MergeEntity.UniquePolicy {

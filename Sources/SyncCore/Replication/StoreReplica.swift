@@ -113,8 +113,13 @@ public final class StoreReplica: Sendable {
         }
     }
 
-    /// Chooses how entities merge. All replicas must choose alike: the choice goes along with
-    /// snapshots, and has to be made before there are others.
+    /// Chooses how entities merge. The choice travels with what is sent, and every replica that
+    /// merges it shows its tables by it; of two choices the one made later counts
+    /// (``MergePolicies/revision``).
+    /// - Throws: ``SyncError``: `invalidArgument` for tables and columns that are not there, or that
+    ///   cannot merge so; `refused` for identities, references and whole rows once the store was
+    ///   sent or merged.
+    /// - Complexity: O(rows of the store)
     public func setPolicies(_ policies: MergePolicies) throws {
         try run("policies") { try $0.setPolicies(policies) }
     }
@@ -177,6 +182,7 @@ extension StoreReplica: Replica {
     /// - Parameter isAlone: nobody else can know of the file yet.
     func merge(_ batch: [UInt8], isAlone: Bool) throws -> Bool {
         let batch = try BatchDecoder.decode(batch)
+        let policies = try MergePolicies(batch: batch)
         guard batch.store == storeID else {
             throw SyncError(
                 .refused, "the batch belongs to another store", operation: "pull", path: path,
@@ -189,7 +195,9 @@ extension StoreReplica: Replica {
             var pace = MergePace(isAlone: isAlone)
             var start = ContinuousClock.now
             while let slice = slices.next(factsMax: pace.factsMax) {
-                guard try session.transact({ try $0.merge(slice) }) else { return false }
+                guard try session.transact(adopting: policies, { try $0.merge(slice) }) else {
+                    return false
+                }
                 guard !slices.isAtEnd else { return true }
                 pace.rest(after: ContinuousClock.now - start)
                 start = .now

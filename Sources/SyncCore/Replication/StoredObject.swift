@@ -61,10 +61,15 @@ extension StoredObject {
             return isHosted || base.isAlive(record) || record.life.isEmpty ? .troubled : .gone
         }
         let cells = base.schema.entities[record.entity].cells
+        let policies = base.schema.entities[record.entity].policies
         for (cell, source) in row.sources.enumerated() {
             guard let source else { return .troubled }
+            // How versions become one value is the object's own affair, too.
+            if policies[cell].isBlending { continue }
             for version in record.cells[cell] {
-                let isEqual = zip(cells[cell], version.value).allSatisfy { row.fields[$0] == $1 }
+                let isEqual = zip(cells[cell], base.literal(version)).allSatisfy {
+                    row.fields[$0] == $1
+                }
                 if isEqual { continue }
                 // Versions that refer to two objects say the same once these become one.
                 if version.dot == source.dot || version.value.contains(where: { $0.target != nil })

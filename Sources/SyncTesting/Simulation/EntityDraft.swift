@@ -8,6 +8,7 @@ struct EntityDraft {
     var uniques: [[Int]] = []
     var references: [MergeEntity.Reference] = []
     var defaults: [Int: String] = [:]
+    var policies: [Int: CellPolicy] = [:]
     private(set) var roles: [SimulatedSchema.Role] = []
     private var columns: [(name: String, type: String, isRequired: Bool)] = []
     private var rules: [(rule: SimulatedCheck, columns: [Int])] = []
@@ -28,8 +29,8 @@ struct EntityDraft {
     ) -> Int {
         let isText: Bool
         switch role {
-        case .token, .text, .unique: isText = true
-        case .number, .privateNumber, .reference: isText = false
+        case .token, .text, .unique, .set, .lines: isText = true
+        case .counter, .number, .privateNumber, .reference: isText = false
         }
         columns.append((name, type ?? (isText ? "TEXT" : "INTEGER"), isRequired))
         roles.append(role)
@@ -55,7 +56,7 @@ struct EntityDraft {
             references: references,
             checks: rules.map { rule in .init(rule.columns, accepts: rule.rule.accepts) },
             deletePolicy: deleteWins ? .deleteWins : .editWins,
-            uniquePolicy: uniquePolicy)
+            uniquePolicy: uniquePolicy, columnPolicies: policies)
     }
 
     func sql(_ drafts: [EntityDraft], isDeferred: [Bool]) -> String {

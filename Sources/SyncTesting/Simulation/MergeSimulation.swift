@@ -268,7 +268,9 @@ package struct MergeSimulation {
         for replica in replicas {
             seen.formUnion(texts(replica.tables).keys)
             for conflict in replica.log.values {
-                for case .value(.text(let text)) in conflict.value { seen.insert(text) }
+                for case .value(.text(let text)) in conflict.value {
+                    seen.formUnion(WrittenTexts.parts(ofLogged: text))
+                }
             }
         }
         let lost = written.lost(seen)

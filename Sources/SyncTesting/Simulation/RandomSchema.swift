@@ -75,8 +75,15 @@ struct RandomSchema {
     }
 
     private mutating func addColumns(_ draft: inout EntityDraft) {
-        draft.add("d", .token)
-        if random.chance(0.4) { draft.add("e", .token) }
+        let winners: [CellPolicy] = [
+            .lastWriter, .lastWriter, .firstWriter, .preferring(SimulatedReplica.id("A")),
+            .preferring(SimulatedReplica.id("B")),
+        ]
+        draft.policies[draft.add("d", .token)] = random.pick(winners)
+        if random.chance(0.4) { draft.policies[draft.add("e", .token)] = random.pick(winners) }
+        if random.chance(0.25) { draft.policies[draft.add("n", .counter)] = .counter }
+        if random.chance(0.25) { draft.policies[draft.add("s", .set)] = .set }
+        if random.chance(0.25) { draft.policies[draft.add("t", .lines)] = .text }
         if random.chance(0.6) {
             let column = draft.add("u", .unique, isRequired: random.chance(0.5))
             draft.uniques.append([column])

@@ -112,7 +112,10 @@ struct RandomWriter {
             try deleteAndInsert(key, newRow(key.entity, rows, &tokens, key: key))
         case .changeKey: try changeKey(key, rows, &tokens)
         case .swapUnique: try swapUnique(keys, rows)
-        case .writeTokens: columns = roles.indices.filter { roles[$0] == .token }
+        case .writeTokens:
+            columns = roles.indices.filter {
+                roles[$0] == .token || (roles[$0].isBlending && random.chance(0.7))
+            }
         case .writeUniques:
             columns = roles.indices.filter {
                 roles[$0] == .unique
@@ -192,6 +195,29 @@ struct RandomWriter {
             case .unique:
                 if !description.columns[column].isRequired && random.chance(0.2) { return .null }
                 return .text("u\(random.below(4))")
+            case .counter:
+                if random.chance(0.1) { return random.pick([.null, .text("many"), .real(0.5)]) }
+                let step = Int64(random.below(9)) - 4
+                guard let key, case .integer(let number)? = rows[key]?[column] else {
+                    return .integer(step)
+                }
+                return .integer(number + step)
+            case .set:
+                if random.chance(0.05) { return .null }
+                let present = key.flatMap { rows[$0]?[column] }.flatMap(JSONArray.elements)
+                var elements = (present ?? []).filter { _ in random.chance(0.75) }
+                if random.chance(0.8) { elements.append("\"\(tokens.next())\"") }
+                return .text("[" + elements.joined(separator: random.pick([",", ", "])) + "]")
+            case .lines:
+                if random.chance(0.05) { return .null }
+                var lines: [Substring] = []
+                if let key, case .text(let text)? = rows[key]?[column] {
+                    lines = text.split(separator: "\n").filter { _ in random.chance(0.8) }
+                }
+                for _ in 0..<random.pick([1, 1, 3]) {
+                    lines.insert(tokens.next()[...], at: random.below(lines.count + 1))
+                }
+                return .text(lines.joined(separator: "\n"))
             case .reference: return .null
             }
         }
@@ -220,4 +246,9 @@ struct RandomWriter {
         }
         return .integer(greatest + 1)
     }
+}
+
+extension SimulatedSchema.Role {
+    /// Whether several versions of such a column become one value.
+    var isBlending: Bool { self == .counter || self == .set || self == .lines }
 }

@@ -125,7 +125,8 @@ package final class SimulatedReplica: SimulatedTables {
     }
 
     private func checkNothingIsDropped(_ digested: Digested) throws {
-        let shown = Set(view.rows.values.flatMap { $0.sources.compactMap { $0 } })
+        let shown = Set(
+            view.rows.values.flatMap { $0.sources.compactMap { $0 } + $0.blended })
         for fact in base.currentVersions.subtracting(digested.base.currentVersions)
         where !shown.contains(fact) && log[fact] == nil && !says(fact) {
             throw SimulationFailure("a write dropped a value that was neither shown nor logged")
@@ -133,9 +134,11 @@ package final class SimulatedReplica: SimulatedTables {
     }
 
     private func says(_ fact: VersionID) -> Bool {
-        let versions = base.objects[fact.object]?.cells[fact.cell] ?? []
-        return versions.contains {
-            $0.dot == fact.dot && view.says($0, cell: fact.cell, of: fact.object, schema.merge)
+        guard let record = base.objects[fact.object] else { return false }
+        return record.cells[fact.cell].contains {
+            $0.dot == fact.dot
+                && view.says(
+                    base.literal($0), cell: fact.cell, of: fact.object, schema.merge)
         }
     }
 
@@ -216,7 +219,8 @@ package final class SimulatedReplica: SimulatedTables {
     private func checkSources() throws {
         for row in view.rows.values {
             for (cell, source) in row.sources.enumerated() {
-                guard let source else { continue }
+                let policy = schema.merge.entities[row.entity].policies[cell]
+                guard let source, !policy.isBlending else { continue }
                 let versions = base.objects[source.object]?.cells[cell] ?? []
                 let value = versions.first { $0.dot == source.dot }?.value ?? []
                 let columns = schema.merge.entities[row.entity].cells[cell]

@@ -12,6 +12,12 @@ package struct SimulatedSchema: Sendable {
         case privateNumber
         /// One of few texts under a UNIQUE.
         case unique
+        /// A number that writers add to.
+        case counter
+        /// A JSON array of texts that are never written twice.
+        case set
+        /// Lines that are never written twice.
+        case lines
         /// Part of a reference; what it refers to decides.
         case reference
     }

@@ -205,7 +205,9 @@ final class SimulatedStore: SimulatedTables {
         var texts: Set<String> = []
         for conflict in try replica.conflicts(open: nil) {
             for pair in conflict.losing.values.pairs {
-                if case .text(let text) = pair.value { texts.insert(text) }
+                if case .text(let text) = pair.value {
+                    texts.formUnion(WrittenTexts.parts(ofLogged: text))
+                }
             }
         }
         return texts
@@ -224,9 +226,33 @@ extension SimulatedSchema {
         for entity in merge.entities {
             policies.entities[entity.name] = .init(
                 deletes: entity.deletePolicy == .editWins ? .editWins : .deleteWins,
-                unique: entity.uniquePolicy.policy)
+                unique: entity.uniquePolicy.policy, columns: entity.properties)
         }
         return policies
+    }
+}
+
+extension MergeEntity {
+    /// The policy of each column that has one of its own.
+    fileprivate var properties: [String: MergePolicies.Property] {
+        var properties: [String: MergePolicies.Property] = [:]
+        for (cell, policy) in policies.enumerated() where policy != .lastWriter {
+            properties[columns[cells[cell][0]].name] = policy.property
+        }
+        return properties
+    }
+}
+
+extension CellPolicy {
+    fileprivate var property: MergePolicies.Property {
+        switch self {
+        case .lastWriter: return .lastWriter
+        case .firstWriter: return .firstWriter
+        case .preferring(let replica): return .preferring(replica)
+        case .counter: return .counter
+        case .set: return .set
+        case .text: return .text
+        }
     }
 }
 

@@ -112,6 +112,7 @@ package struct StoreSimulation {
         case ..<0.52: try edit(index, nil, random.fork())
         case ..<0.55: try stores[index].restart()
         case ..<0.57: try settle(index)
+        case ..<0.58: try choose(index)
         case ..<0.61: try resolve(index)
         default:
             let other = random.below(stores.count)
@@ -157,6 +158,26 @@ package struct StoreSimulation {
         let left = try stores[index].openConflictsOfWholeObjects()
         guard left == 0 else { throw SimulationFailure("settling left \(left) conflicts open") }
         tally.closes += 1
+    }
+
+    /// The owner of a replica changes his mind: the others follow when they hear of it.
+    private mutating func choose(_ index: Int) throws {
+        let before = texts(try stores[index].read())
+        var policies = try stores[index].replica.policies()
+        for name in policies.entities.keys.sorted() where random.chance(0.5) {
+            policies.entities[name]?.deletes = random.pick([.deleteWins, .editWins])
+            policies.entities[name]?.unique = random.pick([.merge, .keepBoth, .laterLoses])
+            for column in policies.entities[name]?.columns?.keys.sorted() ?? [] {
+                let all: [MergePolicies.Property] = [
+                    .lastWriter, .firstWriter, .counter, .set, .text,
+                ]
+                policies.entities[name]?.columns?[column] = random.pick(all)
+            }
+        }
+        try stores[index].replica.setPolicies(policies)
+        try stores[index].remember()
+        try stores[index].checkConstraints()
+        written.note(before, texts(stores[index].tables))
     }
 
     private mutating func resolve(_ index: Int) throws {

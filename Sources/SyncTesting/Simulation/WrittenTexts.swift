@@ -13,11 +13,29 @@ struct WrittenTexts {
     ) -> [String: Int] {
         var texts: [String: Int] = [:]
         for (key, row) in tables {
-            for (role, value) in zip(schema.roles[key.entity], row) where role == .token {
-                if case .text(let text) = value { texts[text, default: 0] += 1 }
+            for (role, value) in zip(schema.roles[key.entity], row)
+            where role == .token || role.isBlending {
+                for text in parts(value, role) { texts[text, default: 0] += 1 }
             }
         }
         return texts
+    }
+
+    /// What is followed of a value: elements of sets, lines of texts.
+    private static func parts(_ value: Value, _ role: SimulatedSchema.Role) -> [String] {
+        guard case .text(let text) = value else { return [] }
+        switch role {
+        case .set: return JSONArray.elements(value) ?? []
+        case .lines: return text.split(separator: "\n").map(String.init)
+        case .counter: return []
+        default: return [text]
+        }
+    }
+
+    /// All that may be followed of a text in a log, whatever column it was in.
+    static func parts(ofLogged text: String) -> [String] {
+        [text] + text.split(separator: "\n").map(String.init)
+            + (JSONArray.elements(.text(text)) ?? [])
     }
 
     /// Takes note of what one commit did.

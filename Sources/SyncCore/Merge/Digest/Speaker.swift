@@ -63,10 +63,9 @@ struct Speaker {
         let life = Life(dot([]) ?? header.dot, .created, incarnation: incarnation)
         state(.life(uid, entity: entity, life))
         for (cell, columns) in schema.entities[entity].cells.enumerated() {
-            let value = columns.map { fields[$0] }
-            let version = Version(
-                dot(columns) ?? header.dot, incarnation: incarnation, value: value)
-            state(.cell(uid, entity: entity, cell: cell, version))
+            state(
+                cell, columns.map { fields[$0] }, of: uid, entity: entity,
+                incarnation: incarnation, at: dot(columns))
         }
     }
 
@@ -81,9 +80,30 @@ struct Speaker {
             member = row.members.first(where: isAlive) ?? member
         }
         let value = schema.entities[row.entity].cells[cell].map { fields[$0] }
-        let version = Version(
-            dot ?? header.dot, incarnation: incarnation(member), value: value)
-        state(.cell(member, entity: row.entity, cell: cell, version))
+        state(
+            cell, value, of: member, entity: row.entity, incarnation: incarnation(member), at: dot)
+    }
+
+    /// States a cell: what the writer wants to be shown, on top of what the register holds.
+    mutating func state(
+        _ cell: Int, _ value: [Field], of uid: ObjectUID, entity: Int, incarnation: Int,
+        at dot: Dot? = nil
+    ) {
+        let policy = schema.entities[entity].policies[cell]
+        let dot = dot ?? header.dot
+        var value = value
+        if !policy.isBlending {
+            value = value.map(Base.plain)
+        } else if case .value(let wanted)? = value.first {
+            let versions =
+                base.objects[uid]?.incarnation == incarnation
+                ? base.objects[uid].map { base.candidates($0, cell: cell, alive: true) } : nil
+            let packed = base.successor(
+                of: versions ?? [], writing: wanted, policy, dot: dot, time: base.time(dot))
+            value = [.value(packed)]
+        }
+        let version = Version(dot, incarnation: incarnation, value: value)
+        state(.cell(uid, entity: entity, cell: cell, version))
     }
 
     /// Makes objects that `view` shows although deleted live on, and the deleted ones that they

@@ -129,6 +129,27 @@ extension Base {
         headers[dot]?.time ?? HybridTime(rawValue: 0)
     }
 
+    /// Which of several versions is shown: causality first, then the policy, and where that leaves
+    /// several, the clock, the replica and `name`. At least one must be given.
+    func chosen<Item, Name: Comparable>(
+        _ items: [Item], _ policy: CellPolicy, dot: (Item) -> Dot, name: (Item) -> Name
+    ) -> Item {
+        if items.count == 1 { return items[0] }
+        guard policy == .firstWriter || policy.preferred != nil else {
+            return newest(items, dot: dot, name: name)
+        }
+        var top = items.filter { item in !items.contains { hasSeen(dot($0), dot(item)) } }
+        if policy == .firstWriter {
+            return top.dropFirst().reduce(top[0]) { first, item in
+                let left = (time(dot(first)), dot(first), name(first))
+                return left < (time(dot(item)), dot(item), name(item)) ? first : item
+            }
+        }
+        let preferred = top.filter { dot($0).replica == policy.preferred }
+        if !preferred.isEmpty { top = preferred }
+        return newest(top, dot: dot, name: name)
+    }
+
     /// The newest of several versions: causality first, then the clock, then the replica, then
     /// `name`. At least one must be given.
     func newest<Item, Name: Comparable>(

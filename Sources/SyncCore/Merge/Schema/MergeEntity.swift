@@ -52,6 +52,8 @@ package struct MergeEntity: Sendable {
     package let claims: [[Int]]
     /// The columns that are versioned together, in the order of their first column.
     package let cells: [[Int]]
+    /// How the concurrent versions of each cell merge.
+    package let policies: [CellPolicy]
     /// The cell of each column; nil for a private number.
     package let cellOfColumn: [Int?]
     /// For each claim how the later of two steps back; nil: there is no way, the rows become one.
@@ -61,11 +63,14 @@ package struct MergeEntity: Sendable {
     /// - Parameters:
     ///   - uniques: the columns of each UNIQUE constraint but the key's own.
     ///   - isWhole: the whole row is one cell.
+    ///   - columnPolicies: by column; the others go by `policy`. Columns of one cell must agree; one
+    ///     that blends must be a cell of its own.
     package init(
         name: String, columns: [Column], key: [Int], identity: Identity, uniques: [[Int]] = [],
         references: [Reference] = [], checks: [Check] = [],
         deletePolicy: DeletePolicy = .deleteWins, uniquePolicy: UniquePolicy = .merge,
-        isWhole: Bool = false
+        isWhole: Bool = false, policy: CellPolicy = .lastWriter,
+        columnPolicies: [Int: CellPolicy] = [:]
     ) {
         precondition(!key.isEmpty, "a tracked table has a key")
         precondition(
@@ -84,6 +89,9 @@ package struct MergeEntity: Sendable {
             of: free,
             ties: references.map(\.columns) + checks.map(\.columns) + claims
                 + (isWhole ? [free] : []))
+        policies = cells.map { cell in
+            cell.lazy.compactMap { columnPolicies[$0] }.first ?? policy
+        }
         var cellOfColumn = [Int?](repeating: nil, count: columns.count)
         for (cell, members) in cells.enumerated() {
             for column in members { cellOfColumn[column] = cell }

@@ -9,6 +9,8 @@ struct Group {
         let source: VersionID
         /// Its fields.
         let value: [Field]
+        /// Other versions of the same member that are part of the value.
+        var blended: [VersionID] = []
     }
 
     /// A reference of the group to another.

@@ -38,13 +38,35 @@ struct Grouping {
                 }
             }
             if offers.isEmpty { break }
-            cells.append(base.newest(offers, dot: { $0.source.dot }, name: { $0.source.object }))
+            let policy = base.schema.entities[entity].policies[cell]
+            let chosen = base.chosen(
+                offers, policy, dot: { $0.source.dot }, name: { $0.source.object })
+            if policy.isBlending {
+                cells.append(blended(chosen, offers, policy, base))
+            } else {
+                let value = chosen.value.map(Base.spoken)
+                cells.append(Group.Cell(source: chosen.source, value: value))
+            }
         }
         let hasLife = !living.isEmpty || !records.contains { $0.life.isEmpty }
         let isComplete = cells.count == base.schema.entities[entity].cells.count && hasLife
         return Group(
             name: members[0], entity: entity, members: members, isAlive: !living.isEmpty,
             isComplete: isComplete, cells: isComplete ? cells : [])
+    }
+
+    /// What the versions of the member that is shown say together.
+    private static func blended(
+        _ chosen: Group.Cell, _ offers: [Group.Cell], _ policy: CellPolicy, _ base: Base
+    ) -> Group.Cell {
+        let rivals = offers.filter { $0.source.object == chosen.source.object }
+        let versions = rivals.map { Version($0.source.dot, incarnation: 0, value: $0.value) }
+        let newest = Version(chosen.source.dot, incarnation: 0, value: chosen.value)
+        let blend = base.blend(versions, newest: newest, policy)
+        let reflected = Set(blend.reflected)
+        return Group.Cell(
+            source: chosen.source, value: [.value(blend.value)],
+            blended: rivals.map(\.source).filter { reflected.contains($0.dot) })
     }
 
     /// The complete group of an identity; also of one that is not here but aliased with one that

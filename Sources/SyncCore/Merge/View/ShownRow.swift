@@ -10,6 +10,8 @@ package struct ShownRow: Sendable, Hashable {
     package internal(set) var fields: [Field]
     /// Per cell the version that is shown; nil where the view shows something else.
     package internal(set) var sources: [VersionID?]
+    /// Versions beside these that are part of what is shown.
+    package internal(set) var blended: [VersionID] = []
 
     /// Describes a row.
     package init(

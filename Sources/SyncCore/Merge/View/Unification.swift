@@ -102,6 +102,7 @@ struct Unification {
                 }
             }
             row.sources.append(source)
+            if source != nil { row.blended += version.blended }
         }
         return row
     }
@@ -109,8 +110,9 @@ struct Unification {
     /// The group whose version of a cell a row of several shows: the newest.
     private func holder(of cell: Int, _ groups: [Int]) -> Int {
         if groups.count == 1 { return groups[0] }
-        return base.newest(
-            groups, dot: { grouping.groups[$0].cells[cell].source.dot }, name: { $0 })
+        let policy = base.schema.entities[grouping.groups[groups[0]].entity].policies[cell]
+        return base.chosen(
+            groups, policy, dot: { grouping.groups[$0].cells[cell].source.dot }, name: { $0 })
     }
 
     /// References name the row that shows their target.

@@ -68,18 +68,23 @@ package struct View: Sendable {
     /// Every maximal fact that is not shown, and that no delete had seen, is an open conflict; not
     /// one that says what is shown anyway.
     private mutating func record(_ base: Base) {
-        let shown = Set(rows.values.flatMap { $0.sources.compactMap { $0 } })
+        var shown: Set<VersionID> = []
+        for row in rows.values {
+            for source in row.sources { if let source { shown.insert(source) } }
+            shown.formUnion(row.blended)
+        }
         for (uid, record) in base.objects {
             let newest = record.incarnation
             for (cell, versions) in record.cells.enumerated() {
                 for version in versions {
                     let id = VersionID(uid, cell: cell, version.dot)
                     if shown.contains(id) || base.isEnded(version, in: record) { continue }
-                    if says(version, cell: cell, of: uid, base.schema) { continue }
+                    let value = base.literal(version)
+                    if says(value, cell: cell, of: uid, base.schema) { continue }
                     let reason: Conflict.Reason =
                         version.incarnation < newest
                         ? .olderIncarnation : hosts[uid] == nil ? .hidden : .lost
-                    conflicts[id] = Conflict(reason: reason, value: version.value)
+                    conflicts[id] = Conflict(reason: reason, value: value)
                 }
             }
             guard revived.contains(uid) else { continue }
@@ -90,12 +95,12 @@ package struct View: Sendable {
         }
     }
 
-    /// Whether the row of an object has the values of one of its versions.
+    /// Whether the row of an object has these values.
     package func says(
-        _ version: Version, cell: Int, of uid: ObjectUID, _ schema: MergeSchema
+        _ value: [Field], cell: Int, of uid: ObjectUID, _ schema: MergeSchema
     ) -> Bool {
         guard let host = hosts[uid], let row = rows[host] else { return false }
-        return zip(schema.entities[row.entity].cells[cell], version.value).allSatisfy {
+        return zip(schema.entities[row.entity].cells[cell], value).allSatisfy {
             row.fields[$0] == resolved($1)
         }
     }

@@ -1,0 +1,93 @@
+/// A counter: an initial value, and for each replica the total of what it has added since.
+///
+/// Invariants
+/// - A state holds everything that the states had which its writer saw: whoever overwrites a
+///   version has its share in hand.
+/// - The total of a replica is that of its latest transaction: a greater number wins, no total is
+///   counted twice.
+/// - The time of an initial value is above those that it replaced, also where clocks are wrong.
+///
+/// Anything but an integer (NULL, text, a real) is a value like any other, and the latest one is
+/// shown; the totals are kept for the day when an integer is written again. Sums wrap around.
+struct CounterState: Hashable {
+    struct Initial: Hashable {
+        var time: HybridTime
+        var dot: Dot
+        var value: Value
+    }
+
+    struct Total: Hashable {
+        var number: Int64
+        var sum: Int64
+    }
+
+    private(set) var initial: Initial
+    private(set) var totals: [ReplicaID: Total] = [:]
+
+    /// What a version says.
+    init(_ value: Value, dot: Dot, time: HybridTime) {
+        let (state, plain) = BlendCoding.unpacked(value, .counter) { try Self(reading: &$0) }
+        self = state ?? Self(initial: Initial(time: time, dot: dot, value: plain))
+    }
+
+    private init(initial: Initial) { self.initial = initial }
+
+    /// What the tables show.
+    var shown: Value {
+        guard case .integer(let start) = initial.value else { return initial.value }
+        return .integer(start &+ sum)
+    }
+
+    private var sum: Int64 { totals.values.reduce(0) { $0 &+ $1.sum } }
+
+    /// Takes what another version knows, too.
+    mutating func join(_ other: Self) {
+        let (mine, theirs) = (initial, other.initial)
+        if (mine.time, mine.dot) < (theirs.time, theirs.dot) { initial = theirs }
+        for (replica, total) in other.totals where total.number > totals[replica]?.number ?? 0 {
+            totals[replica] = total
+        }
+    }
+
+    /// Whether a version's share is in what is shown.
+    func reflects(_ other: Self) -> Bool {
+        other.initial == initial || other.initial.value == initial.value
+    }
+
+    /// A person who saw the state writes a value.
+    mutating func write(_ value: Value, dot: Dot, time: HybridTime) {
+        if case .integer(let wanted) = value, case .integer(let present) = shown {
+            let own = totals[dot.replica]?.sum ?? 0
+            totals[dot.replica] = Total(number: dot.number, sum: own &+ (wanted &- present))
+            return
+        }
+        var value = value
+        if case .integer(let wanted) = value { value = .integer(wanted &- sum) }
+        let least = initial.time.next
+        initial = Initial(time: max(time, least), dot: dot, value: value)
+    }
+
+    // MARK: Bytes
+
+    private init(reading reader: inout ByteReader) throws {
+        let time = HybridTime(rawValue: try reader.varint())
+        initial = Initial(time: time, dot: try reader.dot(), value: try reader.value())
+        for (dot, sum) in try reader.list({ (try $0.dot(), try $0.signed()) }) {
+            totals[dot.replica] = Total(number: dot.number, sum: sum)
+        }
+    }
+
+    /// The value of a version.
+    var packed: Value {
+        BlendCoding.packed(.counter) { writer in
+            writer.append(varint: initial.time.rawValue)
+            writer.append(initial.dot)
+            writer.append(initial.value)
+            writer.append(varint: UInt64(totals.count))
+            for (replica, total) in totals.sorted(by: { $0.key < $1.key }) {
+                writer.append(Dot(replica, total.number))
+                writer.append(signed: total.sum)
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// Says of policies that an owner chooses what cannot be held. Those that arrive from elsewhere are
+/// not asked: where the schema here is another one, each column merges as it can.
+struct PolicyCheck {
+    private let schema: ReplicaSchema
+
+    init(_ schema: ReplicaSchema) { self.schema = schema }
+
+    /// - Parameter schema: was made with these policies.
+    /// - Throws: `invalidArgument`.
+    func run(_ policies: MergePolicies) throws {
+        for (name, policy) in policies.entities.sorted(by: { $0.key < $1.key }) {
+            guard let position = schema.position(of: name) else {
+                throw refusal("no table \(name) is tracked")
+            }
+            let entity = schema.merge.entities[position]
+            for (column, property) in (policy.columns ?? [:]).sorted(by: { $0.key < $1.key }) {
+                guard let place = schema.column(column, of: position) else {
+                    throw refusal("\(name) has no column \(column)")
+                }
+                guard let cell = entity.cellOfColumn[place] else {
+                    throw refusal("\(name).\(column) is a private number")
+                }
+                guard entity.policies[cell] == property.cellPolicy else {
+                    throw refusal(
+                        "\(name).\(column) cannot merge as \(property.name.word): a key, a UNIQUE, "
+                            + "a CHECK, a reference or another policy ties it to others")
+                }
+            }
+        }
+    }
+
+    /// - Throws: `refused` for what would make other objects of those that are there.
+    func run(_ policies: MergePolicies, after present: MergePolicies) throws {
+        for table in schema.tables
+        where policies.frame(of: table.name) != present.frame(of: table.name) {
+            throw SyncError(
+                .refused,
+                "identity, references and whole rows of \(table.name) cannot change any more",
+                hint: "Choose them before the store is first sent or merged")
+        }
+    }
+
+    private func refusal(_ reason: String) -> SyncError {
+        SyncError(.invalidArgument, reason, hint: "docs/merge-design.md: policies")
+    }
+}
