@@ -116,8 +116,8 @@ public final class StoreReplica: Sendable {
     /// Chooses how entities merge. The choice travels with what is sent, and every replica that
     /// merges it shows its tables by it; of two choices the one made later counts
     /// (``MergePolicies/revision``).
-    /// - Throws: ``SyncError``: `invalidArgument` for tables and columns that are not there, or that
-    ///   cannot merge so; `refused` for identities, references and whole rows once the store was
+    /// - Throws: ``SyncError``: `invalidArgument` for tables and columns that are not there, or
+    ///   that cannot merge so; `refused` for identities, references and whole rows once the store was
     ///   sent or merged.
     /// - Complexity: O(rows of the store)
     public func setPolicies(_ policies: MergePolicies) throws {

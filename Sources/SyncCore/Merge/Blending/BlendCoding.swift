@@ -78,14 +78,21 @@ extension ByteWriter {
 
 extension ByteReader {
     mutating func dot() throws -> Dot {
-        let replica = try identifier(ReplicaID.init(bytes:))
+        let replica = try replicaID()
         return Dot(replica, Int64(bitPattern: try varint()))
     }
 
+    mutating func replicaID() throws -> ReplicaID {
+        guard let replica = ReplicaID(bytes: Array(try raw(16))) else {
+            throw SyncError(.badData, "a replica's name has not 16 bytes")
+        }
+        return replica
+    }
+
+    /// Each item takes a byte at least: a count beyond the end stops there.
     mutating func list<Item>(_ read: (inout ByteReader) throws -> Item) throws -> [Item] {
-        let count = try countOfRest(atMost: BatchLimits.contentBytesMax)
         var items: [Item] = []
-        for _ in 0..<count { items.append(try read(&self)) }
+        for _ in 0..<(try varint()) { items.append(try read(&self)) }
         return items
     }
 }

@@ -78,8 +78,9 @@ struct TextState: Hashable {
     // MARK: Bytes
 
     private static func ancestor(_ reader: inout ByteReader) throws -> Ancestor {
-        let replica = try reader.identifier(ReplicaID.init(bytes:))
-        return Ancestor(replica: replica, text: try reader.text())
+        let replica = try reader.replicaID()
+        let text = String(decoding: try reader.counted(), as: UTF8.self)
+        return Ancestor(replica: replica, text: text)
     }
 
     /// The value of a version.

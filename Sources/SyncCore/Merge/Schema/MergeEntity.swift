@@ -63,8 +63,8 @@ package struct MergeEntity: Sendable {
     /// - Parameters:
     ///   - uniques: the columns of each UNIQUE constraint but the key's own.
     ///   - isWhole: the whole row is one cell.
-    ///   - columnPolicies: by column; the others go by `policy`. Columns of one cell must agree; one
-    ///     that blends must be a cell of its own.
+    ///   - columnPolicies: by column; the others go by `policy`. Columns of one cell must agree;
+    ///     one that blends must be a cell of its own.
     package init(
         name: String, columns: [Column], key: [Int], identity: Identity, uniques: [[Int]] = [],
         references: [Reference] = [], checks: [Check] = [],
