@@ -117,8 +117,8 @@ public final class StoreReplica: Sendable {
     /// merges it shows its tables by it; of two choices the one made later counts
     /// (``MergePolicies/revision``).
     /// - Throws: ``SyncError``: `invalidArgument` for tables and columns that are not there, or
-    ///   that cannot merge so; `refused` for identities, references and whole rows once the store was
-    ///   sent or merged.
+    ///   that cannot merge so; `refused` for identities, references and whole rows once the store
+    ///   was sent or merged.
     /// - Complexity: O(rows of the store)
     public func setPolicies(_ policies: MergePolicies) throws {
         try run("policies") { try $0.setPolicies(policies) }
