@@ -15,6 +15,12 @@ package struct Batch: Sendable {
     package var transactions: [Transaction]
     /// Of these transactions, as far as nobody has overwritten them. In no order of meaning.
     package var facts: [Fact]
+    /// What every replica has merged by the sender's knowledge, and up to which the sender has
+    /// dropped what nobody needs any more; empty: it never has.
+    package var collected = VersionVector()
+    /// Whether transactions up to ``collected`` that nothing is left of are not in it, though
+    /// `upTo` covers them: a snapshot of a store that has collected.
+    package var hasGaps = false
     /// What a new replica begins with, and what a receiver may like to know; not part of the facts.
     package var extras = Extras()
 

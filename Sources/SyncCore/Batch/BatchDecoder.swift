@@ -64,10 +64,13 @@ package enum BatchDecoder {
             upTo: envelope.upTo, entities: tables.entities, transactions: transactions,
             facts: facts)
         batch.extras = extras
+        batch.collected = envelope.collected
+        batch.hasGaps = envelope.hasGaps
         return batch
     }
 
-    /// A batch is a causal cut: merged, it must leave no hole.
+    /// A batch is a causal cut: merged, it must leave no hole. What a store dropped when it
+    /// collected is none: nothing is left of it.
     private static func check(
         _ transactions: [Batch.Transaction], _ envelope: BatchEnvelope
     ) throws {
@@ -77,13 +80,13 @@ package enum BatchDecoder {
             guard !merged.covers(header.dot) else {
                 throw SyncError(.badData, "transaction \(header.dot) comes twice or too late")
             }
-            guard merged.covers(header.seen) else {
+            guard envelope.hasGaps || merged.covers(header.seen) else {
                 throw SyncError(
                     .badData, "transaction \(header.dot) comes before what it had seen")
             }
             merged.advance(to: header.dot)
         }
-        guard merged == envelope.upTo else {
+        guard merged == envelope.upTo || envelope.hasGaps && envelope.upTo.covers(merged) else {
             throw SyncError(.badData, "the batch does not lead to where its envelope says")
         }
     }

@@ -32,14 +32,27 @@ package struct BatchEnvelope: Sendable, Hashable {
     package let payloadHash: [UInt8]
     /// The key that the payload is sealed with; nil: it is in the clear.
     package let key: KeyID?
+    /// What every replica has merged, as the sender knows, and up to which it has dropped what
+    /// nobody needs any more; empty: it never has.
+    package let collected: VersionVector
     /// Whether the content ends with ``Batch/Extras``.
     let hasExtras: Bool
 
     /// The flag of a content with extras.
     static let extrasFlag: UInt8 = 2
+    /// The flag of an envelope that tells up to where its sender has collected.
+    private static let collectedFlag: UInt8 = 4
 
     /// Whether it is a snapshot: a receiver needs nothing before it.
     package var isSnapshot: Bool { from.isEmpty }
+
+    /// Whether transactions that nothing is left of are not in it, though `upTo` covers them.
+    package var hasGaps: Bool { from.isEmpty && !collected.isEmpty }
+
+    private var flags: UInt8 {
+        (key == nil ? 0 : Self.sealedFlag) | (hasExtras ? Self.extrasFlag : 0)
+            | (collected.isEmpty ? 0 : Self.collectedFlag)
+    }
 
     /// The bytes that go before the payload.
     package func encoded() -> [UInt8] {
@@ -51,8 +64,6 @@ package struct BatchEnvelope: Sendable, Hashable {
         var bytes = ByteWriter()
         bytes.append(raw: Self.magic)
         bytes.append(byte: Self.version)
-        var flags: UInt8 = key == nil ? 0 : Self.sealedFlag
-        if hasExtras { flags |= Self.extrasFlag }
         bytes.append(byte: flags)
         bytes.append(counted: body.bytes)
         bytes.append(raw: Array(SHA256.hash(data: bytes.bytes).prefix(Self.checkBytes)))
@@ -65,7 +76,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         var bytes = ByteWriter()
         bytes.append(raw: Self.magic)
         bytes.append(byte: Self.version)
-        bytes.append(byte: hasExtras ? Self.sealedFlag | Self.extrasFlag : Self.sealedFlag)
+        bytes.append(byte: flags | Self.sealedFlag)
         append(to: &bytes)
         bytes.append(raw: key.bytes)
         return bytes.bytes
@@ -78,6 +89,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         for count in [transactionCount, factCount, contentBytes] {
             body.append(varint: UInt64(count))
         }
+        if !collected.isEmpty { body.append(collected) }
     }
 
     /// Reads the envelope at the start of a batch; the payload need not be there.
@@ -99,7 +111,7 @@ package struct BatchEnvelope: Sendable, Hashable {
                 hint: "Update syncd on this machine")
         }
         let flags = try reader.byte()
-        guard flags & ~(sealedFlag | extrasFlag) == 0 else {
+        guard flags & ~(sealedFlag | extrasFlag | collectedFlag) == 0 else {
             throw SyncError(
                 .newerFormat, "the batch uses a feature that this program does not know (\(flags))",
                 hint: "Update syncd on this machine")
@@ -124,6 +136,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         transactionCount = try reader.count(atMost: BatchLimits.transactionsMax)
         factCount = try reader.count(atMost: BatchLimits.factsMax)
         contentBytes = try reader.count(atMost: BatchLimits.contentBytesMax)
+        collected = flags & Self.collectedFlag != 0 ? try reader.vector() : VersionVector()
         payloadBytes = try reader.count(atMost: BatchLimits.contentBytesMax)
         payloadHash = Array(try reader.raw(SHA256.byteCount))
         key = isSealed ? KeyID(bytes: Array(try reader.raw(KeyID.byteCount))) : nil
@@ -140,6 +153,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         upTo = batch.upTo
         transactionCount = batch.transactions.count
         factCount = batch.facts.count
+        collected = batch.collected
         self.contentBytes = contentBytes
         payloadBytes = payload.count
         payloadHash = Array(SHA256.hash(data: payload))
@@ -155,6 +169,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         upTo = other.upTo
         transactionCount = other.transactionCount
         factCount = other.factCount
+        collected = other.collected
         contentBytes = other.contentBytes
         payloadBytes = payload.count
         payloadHash = Array(SHA256.hash(data: payload))

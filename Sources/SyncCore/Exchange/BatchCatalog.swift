@@ -66,6 +66,17 @@ package struct BatchCatalog: Sendable {
         }
     }
 
+    /// For somebody who was not asked when others collected: the snapshot that leads furthest of
+    /// those made after that. Nil: there is none, or nothing is to be made up for.
+    package func snapshot(collected: VersionVector) -> Item? {
+        guard !collected.isEmpty else { return nil }
+        let able = items.filter {
+            $0.envelope.hasGaps && $0.envelope.collected.covers(collected)
+                && $0.envelope.upTo.covers($0.envelope.collected)
+        }
+        return able.max { $0.reach < $1.reach }
+    }
+
     /// How far the batches lead somebody who has merged `since`.
     package func reach(since: VersionVector) -> VersionVector {
         path(since: since).reduce(into: since) { $0.join($1.envelope.upTo) }

@@ -51,6 +51,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         let report = try await merge()
         do {
             try await remote.acknowledge(try await replica.vector, of: try await replica.replicaID)
+            try await replica.heard(try await remote.acknowledged())
         } catch let error as SyncError where [.notAllowed, .diskFull].contains(error.code) {
             // A remote that may only be read can still be merged.
         }
@@ -67,13 +68,15 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         var passedOver: Set<String> = []
         let store = try await replica.store
         while true {
-            let before = try await replica.vector
+            let behind = try await replica.behind
+            let before = behind.isEmpty ? try await replica.vector : VersionVector()
             let catalog = try await remote.catalog(since: before)
             report.problems += catalog.problems.filter { !report.problems.contains($0) }
             let usable = catalog.items.filter {
                 !passedOver.contains($0.name) && $0.envelope.store == store
             }
-            let path = BatchCatalog(usable).path(since: before)
+            var path = BatchCatalog(usable).path(since: try await replica.vector)
+            if let snapshot = BatchCatalog(usable).snapshot(collected: behind) { path = [snapshot] }
             guard !path.isEmpty else { return report }
             for item in path {
                 do {

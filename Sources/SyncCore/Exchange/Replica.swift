@@ -13,8 +13,24 @@ package protocol Replica: Sendable {
     /// when nothing is missing.
     func batches(since: VersionVector) async throws -> [[UInt8]]
 
+    /// Takes note of what other replicas have said to have merged.
+    func heard(_ acknowledged: [ReplicaID: VersionVector]) async throws
+
+    /// What other replicas are known to have merged, those that nobody waits for left out.
+    var peers: [ReplicaID: VersionVector] { get async throws }
+
+    /// Up to where others have collected before they knew what was written here: a snapshot that
+    /// covers it is needed, whatever is merged. Empty: none.
+    var behind: VersionVector { get async throws }
+
     /// Merges a batch, whole or not at all; merging it again changes nothing.
     /// - Returns: false when the batch starts after what is here.
     /// - Throws: `badData` or `newerFormat` for bytes that are no batch.
     func merge(_ batch: [UInt8]) async throws -> Bool
+}
+
+extension Replica {
+    package func heard(_ acknowledged: [ReplicaID: VersionVector]) async throws {}
+    package var peers: [ReplicaID: VersionVector] { [:] }
+    package var behind: VersionVector { VersionVector() }
 }

@@ -62,6 +62,7 @@ package actor ReplicaRemote<Local: Replica>: Remote {
 
     package func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
         told[replica] = vector
+        try await self.replica.heard([replica: vector])
     }
 
     package func acknowledged() async throws -> [ReplicaID: VersionVector] {

@@ -9,6 +9,9 @@ final class Settings {
         /// clock, what the owner chose, and who the file was before it was copied, up to which
         /// log row.
         case stated, clock, policies, former
+        /// Collecting: what all replicas have merged, up to which what nobody needs was dropped; up
+        /// to where others have done so before this one knew; when it was done last, ms since 1970.
+        case collected, behind, collectedAt
     }
 
     private let select: Statement

@@ -52,6 +52,8 @@ struct BatchSlices {
         for transaction in batch.transactions[start..<end] {
             vector.advance(to: transaction.header.dot)
         }
+        // Behind the last transaction may be some that nothing is left of.
+        if end == facts.count { vector.join(batch.upTo) }
         slice.upTo = vector
         slice.transactions = Array(batch.transactions[start..<end])
         slice.facts = Array(facts[start..<end].joined())

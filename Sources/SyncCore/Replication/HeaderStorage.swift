@@ -50,7 +50,7 @@ final class HeaderStorage {
         firstAfter = try Statement(
             connection,
             """
-            SELECT place FROM syncd_header WHERE replica = ?1 AND number > ?2
+            SELECT \(columns) FROM syncd_header WHERE replica = ?1 AND number > ?2
             ORDER BY number LIMIT 1
             """)
     }
@@ -118,6 +118,14 @@ final class HeaderStorage {
         return first
     }
 
+    /// The first transaction of a replica after a number that is still here.
+    func first(of replica: ReplicaID, after number: Int64) throws -> TransactionHeader? {
+        firstAfter.bind(1, try replicas.number(of: replica))
+        firstAfter.bind(2, number)
+        defer { firstAfter.reset() }
+        return try firstAfter.step() ? try header(firstAfter) : nil
+    }
+
     /// Calls `body` for each transaction after a place, in the order of merging.
     func forEach(
         after place: Int64, _ body: (Int64, TransactionHeader, [UInt8]) throws -> Void
@@ -153,6 +161,15 @@ final class HeaderStorage {
         raise.bind(1, replica)
         raise.bind(2, header.dot.number)
         try raise.run()
+    }
+
+    /// Moves the vector over transactions that nothing is left of.
+    func raise(to vector: VersionVector) throws {
+        for entry in vector.entries {
+            raise.bind(1, try replicas.number(of: entry.replica))
+            raise.bind(2, entry.number)
+            try raise.run()
+        }
     }
 
     // MARK: Runs

@@ -30,6 +30,7 @@ final class MergeSession {
         let history: LocalHistory
         let tail: HistoryTail
         let unknown: UnknownFacts
+        let marks: CollectionMarks
         let statements: StatementCache
         let policies: MergePolicies
 
@@ -44,7 +45,8 @@ final class MergeSession {
             headers = try HeaderStorage(connection, replicas)
             let migration = ShapeMigration(connection, schema.merge, replicas)
             shapes = try Shapes(connection, schema.merge, changed: migration.run)
-            objects = try ObjectStorage(connection, schema.merge, shapes, replicas)
+            marks = try CollectionMarks(connection)
+            objects = try ObjectStorage(connection, schema.merge, shapes, replicas, marks)
             conflicts = try ConflictStorage(connection, replicas)
             history = try LocalHistory(connection)
             tail = try HistoryTail(connection, history.catalog)
@@ -130,10 +132,11 @@ final class MergeSession {
     private func prepare() throws -> Prepared {
         if let prepared, try schemaVersion() == prepared.schemaVersion {
             try prepared.replicas.reload()
+            try prepared.marks.reload()
             prepared.headers.reload()
             return prepared
         }
-        if try !ReplicationTables.exist(connection) { try ReplicationTables.create(connection) }
+        try ReplicationTables.create(connection)
         let settings = try Settings(connection)
         var policies = MergePolicies()
         if case .text(let json) = try settings.value(.policies) {

@@ -123,7 +123,11 @@ final class MergeWork {
         let merged = try prepared.headers.vector()
         guard merged.covers(delta.since) else { return false }
         let fresh = batch.transactions.filter { !merged.covers($0.header.dot) }
-        guard !fresh.isEmpty else { return true }
+        let gone = try self.gone(by: batch, merged)
+        guard !fresh.isEmpty || !gone.isEmpty else {
+            try passGaps(of: batch, merged)
+            return true
+        }
         // Before the transactions are appended: their facts are not known yet.
         let loader = try RegionLoader(prepared)
         for transaction in fresh {
@@ -139,15 +143,19 @@ final class MergeWork {
             case .life(let uid, _, _), .cell(let uid, _, _, _): uids.insert(uid)
             }
         }
+        uids.formUnion(gone.keys)
         try loader.add(uids.sorted())
         for fact in unknown where !merged.covers(fact.dot) {
             try prepared.unknown.write(fact, batch.entities)
         }
         try show(loader, transactions: fresh, hints: batch.extras.numbers) { base in
+            for (uid, record) in gone { base.objects[uid] = record }
             guard base.merge(delta) else {
                 throw SyncError(.internalFault, "a batch that fits does not fit its region")
             }
         }
+        try forget(gone.keys)
+        try passGaps(of: batch, merged)
         return true
     }
 

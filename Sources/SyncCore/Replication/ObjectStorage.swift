@@ -3,6 +3,7 @@ final class ObjectStorage {
     private let schema: MergeSchema
     private let shapes: Shapes
     private let replicas: ReplicaNames
+    private let marks: CollectionMarks
     private let selectAll: Statement
     private let selectAfter: Statement
     private let upsert: Statement
@@ -21,8 +22,9 @@ final class ObjectStorage {
 
     init(
         _ connection: OpaquePointer, _ schema: MergeSchema, _ shapes: Shapes,
-        _ replicas: ReplicaNames
+        _ replicas: ReplicaNames, _ marks: CollectionMarks
     ) throws {
+        self.marks = marks
         self.schema = schema
         self.shapes = shapes
         self.replicas = replicas
@@ -206,6 +208,7 @@ final class ObjectStorage {
         upsert.bind(6, object.place)
         upsert.bind(7, try RecordCoding.encode(object.record, replicas))
         try upsert.run()
+        try marks.void(uid, object.record)
     }
 
     /// Forgets an object.
@@ -213,6 +216,7 @@ final class ObjectStorage {
 
     /// Stores an alias.
     func write(_ alias: Base.Alias, _ dot: Dot) throws {
+        try marks.void([alias.first, alias.second])
         insertAlias.bind(1, alias.first.bytes)
         insertAlias.bind(2, alias.second.bytes)
         insertAlias.bind(3, try replicas.number(of: dot.replica))

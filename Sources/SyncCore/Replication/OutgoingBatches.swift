@@ -18,17 +18,54 @@ struct OutgoingBatches {
         self.identity = identity
     }
 
-    /// The batches, in the order in which they are to be merged.
+    /// The batches, in the order in which they are to be merged. Who lacks something of what was
+    /// collected here gets one snapshot instead.
     /// - Parameter schema: what a new replica begins with; goes with a snapshot alone.
     /// - Complexity: O(transactions that are lacking, and objects that they told of)
     func batches(
         since: VersionVector, schema: [String], policies: String,
         factsMax: Int = OutgoingBatches.factsMax
     ) throws -> [Batch] {
+        let collected = try prepared.history.settings.vector(.collected)
+        guard since.covers(collected) else {
+            guard since.isEmpty else {
+                return try batches(
+                    since: VersionVector(), schema: schema, policies: policies, factsMax: .max)
+            }
+            return try whole(collected, schema, policies)
+        }
         guard let first = try prepared.headers.firstPlace(lackingTo: since) else { return [] }
+        return try cut(
+            try content(after: first - 1, since), since, collected, schema, policies,
+            factsMax: factsMax, transactionsMax: Self.transactionsMax)
+    }
+
+    /// Everything as one batch. Cut, its parts would not be causal: what was collected has left
+    /// gaps between them.
+    private func whole(
+        _ collected: VersionVector, _ schema: [String], _ policies: String
+    ) throws -> [Batch] {
+        var batches = try cut(
+            try content(after: 0, VersionVector()), VersionVector(), collected, schema, policies,
+            factsMax: .max, transactionsMax: .max)
+        guard batches.count == 1 else { return batches }
+        batches[0].hasGaps = true
+        batches[0].upTo = try prepared.headers.vector()
+        return batches
+    }
+
+    private struct Content {
+        var transactions: [Batch.Transaction] = []
+        var facts: [[Fact]] = []
+        var numbers: [ObjectUID: Int64] = [:]
+        var entities: [Batch.Entity] = []
+    }
+
+    /// What was merged after a place and `since` does not cover.
+    private func content(after place: Int64, _ since: VersionVector) throws -> Content {
         var transactions: [Batch.Transaction] = []
         var places: [Dot: Int] = [:]
-        try prepared.headers.forEach(after: first - 1) { _, header, details in
+        try prepared.headers.forEach(after: place) { _, header, details in
             guard !since.covers(header.dot) else { return }
             places[header.dot] = transactions.count
             transactions.append(
@@ -37,7 +74,7 @@ struct OutgoingBatches {
         }
         var facts: [[Fact]] = Array(repeating: [], count: transactions.count)
         var numbers: [ObjectUID: Int64] = [:]
-        try prepared.objects.forEach(after: first - 1) { uid, object in
+        try prepared.objects.forEach(after: place) { uid, object in
             let entity = object.record.entity
             for life in object.record.life {
                 if let place = places[life.dot] {
@@ -61,23 +98,24 @@ struct OutgoingBatches {
             guard let place = places[dot] else { continue }
             facts[place].append(.alias(alias.first, alias.second, dot))
         }
-        return cut(
-            transactions, facts, described.entities, numbers, since, schema, policies, factsMax)
+        return Content(
+            transactions: transactions, facts: facts, numbers: numbers,
+            entities: described.entities)
     }
 
     private func cut(
-        _ transactions: [Batch.Transaction], _ facts: [[Fact]], _ entities: [Batch.Entity],
-        _ numbers: [ObjectUID: Int64], _ since: VersionVector, _ schema: [String],
-        _ policies: String, _ factsMax: Int
-    ) -> [Batch] {
+        _ content: Content, _ since: VersionVector, _ collected: VersionVector,
+        _ schema: [String], _ policies: String, factsMax: Int, transactionsMax: Int
+    ) throws -> [Batch] {
+        let (transactions, facts) = (content.transactions, content.facts)
         var batches: [Batch] = []
         var from = since
         var start = 0
         while start < transactions.count {
             var end = start + 1
             var count = facts[start].count
-            while end < transactions.count, end - start < Self.transactionsMax,
-                count + facts[end].count <= factsMax
+            while end < transactions.count, end - start < transactionsMax,
+                facts[end].count <= factsMax - count
             {
                 count += facts[end].count
                 end += 1
@@ -88,10 +126,11 @@ struct OutgoingBatches {
             }
             var batch = Batch(
                 store: identity.store, sender: identity.replica, from: from, upTo: upTo,
-                entities: entities, transactions: Array(transactions[start..<end]),
+                entities: content.entities, transactions: Array(transactions[start..<end]),
                 facts: Array(facts[start..<end].joined()))
+            batch.collected = collected
             for fact in batch.facts {
-                if let uid = fact.object, let number = numbers[uid] {
+                if let uid = fact.object, let number = content.numbers[uid] {
                     batch.extras.numbers[uid] = number
                 }
             }

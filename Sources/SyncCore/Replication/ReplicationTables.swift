@@ -63,6 +63,15 @@ enum ReplicationTables {
           WHERE closed IS NULL
         """,
         """
+        CREATE TABLE IF NOT EXISTS syncd_peer(
+          replica INTEGER PRIMARY KEY, merged BLOB, behind INTEGER)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_mark(uid BLOB PRIMARY KEY, round INTEGER) WITHOUT ROWID
+        """,
+        "CREATE INDEX IF NOT EXISTS syncd_mark_round ON syncd_mark(round)",
+        "CREATE TABLE IF NOT EXISTS syncd_round(id INTEGER PRIMARY KEY, merged BLOB)",
+        """
         CREATE TABLE IF NOT EXISTS syncd_unknown(
           id INTEGER PRIMARY KEY, replica INTEGER, number INTEGER, entity TEXT, private INTEGER,
           columns TEXT, fact BLOB)

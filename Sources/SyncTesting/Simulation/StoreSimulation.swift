@@ -10,6 +10,7 @@ import SyncCore
 /// - the open conflicts are equal; SQLite finds no dangling reference and no damage;
 /// - every text ever committed is visible, was removed by somebody who saw it, or is in a log;
 /// - history has each merged transaction once;
+/// - a collection, at whatever moment, changes neither the tables nor what others will show;
 /// - a new replica made from the snapshot of another has the same tables.
 package struct StoreSimulation {
     private static let roundsMax = 4
@@ -28,7 +29,11 @@ package struct StoreSimulation {
     private var tokens = RandomWriter.Tokens()
     private var written = WrittenTexts()
     private var tally = MergeSimulation.Tally()
-    private var isJoining = false
+    /// What is collected when: apart from the rest, so that a schedule is the same without it.
+    private var collecting: SeededRandom
+    private let collects: Bool
+    /// Whether replicas are taken for absent that are not: they come back by snapshot.
+    private let evicts: Bool
 
     /// Runs the schedule of a seed, in a folder of its own below `folder`.
     /// - Parameter steps: how many steps before the exchange; nil: drawn.
@@ -62,15 +67,29 @@ package struct StoreSimulation {
                 entity: random.pick(busy + Array(entities.indices)), row: 0,
                 operation: random.pick(RandomWriter.Operation.allCases)) : nil
         self.random = random
+        var collecting = SeededRandom(seed: seed &+ 0x7_0000_0000)
+        collects = collecting.chance(0.6)
+        evicts = collecting.chance(0.3)
+        self.collecting = collecting
     }
 
     private mutating func run() throws -> MergeSimulation.Tally {
         clock.advance(milliseconds: 1000)
         try makeStores()
-        for step in 0..<steps { try self.step(step) }
+        try introduce()
+        for step in 0..<steps {
+            try self.step(step)
+            try collectSometimes()
+        }
         try exchange()
         if random.chance(0.35) {
-            for step in steps..<steps + random.pick([4, 8, 12]) { try self.step(step) }
+            for _ in 0..<2 {
+                for index in stores.indices { try collect(index, hearing: 1) }
+            }
+            for step in steps..<steps + random.pick([4, 8, 12]) {
+                try self.step(step)
+                try collectSometimes()
+            }
             try exchange()
         }
         tally.conflicts = try stores[0].replica.conflicts().count
@@ -100,6 +119,46 @@ package struct StoreSimulation {
                 stores.append(store)
             }
         }
+    }
+
+    /// Every replica knows that there are others.
+    private func introduce() throws {
+        for store in stores {
+            _ = try store.replica.vector
+            try store.replica.heard(
+                Dictionary(
+                    uniqueKeysWithValues: stores.map { ($0.replica.replicaID, VersionVector()) }))
+        }
+    }
+
+    // MARK: Collecting
+
+    private mutating func collectSometimes() throws {
+        guard collecting.chance(0.3) else { return }
+        try collect(collecting.below(stores.count), hearing: 0.7)
+    }
+
+    /// - Parameter hearing: how probable it is that another replica's acknowledgement has come.
+    private mutating func collect(_ index: Int, hearing: Double) throws {
+        guard collects else { return }
+        let store = stores[index]
+        store.wall.milliseconds = clock.reading(skew: skews[index])
+        for other in stores where other.path != store.path && collecting.chance(hearing) {
+            try store.replica.heard([other.replica.replicaID: try other.replica.vector])
+        }
+        let before = try store.read()
+        let open = try store.replica.openConflicts()
+        let isEvicting = evicts && collecting.chance(0.3)
+        let report = try store.replica.collect(
+            lease: isEvicting ? .seconds(-1) : StoreReplica.lease,
+            slice: collecting.pick([1, 3, 50]))
+        guard try store.read() == before else {
+            throw SimulationFailure("collecting changed the tables")
+        }
+        guard try store.replica.openConflicts() == open else {
+            throw SimulationFailure("collecting changed the open conflicts")
+        }
+        tally.collected += report.objects + report.transactions
     }
 
     // MARK: Steps
@@ -246,9 +305,12 @@ package struct StoreSimulation {
             var isQuiet = true
             let pairs = stores.indices.flatMap { from in stores.indices.map { (from, $0) } }
             for (from, to) in pairs.shuffled(using: &random) where from != to {
-                for batch in try stores[from].replica.batches(
-                    since: try stores[to].replica.vector)
-                {
+                let behind = try stores[to].replica.behind
+                let since =
+                    behind.isEmpty ? try stores[to].replica.vector : VersionVector()
+                for batch in try stores[from].replica.batches(since: since) {
+                    let envelope = try BatchEnvelope.read(batch).envelope
+                    if !behind.isEmpty, !envelope.collected.covers(behind) { continue }
                     isQuiet = false
                     guard try stores[to].merge(batch) else {
                         throw SimulationFailure("a gap in a full exchange")

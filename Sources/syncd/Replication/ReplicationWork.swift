@@ -5,6 +5,9 @@ import SyncRemotes
 struct ReplicationWork: Sendable {
     let path: String
 
+    /// How often what no replica needs any more is dropped.
+    private static let collectionInterval: Duration = .seconds(86_400)
+
     /// The store's remotes, and the replica that it is.
     func remotes() async throws -> (entries: [RemoteEntry], replica: ReplicaID) {
         let store = try Store.open(path)
@@ -24,11 +27,20 @@ struct ReplicationWork: Sendable {
         do {
             let report = try await remote.exchange(.sync, replica)
             await remote.disconnect()
+            try collect(replica)
             if let key = report.missingKey { throw BatchSeal.missingKey(key) }
             return report
         } catch {
             await remote.disconnect()
             throw error
+        }
+    }
+
+    private func collect(_ replica: StoreReplica) throws {
+        do {
+            try replica.collect(every: Self.collectionInterval)
+        } catch let error as SyncError where error.code == .busy {
+            // After the next exchange, then.
         }
     }
 

@@ -1,0 +1,55 @@
+/// `syncd_peer`: what the other replicas of the store are known to have merged.
+///
+/// Confined to its connection's queue.
+struct PeerStorage {
+    /// Another replica.
+    struct Peer: Hashable {
+        let replica: ReplicaID
+        /// What it has merged; of its own transactions no more than are here.
+        var merged = VersionVector()
+        /// Since when it has lacked something and told of nothing new, ms since 1970; nil: it has
+        /// all.
+        var behindSince: Int64?
+
+        /// Whether it has been away for longer than a lease: nobody waits for it any more.
+        func isAbsent(at now: Int64, lease: Int64) -> Bool {
+            behindSince.map { now - $0 > lease } ?? false
+        }
+    }
+
+    private let replicas: ReplicaNames
+    private let selectAll: Statement
+    private let upsert: Statement
+
+    init(_ connection: OpaquePointer, _ replicas: ReplicaNames) throws {
+        self.replicas = replicas
+        selectAll = try Statement(
+            connection, "SELECT replica, merged, behind FROM syncd_peer ORDER BY replica")
+        upsert = try Statement(
+            connection,
+            """
+            INSERT INTO syncd_peer(replica, merged, behind) VALUES (?1, ?2, ?3)
+            ON CONFLICT(replica) DO UPDATE SET merged = excluded.merged, behind = excluded.behind
+            """)
+    }
+
+    /// All that are known.
+    func all() throws -> [ReplicaID: Peer] {
+        var peers: [ReplicaID: Peer] = [:]
+        while try selectAll.step() {
+            let replica = try replicas.name(of: selectAll.integer(0))
+            peers[replica] = Peer(
+                replica: replica, merged: try VersionVector(stored: selectAll.blob(1)),
+                behindSince: selectAll.integerOrNil(2))
+        }
+        return peers
+    }
+
+    /// Stores what is known of one.
+    func write(_ peer: Peer) throws {
+        upsert.bind(1, try replicas.number(of: peer.replica))
+        upsert.bind(2, peer.merged.stored)
+        upsert.bind(3, peer.behindSince.map(Value.integer) ?? .null)
+        try upsert.run()
+    }
+}

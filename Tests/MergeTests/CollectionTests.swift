@@ -1,0 +1,196 @@
+import Foundation
+import Testing
+
+@testable import SyncCore
+
+/// What no replica needs any more goes; nothing that somebody needs does.
+@Suite("Collection", .timeLimit(.minutes(5)))
+struct CollectionTests {
+    private let folder = TestFolder()
+
+    private static let schema = """
+        CREATE TABLE owner(name TEXT PRIMARY KEY NOT NULL, age INTEGER);
+        CREATE TABLE item(id INTEGER PRIMARY KEY, text TEXT,
+          owner TEXT REFERENCES owner(name) ON DELETE SET NULL);
+        INSERT INTO owner VALUES ('ann', 1), ('bob', 2), ('eve', 3);
+        """
+
+    private func pair() throws -> (TestStore, TestStore) {
+        let a = try TestStore(folder.path("a.db"), schema: Self.schema)
+        return (a, try clone(a, "b.db"))
+    }
+
+    private func clone(_ store: TestStore, _ name: String) throws -> TestStore {
+        let batches = try store.replica.batches(since: VersionVector())
+        let replica = try StoreReplica.clone(at: folder.path(name), from: batches)
+        return TestStore(folder.path(name), replica)
+    }
+
+    private func send(_ from: TestStore, _ to: TestStore) throws {
+        let behind = try to.replica.behind
+        let since = behind.isEmpty ? try to.replica.vector : VersionVector()
+        for batch in try from.replica.batches(since: since) {
+            #expect(try to.replica.merge(batch))
+        }
+    }
+
+    private func meet(_ a: TestStore, _ b: TestStore) throws {
+        for _ in 0..<2 {
+            try send(a, b)
+            try send(b, a)
+        }
+        try a.replica.heard([b.replica.replicaID: try b.replica.vector])
+        try b.replica.heard([a.replica.replicaID: try a.replica.vector])
+    }
+
+    private func sizes(_ store: TestStore) throws -> [String: Int64] {
+        var sizes: [String: Int64] = [:]
+        for table in ["syncd_object", "syncd_header", "syncd_run", "syncd_mark", "syncd_round"] {
+            if case .integer(let count) = try store.rows("SELECT count(*) FROM \(table)")[0][0] {
+                sizes[table] = count
+            }
+        }
+        return sizes
+    }
+
+    @Test("the base of a constant set of objects does not grow with edits and deletes")
+    func bounded() throws {
+        let (a, b) = try pair()
+        var early: [String: Int64] = [:]
+        for round in 0..<16 {
+            for store in [a, b] {
+                for number in 0..<10 {
+                    try store.run("UPDATE owner SET age = \(round * 10 + number)")
+                    try store.run(
+                        """
+                        INSERT INTO item(text, owner) VALUES ('r\(round)-\(number)', 'ann');
+                        DELETE FROM item WHERE id NOT IN
+                          (SELECT id FROM item ORDER BY id DESC LIMIT 20);
+                        """)
+                }
+                try store.run("INSERT INTO owner VALUES ('temp\(round)', 1)")
+                try store.run("DELETE FROM owner WHERE name LIKE 'temp%'")
+                try meet(a, b)
+            }
+            // What was concurrent and lost is looked at by somebody.
+            try a.replica.settle()
+            try meet(a, b)
+            for store in [a, b] { try store.replica.collect() }
+            if round == 6 { early = try sizes(a) }
+        }
+        for store in [a, b] {
+            let late = try sizes(store)
+            for (table, count) in late {
+                #expect(count <= 2 * max(20, early[table] ?? 0), "\(table): \(late), \(early)")
+            }
+        }
+        #expect(try sizes(a)["syncd_object"] ?? 0 <= 120)
+        let c = try clone(a, "c.db")
+        let text = "SELECT text, owner FROM item ORDER BY 1"
+        #expect(try c.rows(text) == a.rows(text))
+        try c.run("UPDATE owner SET age = -1 WHERE name = 'eve'")
+        try meet(a, c)
+        try meet(a, b)
+        let ages = "SELECT * FROM owner ORDER BY 1"
+        #expect(try b.rows(ages) == c.rows(ages))
+    }
+
+    @Test("one call marks, a later one drops, when the others have merged since")
+    func twoPhases() throws {
+        let (a, b) = try pair()
+        try meet(a, b)
+        try a.run("DELETE FROM owner WHERE name = 'eve'")
+        #expect(try a.replica.collect().objects == 0)
+        #expect(try a.replica.collect().objects == 0, "nobody else has merged the delete")
+        try meet(a, b)
+        #expect(try a.replica.collect().objects == 1)
+        #expect(try b.replica.collect().objects == 1, "all have what it marks at")
+    }
+
+    @Test("what is named again in between stays")
+    func namedAgain() throws {
+        let (a, b) = try pair()
+        try meet(a, b)
+        try a.run("DELETE FROM owner WHERE name = 'eve'")
+        try b.run("INSERT INTO item VALUES (7, 'held', 'eve')")
+        _ = try a.replica.collect()
+        try meet(a, b)
+        try a.run("INSERT INTO owner VALUES ('eve', 4)")
+        _ = try a.replica.collect()
+        try meet(a, b)
+        for store in [a, b] { _ = try store.replica.collect() }
+        try meet(a, b)
+        for store in [a, b] {
+            #expect(try store.rows("SELECT age FROM owner WHERE name = 'eve'") == [[.integer(4)]])
+            _ = try store.replica.collect()
+        }
+    }
+
+    @Test("an absent replica is not waited for, comes back by a snapshot, and loses nothing")
+    func absentReplica() throws {
+        let (a, b) = try pair()
+        try a.run("INSERT INTO item VALUES (1, 'first', 'ann'), (2, 'second', 'bob')")
+        try meet(a, b)
+        let c = try clone(a, "c.db")
+        for store in [a, b] { try store.replica.heard([c.replica.replicaID: c.replica.vector]) }
+        try c.run("UPDATE item SET text = 'edited by c' WHERE id = 1")
+        try c.run("UPDATE item SET text = 'kept by c' WHERE id = 2")
+        try c.run("INSERT INTO item VALUES (3, 'new by c', 'eve')")
+        try a.run("DELETE FROM item WHERE id = 1")
+        try a.run("DELETE FROM owner WHERE name = 'eve'")
+        try b.run("UPDATE owner SET age = 99 WHERE name = 'bob'")
+        try meet(a, b)
+        for store in [a, b] { #expect(try store.replica.collect().objects == 0) }
+        try meet(a, b)
+        for store in [a, b] {
+            #expect(try store.replica.collect().objects == 0, "c is waited for")
+            #expect(try store.replica.collect(lease: .seconds(-1)).objects == 2)
+        }
+        let batches = try a.replica.batches(since: try c.replica.vector)
+        #expect(batches.count == 1)
+        #expect(try BatchEnvelope.read(batches[0]).envelope.hasGaps)
+        for _ in 0..<2 {
+            try send(a, c)
+            try send(c, a)
+            try meet(a, b)
+        }
+        for query in [
+            "SELECT text, owner FROM item ORDER BY 1", "SELECT * FROM owner ORDER BY 1",
+        ] {
+            #expect(try a.rows(query) == c.rows(query))
+            #expect(try b.rows(query) == c.rows(query))
+        }
+        #expect(
+            try c.rows("SELECT text FROM item ORDER BY 1")
+                == [[.text("kept by c")], [.text("new by c")]])
+        let open = try a.replica.openConflicts()
+        #expect(try open == b.replica.openConflicts() && open == c.replica.openConflicts())
+        let lost = try a.replica.conflicts().flatMap { $0.losing.values.pairs.map(\.value) }
+        #expect(lost.contains(.text("edited by c")), "\(lost)")
+    }
+
+    @Test("who was not asked and got batches of changes alone asks for a snapshot")
+    func changesAlone() throws {
+        let (a, b) = try pair()
+        try meet(a, b)
+        try b.run("UPDATE owner SET age = 5 WHERE name = 'eve'")
+        _ = try b.replica.vector
+        try a.run("DELETE FROM owner WHERE name = 'eve'")
+        let since = try b.replica.vector
+        let changes = try a.replica.batches(since: since)
+        for _ in 0..<2 { _ = try a.replica.collect(lease: .seconds(-1)) }
+        for batch in changes { _ = try b.replica.merge(batch) }
+        try a.run("UPDATE owner SET age = 7 WHERE name = 'ann'")
+        #expect(try b.replica.behind.isEmpty)
+        for batch in try a.replica.batches(since: try b.replica.vector) {
+            _ = try b.replica.merge(batch)
+        }
+        #expect(try !b.replica.behind.isEmpty)
+        try send(a, b)
+        #expect(try b.replica.behind.isEmpty)
+        try meet(a, b)
+        let all = "SELECT * FROM owner ORDER BY 1"
+        #expect(try a.rows(all) == b.rows(all))
+        #expect(try a.replica.openConflicts() == b.replica.openConflicts())
+    }
+}
