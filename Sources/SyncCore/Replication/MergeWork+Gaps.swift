@@ -5,8 +5,8 @@ extension MergeWork {
     /// their records, nothing of most.
     ///
     /// A fact that the sender has merged and does not tell of was overwritten there, or dropped
-    /// with its object when all replicas knew it to be dead. This replica was not asked: it had been
-    /// away for longer than its lease. What it wrote meanwhile stays.
+    /// with its object when all replicas knew it to be dead. This replica was not asked: it had
+    /// been away for longer than its lease. What it wrote meanwhile stays.
     /// - Complexity: O(objects of the store), for whoever had merged something before.
     func gone(
         by batch: Batch, _ merged: VersionVector
