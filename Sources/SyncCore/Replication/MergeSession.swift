@@ -7,8 +7,8 @@ import GRDB
 /// - Between two transactions of ours, the tables of the store are the view of the stored base, but
 ///   for what writers have committed since; every transaction begins by stating that as facts.
 /// - The vector never moves without the facts that it covers: both are in one transaction.
-/// - Triggers are off on the connection: ours, because a merge is not a local write, and those of
-///   the user that write tracked tables, because their effects come from the origin.
+/// - Of the triggers, those of the user fire that write untracked tables alone
+///   (``FiringTriggers``).
 ///
 /// Confined to its connection's queue.
 final class MergeSession {
@@ -16,6 +16,7 @@ final class MergeSession {
     let identity: StoreIdentity
     let environment: MergeEnvironment
     private let database: Database
+    private let triggers: FiringTriggers
     private var prepared: Prepared?
 
     /// What depends on the schema, and the statements on our own tables.
@@ -32,13 +33,16 @@ final class MergeSession {
         let unknown: UnknownFacts
         let marks: CollectionMarks
         let statements: StatementCache
+        let triggers: FiringTriggers
         let policies: MergePolicies
 
         init(
             _ connection: OpaquePointer, _ schema: ReplicaSchema, _ policies: MergePolicies,
-            version: Int64
+            _ triggers: FiringTriggers, version: Int64
         ) throws {
             schemaVersion = version
+            self.triggers = triggers
+            try triggers.learn(schema.tables)
             self.schema = schema
             self.policies = policies
             replicas = try ReplicaNames(connection)
@@ -65,7 +69,7 @@ final class MergeSession {
         self.connection = connection
         self.identity = identity
         self.environment = environment
-        _ = syncd_sqlite_enable_triggers(connection, 0)
+        triggers = FiringTriggers(connection)
     }
 
     /// Pages that a merge keeps in memory: identities are random, so that a few thousand pages of
@@ -148,7 +152,7 @@ final class MergeSession {
         }
         let schema = try ReplicaSchema(tables, policies)
         let prepared = try Prepared(
-            connection, schema, policies, version: try schemaVersion())
+            connection, schema, policies, triggers, version: try schemaVersion())
         self.prepared = prepared
         return prepared
     }
@@ -201,8 +205,8 @@ final class MergeSession {
         return work
     }
 
-    /// The CREATE statements of the tracked tables, with their indexes, triggers and views on them
-    /// alone, in the order in which they were made.
+    /// The CREATE statements of the tracked tables, then of their indexes. Triggers and views may
+    /// need tables that do not travel.
     func schemaStatements(_ schema: ReplicaSchema) throws -> [String] {
         let tables = Set(schema.tables.map { SQLName.folded($0.name) })
         let select = try Statement(

@@ -198,7 +198,7 @@ final class MergeWork {
         }
         let region = loader.region
         let differences = TableWriter.differences(from: region.rows, to: image.rows)
-        try TableWriter(schema.tables, prepared.statements).write(differences)
+        try TableWriter(schema.tables, prepared.statements, prepared.triggers).write(differences)
         let before = Self.keys(region.names)
         let after = Self.keys(image.names)
         lazy var view = View(region.base)

@@ -6,7 +6,7 @@ final class StatementCache {
     /// Sets of columns are many in a wide table: beyond this the cache starts over.
     private static let statementsMax = 500
 
-    private let connection: OpaquePointer
+    let connection: OpaquePointer
     private var statements: [String: Statement] = [:]
 
     init(_ connection: OpaquePointer) { self.connection = connection }

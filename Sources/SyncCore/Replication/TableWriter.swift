@@ -1,3 +1,5 @@
+import CSQLite
+
 /// Makes the tables equal to an image, row by row.
 ///
 /// SQLite checks UNIQUE at each row, so that rows whose key or claims change are deleted before any
@@ -19,10 +21,12 @@ struct TableWriter {
 
     private let tables: [MergedTable]
     private let statements: StatementCache
+    private let triggers: FiringTriggers
 
-    init(_ tables: [MergedTable], _ statements: StatementCache) {
+    init(_ tables: [MergedTable], _ statements: StatementCache, _ triggers: FiringTriggers) {
         self.tables = tables
         self.statements = statements
+        self.triggers = triggers
     }
 
     /// What has to be written so that `old` becomes `new`.
@@ -39,12 +43,31 @@ struct TableWriter {
         return differences
     }
 
-    /// Writes the differences.
+    /// Writes the differences; without any trigger when one of the user's fails: what they do comes
+    /// after what the replicas agree on.
     /// - Throws: `refused` when a constraint that merging does not know forbids a row.
     func write(_ differences: [RowKey: Difference]) throws {
         let ordered = differences.sorted { $0.key.precedes($1.key) }
+        guard triggers.isNeeded else { return try write(ordered) { _ in } }
+        let connection = statements.connection
+        try RawTransaction.execute(connection, "SAVEPOINT syncd_triggers")
+        do {
+            try write(ordered, triggers.prepare)
+        } catch {
+            guard sqlite3_get_autocommit(connection) == 0 else { throw error }
+            try RawTransaction.execute(connection, "ROLLBACK TO syncd_triggers")
+            triggers.hold()
+            try write(ordered) { _ in }
+        }
+        try RawTransaction.execute(connection, "RELEASE syncd_triggers")
+    }
+
+    private func write(
+        _ ordered: [(key: RowKey, value: Difference)], _ prepare: (_ entity: Int) -> Void
+    ) throws {
         var prepared: [Work: Statement] = [:]
         func run(_ work: Work, _ values: [Value]) throws {
+            prepare(work.entity)
             let statement = try prepared[work] ?? statements.statement(sql(work))
             prepared[work] = statement
             statement.bind(values)
@@ -69,6 +92,12 @@ struct TableWriter {
         case insert(Int)
         case update(Int, [Int])
         case delete(Int)
+
+        var entity: Int {
+            switch self {
+            case .insert(let entity), .update(let entity, _), .delete(let entity): entity
+            }
+        }
     }
 
     private func sql(_ work: Work) -> String {
