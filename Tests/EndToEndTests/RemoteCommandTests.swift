@@ -188,12 +188,6 @@ struct RemoteCommandTests {
             expect(
                 try await scene.tool("remote", "add", "apart.db", "origin", shared), 1,
                 "another store", "--join by-key", "synctool clone")
-            for method in ["by-unique", "separate"] {
-                expect(
-                    try await scene.tool(
-                        "remote", "add", "apart.db", "origin", shared, "--join", method), 1,
-                    "not possible")
-            }
             #expect(try await scene.tool("remote", "list", "apart.db").text == "no remotes\n")
             try await scene.tool(
                 "remote", "add", "apart.db", "origin", shared, "--join", "by-key"
@@ -206,6 +200,111 @@ struct RemoteCommandTests {
             let left = try await scene.sql(
                 "a.db", "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'syncd%'")
             #expect(left == "0\n", "untracking removes every trace")
+        }
+    }
+
+    /// Two collections of records that were kept apart: some of the artists are the same, under
+    /// other numbers.
+    private func withCollections(
+        _ method: String, _ body: (Scene) async throws -> Void
+    ) async throws {
+        try await Scene.with { scene in
+            let shared = "dir:" + scene.folder.path("shared")
+            mkdir(scene.folder.path("shared"), 0o755)
+            let rows = [
+                "a.db": """
+                INSERT INTO Artist VALUES (1, 'AC/DC', 'rock'), (2, 'Accept', 'metal');
+                INSERT INTO Album VALUES (1, 'Let There Be Rock', 1), (2, 'Restless', 2);
+                INSERT INTO Tag VALUES ('loud', 'from a'), ('old', 'from a');
+                """,
+                "b.db": """
+                INSERT INTO Artist VALUES (1, 'Accept', 'heavy metal'), (3, 'Bach', NULL);
+                INSERT INTO Album VALUES (1, 'Restless', 1), (2, 'Fugues', 3);
+                INSERT INTO Tag VALUES ('loud', 'from b'), ('calm', 'from b');
+                """,
+            ]
+            for (name, rows) in rows.sorted(by: { $0.key < $1.key }) {
+                try await scene.sql(
+                    name,
+                    """
+                    CREATE TABLE Artist(ArtistId INTEGER PRIMARY KEY, Name TEXT UNIQUE, Style TEXT);
+                    CREATE TABLE Album(AlbumId INTEGER PRIMARY KEY, Title TEXT,
+                      ArtistId INTEGER REFERENCES Artist(ArtistId), UNIQUE(Title, ArtistId));
+                    CREATE TABLE Tag(Name TEXT PRIMARY KEY NOT NULL, Note TEXT);
+                    \(name == "a.db" ? "" : rows)
+                    """)
+                try await scene.tool("track", name).expectSuccess()
+                // Rows of before history and rows of a transaction.
+                if name == "a.db" { try await scene.sql(name, rows) }
+            }
+            try await scene.tool("remote", "add", "a.db", "origin", shared).expectSuccess()
+            try await scene.tool("push", "a.db").expectSuccess()
+            try await scene.tool(
+                "remote", "add", "b.db", "origin", shared, "--join", method
+            ).expectSuccess()
+            for name in ["b.db", "a.db", "b.db"] {
+                try await scene.tool("sync", name).expectSuccess()
+            }
+            #expect(try await albums(scene, "a.db") == (try await albums(scene, "b.db")))
+            #expect(try await artists(scene, "a.db") == (try await artists(scene, "b.db")))
+            for name in ["a.db", "b.db"] {
+                #expect(try await scene.sql(name, "PRAGMA foreign_key_check").isEmpty)
+                let notes = try await scene.sql(name, "SELECT Name FROM Tag ORDER BY 1")
+                #expect(notes == "calm\nloud\nold\n", "keys that are no numbers are the same")
+            }
+            try await body(scene)
+        }
+    }
+
+    private func albums(_ scene: Scene, _ name: String) async throws -> String {
+        try await scene.sql(
+            name, "SELECT Title, Name FROM Album JOIN Artist USING(ArtistId) ORDER BY 1, 2")
+    }
+
+    private func artists(_ scene: Scene, _ name: String) async throws -> String {
+        try await scene.sql(name, "SELECT Name FROM Artist ORDER BY 1")
+    }
+
+    private func losers(_ scene: Scene, _ name: String) async throws -> String {
+        try await scene.tool("conflicts", name, "--json").expectSuccess().text
+    }
+
+    @Test func joiningByUniqueMeetsWhatHasTheSameName() async throws {
+        try await withCollections("by-unique") { scene in
+            #expect(try await artists(scene, "a.db") == "AC/DC\nAccept\nBach\n")
+            #expect(
+                try await albums(scene, "a.db")
+                    == "Fugues|Bach\nLet There Be Rock|AC/DC\nRestless|Accept\n")
+            let own = try await scene.sql("b.db", "SELECT ArtistId FROM Artist WHERE Name = 'Bach'")
+            #expect(own == "3\n", "a row keeps its number at its writer")
+            let there = try await scene.sql("a.db", "SELECT Style FROM Artist WHERE ArtistId = 2")
+            #expect(["metal\n", "heavy metal\n"].contains(there))
+            let lost = try await losers(scene, "a.db")
+            #expect(lost.contains(there == "metal\n" ? "heavy metal" : "\"metal\""), "\(lost)")
+            #expect(lost.contains("from a") || lost.contains("from b"), "\(lost)")
+        }
+    }
+
+    @Test func joiningByKeyMeetsWhatHasTheSameNumber() async throws {
+        try await withCollections("by-key") { scene in
+            // Numbers 1 are one artist, and the names that clash make one row of Accept's two.
+            let all = try await losers(scene, "a.db") + (try await artists(scene, "a.db"))
+            for name in ["AC/DC", "Accept", "Bach"] { #expect(all.contains(name), "\(all)") }
+            let titles = try await losers(scene, "a.db") + (try await albums(scene, "a.db"))
+            for title in ["Let There Be Rock", "Restless", "Fugues"] {
+                #expect(titles.contains(title), "\(titles)")
+            }
+        }
+    }
+
+    @Test func joiningSeparatelyKeepsEverythingThatMayBeThereTwice() async throws {
+        try await withCollections("separate") { scene in
+            let all = try await artists(scene, "a.db") + (try await losers(scene, "a.db"))
+            for name in ["AC/DC", "Accept", "Bach", "metal"] { #expect(all.contains(name)) }
+            let titles = try await albums(scene, "a.db")
+            for title in ["Let There Be Rock|AC/DC", "Fugues|Bach", "Restless|Accept"] {
+                #expect(titles.contains(title), "\(titles)")
+            }
         }
     }
 

@@ -58,6 +58,9 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         return report
     }
 
+    /// Merges like ``pull()`` and tells nobody: for a copy that is only looked at.
+    package func look() async throws -> Report { try await merge() }
+
     /// One way through the catalog after the other, until none leads further.
     ///
     /// A batch that is not there any more has made room for another one, which leads as far: look

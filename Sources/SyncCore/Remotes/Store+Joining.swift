@@ -1,25 +1,37 @@
 import GRDB
 
+/// What joining another store did.
+package struct JoinReport: Sendable, Hashable {
+    /// Transactions of the history that was dropped.
+    package let dropped: Int
+    /// Rows with private numbers that are the same objects as rows of the store.
+    package let same: Int
+}
+
 extension Store {
-    /// Makes a database that was tracked apart a replica of another store, by key: rows with equal
-    /// keys are the same object from then on.
+    /// Makes a database that was tracked apart a replica of another store.
     ///
     /// Its own history is dropped, and with it the consumers: transactions of another store cannot
-    /// be told of in this one. The tables stay as they are; where they differ from the other
-    /// replicas', the first merge settles it like concurrent edits, with the losers in the conflict
-    /// log.
-    /// - Returns: how many transactions were dropped.
+    /// be told of in this one. The tables stay as they are; where rows that are the same object
+    /// differ, the first merge settles it like concurrent edits, with the losers in the conflict
+    /// log. So it does where rows that are not clash.
+    /// - Parameters:
+    ///   - copy: a replica of the store that nobody else has open, for a look.
+    ///   - method: which rows are the same objects.
     /// - Throws: ``SyncError``: `refused` when it has exchanged batches already; as ``track``.
-    package static func join(_ path: String, to store: StoreID) throws -> Int {
+    package static func join(
+        _ path: String, to copy: String, by method: JoinMethod
+    ) throws -> JoinReport {
+        let (store, policies) = try Self.identity(of: copy)
         let dropped: Int
         let layouts: [String: CaptureOptions]
         do {
             let opened = try Store.open(path)
             defer { try? opened.close() }
-            guard opened.id != store else { return 0 }
+            guard opened.id != store else { return JoinReport(dropped: 0, same: 0) }
             dropped = try opened.count(HistoryQuery()).transactions
             layouts = try opened.live.withState { connection, live in
-                guard try !hasTable(connection, "syncd_object") else {
+                guard try !ReplicationTables.exist(connection) else {
                     throw SyncError(
                         .refused, "the database has replicas of its own already",
                         operation: "join", path: path,
@@ -35,14 +47,45 @@ extension Store {
             try untrack(path)
             try track(path, entities: .only(layouts.keys.sorted()), options: layouts)
             let queue = try StoreConnection.openQueue(path)
-            try queue.writeWithoutTransaction { database in
-                guard let connection = database.sqliteConnection else { return }
-                try RawTransaction.write(connection) {
-                    try Settings(connection).set(.store, .blob(store.bytes))
-                }
+            let same = try queue.writeWithoutTransaction { database in
+                try database.execute(sql: "ATTACH ? AS theirs", arguments: [copy])
+                defer { try? database.execute(sql: "DETACH theirs") }
+                return try name(database, store, policies, method)
             }
             try queue.close()
-            return dropped
+            return JoinReport(dropped: dropped, same: same)
+        }
+    }
+
+    private static func identity(of copy: String) throws -> (StoreID, Value) {
+        let opened = try Store.open(copy)
+        defer { try? opened.close() }
+        let policies = try opened.live.withState { connection, _ in
+            try Settings(connection).value(.policies)
+        }
+        return (opened.id, policies)
+    }
+
+    /// Takes over the store's name and policies, and what it calls the rows: all or nothing.
+    private static func name(
+        _ database: Database, _ store: StoreID, _ policies: Value, _ method: JoinMethod
+    ) throws -> Int {
+        guard let connection = database.sqliteConnection else { return 0 }
+        var chosen = MergePolicies()
+        if case .text(let json) = policies { chosen = try MergePolicies(json: json) }
+        let tracked = Set(try Entity.live(database).map { SQLName.folded($0.name) })
+        let tables = try SchemaReader(database).tables().filter {
+            $0.kind == .table && tracked.contains(SQLName.folded($0.name))
+        }
+        let match = try JoinMatch(connection, tables, try ReplicaSchema(tables, chosen))
+        return try RawTransaction.write(connection) {
+            try JoinedNames.drop(connection)
+            try RawTransaction.execute(connection, JoinedNames.createSQL)
+            let same = try match.write(method)
+            let settings = try Settings(connection)
+            try settings.set(.store, .blob(store.bytes))
+            if policies != .null { try settings.set(.policies, policies) }
+            return same
         }
     }
 }

@@ -163,6 +163,14 @@ extension HistoryTail {
             self.seq = seq
             time = entry.time
         }
+
+        /// Stands for no insert: of a row that was there when a database joined another store.
+        static let beforeJoin = Birth(seq: -1, time: Timestamp(milliseconds: 0))
+
+        private init(seq: Int64, time: Timestamp) {
+            self.seq = seq
+            self.time = time
+        }
     }
 }
 

@@ -7,6 +7,8 @@ struct LocalStatement {
     let schema: ReplicaSchema
     let identity: StoreIdentity
     let salt: FormerReplicas
+    /// What the rows are called that are older than a join; nil: the database has not just joined.
+    var joined: JoinedNames?
 
     /// A statement on a region.
     struct Outcome {
@@ -55,7 +57,12 @@ struct LocalStatement {
     }
 
     private func uid(of key: RowKey, _ birth: HistoryTail.Birth?) -> ObjectUID {
-        PrivateIdentity.uid(
+        if birth == nil, let joined {
+            return joined.uid(
+                of: key, entity: schema.tables[key.entity].name, store: identity.store,
+                replica: identity.replica)
+        }
+        return PrivateIdentity.uid(
             store: identity.store, replica: salt.replica(of: birth?.seq ?? 0),
             entity: schema.tables[key.entity].name, key: key.values[0], birth: birth)
     }

@@ -42,7 +42,8 @@ final class MergeWork {
         let salt = try FormerReplicas(settings.value(.former), present: session.identity.replica)
         let statement = LocalStatement(
             entries: entries, headers: headers, last: last, schema: schema,
-            identity: session.identity, salt: salt)
+            identity: session.identity, salt: salt,
+            joined: isFirst ? try JoinedNames(session.connection, schema) : nil)
         let outcome: LocalStatement.Outcome
         if isFirst {
             let region = try RegionLoader.whole(prepared)
@@ -53,6 +54,7 @@ final class MergeWork {
         for transaction in statement.transactions(outcome, isFirst: isFirst) {
             try append(transaction)
         }
+        if isFirst { try JoinedNames.drop(session.connection) }
         try settings.set(.stated, .integer(prepared.history.head))
         try adopt(outcome.region, outcome.digested.base, outcome.digested.view, outcome.keys)
         try verify("stating local transactions")

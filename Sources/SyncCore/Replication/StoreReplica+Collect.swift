@@ -22,6 +22,7 @@ extension StoreReplica {
     /// Drops what no replica needs any more: deleted objects, and transactions that others
     /// overwrote, which all replicas have merged. The tables, history and conflicts stay as
     /// they are.
+    ///
     /// In two phases: an object goes when all replicas have merged what was merged here when it
     /// was found to be dead and named by nothing. So one call marks, and a later one drops.
     /// - Parameters:

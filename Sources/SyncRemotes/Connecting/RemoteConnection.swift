@@ -83,6 +83,23 @@ package struct RemoteConnection: Sendable {
             hint: "Push to it from a replica first: synctool push DB")
     }
 
+    /// Makes a copy of the store behind the remote, to look at: nobody hears of it, and it sends
+    /// nothing.
+    /// - Throws: as ``snapshot()``; `notAllowed` when a key is missing.
+    package func copy(to path: String) async throws {
+        let snapshot = try await snapshot()
+        let replica = try StoreReplica.create(at: path, from: snapshot.bytes)
+        defer { try? replica.close() }
+        let report = try await Self.look(replica, remote)
+        if let key = report.missingKey { throw BatchSeal.missingKey(key) }
+    }
+
+    private static func look(
+        _ replica: StoreReplica, _ remote: some Remote
+    ) async throws -> ExchangeReport {
+        try await Exchange(replica, remote).look()
+    }
+
     /// Ends the connection, where there is one.
     package func disconnect() async { await remote.disconnect() }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import SyncCore
 import SyncRemotes
 import Varlink
@@ -14,12 +15,7 @@ struct Remote: AsyncParsableCommand {
         subcommands: [Add.self, List.self, Remove.self])
 }
 
-/// How a database that was tracked apart joins another store.
-enum JoinMethod: String, ExpressibleByArgument, CaseIterable {
-    case byKey = "by-key"
-    case byUnique = "by-unique"
-    case separate
-}
+extension JoinMethod: ExpressibleByArgument {}
 
 extension Remote {
     /// `synctool remote add DB NAME URL`
@@ -29,7 +25,10 @@ extension Remote {
             discussion: """
                 A folder has to be there; it is made a remote if it is none. A remote of another \
                 store is refused, unless --join says what becomes of the rows: by-key takes rows \
-                with equal keys for the same object, and begins the database's history anew.
+                with equal primary keys for the same object; by-unique those with equal values of \
+                a UNIQUE constraint, whatever their numbers; separate none but those whose key is \
+                no number. The database's own history begins anew, its rows stay; where two rows \
+                that are one differ, the other values are in the conflict log.
 
                 Example: synctool remote add music.db origin dir:/mnt/shared/music
                 """)
@@ -64,7 +63,7 @@ extension Remote {
             options.synctool = synctool
             options.manual = manual ? true : nil
             let entry = try RemoteEntry(name: name, url: url, options: options)
-            try await meet(absolute, address, options)
+            try await meet(absolute, address, entry)
             let key = try add(entry, absolute)
             if common.json {
                 return try Terminal.output.json(RemoteText.json(entry))
@@ -80,7 +79,7 @@ extension Remote {
 
         /// Sees to it that there is a remote of this store at the address.
         private func meet(
-            _ absolute: String, _ address: RemoteAddress, _ options: RemoteEntry.Options
+            _ absolute: String, _ address: RemoteAddress, _ entry: RemoteEntry
         ) async throws {
             let store = try Store.open(absolute)
             let (id, names) = (store.id, try store.remotes().map(\.name))
@@ -95,30 +94,45 @@ extension Remote {
                 try StoreReplica(absolute).checkSchema()
                 return try DirectoryRemote.create(folder, store: id)
             }
-            let other = try await RemoteConnection.store(at: address, options: options)
-            if other != id { try join(absolute, other) }
+            let other = try await RemoteConnection.store(at: address, options: entry.options)
+            if other != id { try await join(absolute, other, entry) }
             try StoreReplica(absolute).checkSchema()
         }
 
-        private func join(_ absolute: String, _ other: StoreID) throws {
-            switch join {
-            case .byKey:
-                let dropped = try Store.join(absolute, to: other)
-                try Terminal.error.line(
-                    "\(path): joined store \(other) by key; its history of "
-                        + "\(Plural.text(dropped, "transaction")) begins anew")
-            case .byUnique, .separate:
-                throw SyncError(
-                    .refused, "joining \(join?.rawValue ?? "") is not possible in this version",
-                    path: absolute,
-                    hint: "Join --join by-key, or begin with a clone: synctool clone \(url) NEWFILE"
-                )
-            case nil:
+        private func join(
+            _ absolute: String, _ other: StoreID, _ entry: RemoteEntry
+        ) async throws {
+            guard let join else {
                 throw SyncError(
                     .refused, "\(url) is a remote of another store (\(other))", path: absolute,
-                    hint: "To join it, say how: --join by-key takes rows with equal keys for the "
-                        + "same. Or begin with a clone: synctool clone \(url) NEWFILE")
+                    hint:
+                        "To join it, say how: --join by-key, by-unique or separate (synctool help "
+                        + "remote add). Or begin with a clone: synctool clone \(url) NEWFILE")
             }
+            let store = try Store.open(absolute)
+            let ring = try store.keyRing()
+            try store.close()
+            let remote = try RemoteConnection(
+                entry, store: other, replica: DirectoryRemote.nobody, ring: ring)
+            let copy = absolute + ".syncd-join"
+            remove(copy)
+            defer { remove(copy) }
+            do {
+                try await remote.copy(to: copy)
+                await remote.disconnect()
+            } catch {
+                await remote.disconnect()
+                throw error
+            }
+            let report = try Store.join(absolute, to: copy, by: join)
+            try Terminal.error.line(
+                "\(path): joined store \(other) \(join.rawValue): "
+                    + "\(Plural.text(report.same, "numbered row")) the same as there; its history "
+                    + "of \(Plural.text(report.dropped, "transaction")) begins anew")
+        }
+
+        private func remove(_ database: String) {
+            for ending in ["", "-wal", "-shm", ".syncd-clone"] { unlink(database + ending) }
         }
 
         /// - Returns: the key that was made.
