@@ -8,8 +8,9 @@ public enum JoinMethod: String, Sendable, Hashable, CaseIterable {
     case separate
 }
 
-/// Finds the rows with private numbers that two databases have in common, and writes what the store
-/// calls them into `syncd_join`. The other database is attached as `theirs`: a replica of the store.
+/// Finds the rows with private numbers that two databases have in common, and writes what the
+/// store calls them into `syncd_join`. The other database is attached as `theirs`: a replica of the
+/// store.
 ///
 /// Keys that are no private numbers need no match: they identify by value, and by what they refer
 /// to. SQLite compares, by affinity and collation of the columns. Each row is matched once.
