@@ -21,6 +21,7 @@ final class MergeWork {
     init(_ session: MergeSession, _ prepared: MergeSession.Prepared) throws {
         self.session = session
         self.prepared = prepared
+        prepared.objects.begin()
         try prepared.history.digest(try session.environment.boundaries())
         let last = try prepared.history.settings.integer(.clock)
         clock = HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: last)))

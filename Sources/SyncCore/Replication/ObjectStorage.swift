@@ -14,9 +14,13 @@ final class ObjectStorage {
     private let selectPartners: Statement
     private let selectReserved: Statement
     private let dropReservation: Statement
+    private let selectAnyReserved: Statement
     private let selectAliases: Statement
     private let insertAlias: Statement
     private let greatestNumber: Statement
+    /// Whether numbers are reserved for hidden objects; nil while nobody has asked in this
+    /// transaction.
+    private var hasReservations: Bool?
 
     private static let columns = "uid, shape, key, number, state, place, record"
 
@@ -54,6 +58,12 @@ final class ObjectStorage {
             SELECT uid FROM syncd_object
             WHERE number = ?1 AND shape = ?2 AND number IS NOT NULL AND key IS NULL
             """)
+        selectAnyReserved = try Statement(
+            connection,
+            """
+            SELECT 1 FROM syncd_object INDEXED BY syncd_object_number
+            WHERE number IS NOT NULL AND key IS NULL LIMIT 1
+            """)
         dropReservation = try Statement(
             connection,
             """
@@ -84,6 +94,17 @@ final class ObjectStorage {
     }
 
     // MARK: Reading
+
+    /// Begins a transaction: others may have written since the last one.
+    func begin() { hasReservations = nil }
+
+    private func isAnyNumberReserved() throws -> Bool {
+        if let hasReservations { return hasReservations }
+        defer { selectAnyReserved.reset() }
+        let answer = try selectAnyReserved.step()
+        hasReservations = answer
+        return answer
+    }
 
     /// All objects.
     func all() throws -> [ObjectUID: StoredObject] {
@@ -151,6 +172,7 @@ final class ObjectStorage {
 
     /// The hidden object that a private number is reserved for.
     func holder(ofNumber number: Int64, _ entity: Int) throws -> ObjectUID? {
+        guard try isAnyNumberReserved() else { return nil }
         selectReserved.bind(1, number)
         selectReserved.bind(2, shapes.number(of: entity))
         defer { selectReserved.reset() }
@@ -159,6 +181,7 @@ final class ObjectStorage {
 
     /// Takes a private number from the hidden objects that it is reserved for.
     func takeNumber(_ number: Int64, _ entity: Int, for uid: ObjectUID) throws {
+        guard try isAnyNumberReserved() else { return }
         try dropReservation.run(
             .integer(number), .integer(shapes.number(of: entity)), .blob(uid.bytes))
     }
@@ -200,6 +223,7 @@ final class ObjectStorage {
 
     /// Stores an object.
     func write(_ uid: ObjectUID, _ object: StoredObject) throws {
+        if object.key == nil, object.number != nil { hasReservations = true }
         upsert.bind(1, uid.bytes)
         upsert.bind(2, shapes.number(of: object.record.entity))
         upsert.bind(3, StoredObject.stored(object.key))

@@ -170,7 +170,8 @@ final class RegionLoader {
         for (key, name) in image.names { keys[name] = key }
         for uid in base.objects.keys.sorted() where !region.base.anchors.contains(uid) {
             guard let record = base.objects[uid] else { continue }
-            if expanded.insert(uid).inserted {
+            let entity = schema.merge.entities[record.entity]
+            if !entity.references.isEmpty, expanded.insert(uid).inserted {
                 // Also what it referred to before: else the view before would miss it.
                 let records = [record] + (region.base.objects[uid].map { [$0] } ?? [])
                 let targets = Set(
@@ -185,7 +186,8 @@ final class RegionLoader {
                 isNew = try addReferrers(of: old) || isNew
             }
         }
-        for (key, row) in image.rows {
+        let claims = schema.merge.entities.map { !$0.claims.isEmpty }
+        for (key, row) in image.rows where claims[key.entity] {
             guard let name = image.names[key], !region.base.anchors.contains(name) else { continue }
             isNew = try addClaimants(key.entity, row, old: region.rows[key]) || isNew
         }

@@ -74,7 +74,11 @@ extension Base {
 
     /// What a version says by itself, as a person would write it.
     package func literal(_ version: Version) -> [Field] {
-        version.value.map(Self.spoken)
+        let isPlain = !version.value.contains { field in
+            if case .value(.blob) = field { return true }
+            return false
+        }
+        return isPlain ? version.value : version.value.map(Self.spoken)
     }
 
     /// A field that cannot be taken for a state.

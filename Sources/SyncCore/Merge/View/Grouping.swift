@@ -7,6 +7,17 @@ struct Grouping {
     private var sets = Forest<ObjectUID>()
 
     init(_ base: Base) {
+        if base.aliases.isEmpty {
+            let uids = base.objects.keys.sorted()
+            groups.reserveCapacity(uids.count)
+            positions.reserveCapacity(uids.count)
+            for uid in uids {
+                positions[uid] = groups.count
+                groups.append(Self.group(of: [uid], base))
+            }
+            addEdges(base)
+            return
+        }
         for alias in base.aliases.keys { sets.unite(alias.first, alias.second) }
         var members: [ObjectUID: [ObjectUID]] = [:]
         for uid in base.objects.keys { members[sets.root(uid), default: []].append(uid) }
@@ -23,6 +34,7 @@ struct Grouping {
     }
 
     private static func group(of members: [ObjectUID], _ base: Base) -> Group {
+        if members.count == 1, let group = plainGroup(of: members, base) { return group }
         let records = members.compactMap { base.objects[$0] }
         let living = records.indices.filter { base.isAlive(records[$0]) }
         let sources = living.isEmpty ? Array(records.indices) : living
@@ -53,6 +65,32 @@ struct Grouping {
         return Group(
             name: members[0], entity: entity, members: members, isAlive: !living.isEmpty,
             isComplete: isComplete, cells: isComplete ? cells : [])
+    }
+
+    /// The group of an object that was created and of which each cell has one version: nearly all.
+    private static func plainGroup(of members: [ObjectUID], _ base: Base) -> Group? {
+        let uid = members[0]
+        guard let record = base.objects[uid], record.life.count == 1,
+            record.life[0].kind == .created
+        else { return nil }
+        let incarnation = record.life[0].incarnation
+        let policies = base.schema.entities[record.entity].policies
+        var cells: [Group.Cell] = []
+        cells.reserveCapacity(record.cells.count)
+        for (cell, versions) in record.cells.enumerated() {
+            guard versions.count == 1, versions[0].incarnation == incarnation else { return nil }
+            let version = versions[0]
+            let source = VersionID(uid, cell: cell, version.dot)
+            if policies[cell].isBlending {
+                let value = base.blend(versions, newest: version, policies[cell]).value
+                cells.append(Group.Cell(source: source, value: [.value(value)]))
+            } else {
+                cells.append(Group.Cell(source: source, value: base.literal(version)))
+            }
+        }
+        return Group(
+            name: uid, entity: record.entity, members: members, isAlive: true, isComplete: true,
+            cells: cells)
     }
 
     /// What the versions of the member that is shown say together.

@@ -73,6 +73,8 @@ struct Unification {
         parts.removeAll(keepingCapacity: true)
         rows.removeAll(keepingCapacity: true)
         order.removeAll(keepingCapacity: true)
+        rows.reserveCapacity(shown.count)
+        parts.reserveCapacity(shown.count)
         for position in shown {
             let part = root(position)
             if part == position { order.append(part) }
@@ -88,11 +90,17 @@ struct Unification {
             entity: first.entity, name: first.name,
             members: groups.flatMap { grouping.groups[$0].members },
             fields: Array(repeating: .value(.null), count: entity.columns.count), sources: [])
+        let isPlain = names.isEmpty && overrides.isEmpty
+        row.sources.reserveCapacity(entity.cells.count)
         for (cell, columns) in entity.cells.enumerated() {
             let group = holder(of: cell, groups)
             let version = grouping.groups[group].cells[cell]
             var source: VersionID? = version.source
             for (column, field) in zip(columns, version.value) {
+                if isPlain {
+                    row.fields[column] = resolved(field)
+                    continue
+                }
                 let place = GroupColumn(group: group, column: column)
                 if let field = names[place] ?? overrides[place] {
                     source = nil
@@ -160,6 +168,7 @@ struct Unification {
         for part in order {
             guard let row = rows[part] else { continue }
             let entity = base.schema.entities[row.entity]
+            if entity.claims.isEmpty { continue }
             for (index, columns) in entity.claims.enumerated() {
                 guard let values = claimed(columns, row, entity) else { continue }
                 let claim = Claim(entity: row.entity, claim: index, values: values)
@@ -235,7 +244,9 @@ struct Unification {
     /// Groups whose row a CHECK refuses, because rows became one.
     var refused: [Int] {
         order.filter { part in
-            guard let row = rows[part] else { return false }
+            guard let row = rows[part], !base.schema.entities[row.entity].checks.isEmpty else {
+                return false
+            }
             return base.schema.entities[row.entity].refuses(row.fields.map(visible))
         }.flatMap { parts[$0] ?? [] }
     }

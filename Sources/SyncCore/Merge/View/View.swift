@@ -68,17 +68,14 @@ package struct View: Sendable {
     /// Every maximal fact that is not shown, and that no delete had seen, is an open conflict; not
     /// one that says what is shown anyway.
     private mutating func record(_ base: Base) {
-        var shown: Set<VersionID> = []
-        for row in rows.values {
-            for source in row.sources { if let source { shown.insert(source) } }
-            shown.formUnion(row.blended)
-        }
         for (uid, record) in base.objects {
+            let row = hosts[uid].flatMap { rows[$0] }
             let newest = record.incarnation
             for (cell, versions) in record.cells.enumerated() {
                 for version in versions {
                     let id = VersionID(uid, cell: cell, version.dot)
-                    if shown.contains(id) || base.isEnded(version, in: record) { continue }
+                    if let row, row.sources[cell] == id || row.blended.contains(id) { continue }
+                    if base.isEnded(version, in: record) { continue }
                     let value = base.literal(version)
                     if says(value, cell: cell, of: uid, base.schema) { continue }
                     let reason: Conflict.Reason =
