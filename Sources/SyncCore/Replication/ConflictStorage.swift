@@ -9,6 +9,13 @@ final class ConflictStorage {
     private let countOpen: Statement
     private let insert: Statement
     private let close: Statement
+    /// The names of the columns of cells, as JSON.
+    private var columnNames: [Cell: String] = [:]
+
+    private struct Cell: Hashable {
+        let entity: Int
+        let cell: Int
+    }
 
     init(_ connection: OpaquePointer, _ replicas: ReplicaNames) throws {
         self.replicas = replicas
@@ -134,13 +141,12 @@ final class ConflictStorage {
     ) throws {
         guard let record = base.objects[id.object] else { return }
         let entity = base.schema.entities[record.entity]
-        let columns = id.cell < 0 ? [] : entity.cells[id.cell].map { entity.columns[$0].name }
         insert.bind(1, id.object.bytes)
         insert.bind(2, Int64(id.cell))
         insert.bind(3, try replicas.number(of: id.dot.replica))
         insert.bind(4, id.dot.number)
         insert.bind(5, entity.name)
-        insert.bind(6, String(decoding: try JSONEncoder().encode(columns), as: UTF8.self))
+        insert.bind(6, try names(of: Cell(entity: record.entity, cell: id.cell), entity))
         insert.bind(7, conflict.reason.rawValue)
         insert.bind(8, value)
         let key = view.hosts[id.object].flatMap { keys[$0] } ?? keys[id.object]
@@ -149,6 +155,14 @@ final class ConflictStorage {
         insert.bind(11, met.map { .integer($0.number) } ?? .null)
         insert.bind(12, number)
         try insert.run()
+    }
+
+    private func names(of cell: Cell, _ entity: MergeEntity) throws -> String {
+        if let known = columnNames[cell] { return known }
+        let columns = cell.cell < 0 ? [] : entity.cells[cell.cell].map { entity.columns[$0].name }
+        let names = String(decoding: try JSONEncoder().encode(columns), as: UTF8.self)
+        columnNames[cell] = names
+        return names
     }
 
     private static func packed(_ key: [Value]) -> [UInt8] {

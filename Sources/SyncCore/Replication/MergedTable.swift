@@ -13,39 +13,53 @@ struct MergedTable: Sendable {
     /// and inserted, because SQLite checks UNIQUE row by row.
     let claimed: Set<Int>
 
-    private var quoted: String { SQLName.quoted(name) }
-    private var list: String { columns.map(SQLName.quoted).joined(separator: ", ") }
+    /// Reads all rows.
+    let selectAll: String
+    /// Reads the row of a key.
+    let selectOne: String
+    /// Inserts a row.
+    let insert: String
+    /// Deletes the row of a key.
+    let delete: String
+    /// The greatest private number in use.
+    let greatestNumber: String
 
-    private func matches(_ columns: [Int]) -> String {
-        columns.map { SQLName.quoted(self.columns[$0]) + " IS ?" }.joined(separator: " AND ")
+    private let quoted: String
+    private let list: String
+
+    init(name: String, sql: String, columns: [String], key: [Int], claimed: Set<Int>) {
+        self.name = name
+        self.sql = sql
+        self.columns = columns
+        self.key = key
+        self.claimed = claimed
+        let quoted = SQLName.quoted(name)
+        let list = columns.map(SQLName.quoted).joined(separator: ", ")
+        let matches = Self.matches(key, of: columns)
+        let marks = columns.map { _ in "?" }.joined(separator: ", ")
+        let number = SQLName.quoted(columns[key[0]])
+        self.quoted = quoted
+        self.list = list
+        selectAll = "SELECT \(list) FROM \(quoted)"
+        selectOne = "SELECT \(list) FROM \(quoted) WHERE \(matches)"
+        insert = "INSERT INTO \(quoted)(\(list)) VALUES (\(marks))"
+        delete = "DELETE FROM \(quoted) WHERE \(matches)"
+        greatestNumber = "SELECT max(\(number)) FROM \(quoted)"
     }
 
-    /// Reads all rows.
-    var selectAll: String { "SELECT \(list) FROM \(quoted)" }
-
-    /// Reads the row of a key.
-    var selectOne: String { "SELECT \(list) FROM \(quoted) WHERE \(matches(key))" }
+    private static func matches(_ places: [Int], of columns: [String]) -> String {
+        places.map { SQLName.quoted(columns[$0]) + " IS ?" }.joined(separator: " AND ")
+    }
 
     /// Reads the rows with given values in some columns.
     func select(by columns: [Int]) -> String {
-        "SELECT \(list) FROM \(quoted) WHERE \(matches(columns))"
+        "SELECT \(list) FROM \(quoted) WHERE \(Self.matches(columns, of: self.columns))"
     }
-
-    /// Inserts a row.
-    var insert: String {
-        let marks = columns.map { _ in "?" }.joined(separator: ", ")
-        return "INSERT INTO \(quoted)(\(list)) VALUES (\(marks))"
-    }
-
-    /// Deletes the row of a key.
-    var delete: String { "DELETE FROM \(quoted) WHERE \(matches(key))" }
 
     /// Writes some columns of the row of a key.
     func update(_ columns: [Int]) -> String {
         let assignments = columns.map { SQLName.quoted(self.columns[$0]) + " = ?" }
-        return "UPDATE \(quoted) SET \(assignments.joined(separator: ", ")) WHERE \(matches(key))"
+        return "UPDATE \(quoted) SET \(assignments.joined(separator: ", "))"
+            + " WHERE \(Self.matches(key, of: self.columns))"
     }
-
-    /// The greatest private number in use.
-    var greatestNumber: String { "SELECT max(\(SQLName.quoted(columns[key[0]]))) FROM \(quoted)" }
 }

@@ -19,6 +19,9 @@ final class RegionLoader {
     /// Claims that have been looked for.
     private var claimed: Set<Claim> = []
 
+    /// What reads one row, by entity: looked up once, not once for each row.
+    private var selects: [Statement?]
+
     private struct Claim: Hashable {
         let entity: Int
         let columns: [Int]
@@ -30,6 +33,7 @@ final class RegionLoader {
     /// Begins with what is in trouble.
     init(_ prepared: MergeSession.Prepared) throws {
         self.prepared = prepared
+        selects = Array(repeating: nil, count: prepared.schema.tables.count)
         region = Region(prepared.schema.merge, vector: try prepared.headers.vector())
         hasAliases = try prepared.objects.hasAliases()
         try add(try prepared.objects.troubled())
@@ -152,7 +156,9 @@ final class RegionLoader {
     private func readRow(_ key: RowKey) throws {
         guard region.rows[key] == nil else { return }
         let table = schema.tables[key.entity]
-        let select = try prepared.statements.statement(table.selectOne)
+        let select =
+            try selects[key.entity] ?? prepared.statements.statement(table.selectOne)
+        selects[key.entity] = select
         select.bind(key.values)
         defer { select.reset() }
         guard try select.step() else { return }
