@@ -35,6 +35,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             report.bytes += batch.count
             progress(report)
         }
+        report.bytes += try await answer()
         do {
             report.compactedCount = try await Compaction(replica, remote).run()
         } catch let error as SyncError {
@@ -42,6 +43,25 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             report.problems.append(.init(name: "compaction", reason: error.reason))
         }
         return report
+    }
+
+    /// Sends the snapshot that somebody asks for who was not waited for when others collected, if
+    /// nobody has yet.
+    /// - Returns: how many bytes.
+    private func answer() async throws -> Int {
+        let asked = try await remote.asked()
+        guard !asked.isEmpty else { return 0 }
+        let catalog = try await remote.catalog(since: VersionVector())
+        guard asked.contains(where: { catalog.snapshot(collected: $0) == nil }) else { return 0 }
+        let batches = try await replica.batches(since: VersionVector())
+        guard let first = batches.first, batches.count == 1 else { return 0 }
+        let envelope = try BatchEnvelope.read(first).envelope
+        let helps = asked.contains {
+            catalog.snapshot(collected: $0) == nil && envelope.collected.covers($0)
+        }
+        guard helps, envelope.hasGaps else { return 0 }
+        try await remote.append(first)
+        return first.count
     }
 
     /// Merges what the remote has and the replica lacks. A batch that turns out to be damaged is
@@ -52,6 +72,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         do {
             try await remote.acknowledge(try await replica.vector, of: try await replica.replicaID)
             try await replica.heard(try await remote.acknowledged())
+            try await remote.ask(for: try await replica.behind)
         } catch let error as SyncError where [.notAllowed, .diskFull].contains(error.code) {
             // A remote that may only be read can still be merged.
         }

@@ -34,6 +34,16 @@ package protocol Remote: Sendable {
     /// - Throws: `unreachable` when the remote is not there.
     func acknowledged() async throws -> [ReplicaID: VersionVector]
 
+    /// Asks the others for a snapshot of a store that has collected as far as `collected`; empty:
+    /// it is not needed any more. Nothing is to be done where the other side makes at once what is
+    /// asked for.
+    /// - Throws: `unreachable` when the remote is not there.
+    func ask(for collected: VersionVector) async throws
+
+    /// What other replicas have asked for.
+    /// - Throws: `unreachable` when the remote is not there.
+    func asked() async throws -> [VersionVector]
+
     /// The batches that the replica itself put there, where the remote keeps batches and there are
     /// more of them than `count`; empty otherwise.
     /// - Throws: `unreachable` when the remote is not there.
@@ -49,6 +59,8 @@ package protocol Remote: Sendable {
 
 extension Remote {
     package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] { [] }
+    package func ask(for collected: VersionVector) async throws {}
+    package func asked() async throws -> [VersionVector] { [] }
     package func remove(_ items: [BatchCatalog.Item]) async throws {}
     package func disconnect() async {}
 }

@@ -11,6 +11,8 @@ enum DirectoryLayout {
 
     /// Says what a replica has merged, in its folder.
     static let merged = "merged"
+    /// Says what a replica asks for, in its folder.
+    static let asked = "asked"
 
     /// The marker's content: the format of the layout and the store.
     static func markerText(_ store: StoreID) -> String { "syncd remote 1\n\(store)\n" }

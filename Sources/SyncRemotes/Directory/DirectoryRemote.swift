@@ -97,8 +97,32 @@ package struct DirectoryRemote: Remote {
 
     package func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
         try checkMarker()
+        try write(vector, DirectoryLayout.merged, of: replica)
+    }
+
+    package func acknowledged() async throws -> [ReplicaID: VersionVector] {
+        try checkMarker()
+        return notes(DirectoryLayout.merged)
+    }
+
+    package func ask(for collected: VersionVector) async throws {
+        try checkMarker()
         let folder = path + "/" + DirectoryLayout.folder(of: replica)
-        let file = folder + "/" + DirectoryLayout.merged
+        if collected.isEmpty {
+            try FileAccess.remove(folder + "/" + DirectoryLayout.asked)
+        } else {
+            try write(collected, DirectoryLayout.asked, of: replica)
+        }
+    }
+
+    package func asked() async throws -> [VersionVector] {
+        try checkMarker()
+        return notes(DirectoryLayout.asked).filter { $0.key != replica }.map(\.value)
+    }
+
+    private func write(_ vector: VersionVector, _ name: String, of replica: ReplicaID) throws {
+        let folder = path + "/" + DirectoryLayout.folder(of: replica)
+        let file = folder + "/" + name
         let note = MergedNote.encode(vector, store)
         if let (bytes, _) = FileAccess.head(of: file, limit: MergedNote.bytesMax), bytes == note {
             return
@@ -108,12 +132,12 @@ package struct DirectoryRemote: Remote {
             note, to: file, temporaryPrefix: DirectoryLayout.temporaryPrefix)
     }
 
-    package func acknowledged() async throws -> [ReplicaID: VersionVector] {
-        try checkMarker()
+    /// The vectors that replicas have noted under a name.
+    private func notes(_ name: String) -> [ReplicaID: VersionVector] {
         var vectors: [ReplicaID: VersionVector] = [:]
         for folder in FileAccess.names(in: path) ?? [] {
             guard let replica = ReplicaID(folder) else { continue }
-            let file = path + "/" + folder + "/" + DirectoryLayout.merged
+            let file = path + "/" + folder + "/" + name
             guard let (bytes, _) = FileAccess.head(of: file, limit: MergedNote.bytesMax),
                 let vector = try? MergedNote.decode(bytes, store)
             else { continue }

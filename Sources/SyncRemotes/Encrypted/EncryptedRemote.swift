@@ -72,6 +72,12 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
         try await inner.acknowledged()
     }
 
+    package func ask(for collected: VersionVector) async throws {
+        try await inner.ask(for: collected)
+    }
+
+    package func asked() async throws -> [VersionVector] { try await inner.asked() }
+
     /// Also those in the clear: what takes their place is sealed.
     package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] {
         try await inner.ownBatches(ifMoreThan: count)
