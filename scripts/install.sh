@@ -17,7 +17,7 @@ if ! mkdir -p "$root$prefix/bin" 2>/dev/null || ! [ -w "$root$prefix/bin" ]; the
         "Run it as root, or with PREFIX=\$HOME/.local" >&2
     exit 77
 fi
-install -m 755 "$bin/syncd" "$bin/synctool" "$root$prefix/bin/"
+install -s -m 755 "$bin/syncd" "$bin/synctool" "$root$prefix/bin/"
 
 share=$root$prefix/share
 tool=$bin/synctool
@@ -28,10 +28,10 @@ install -d "$share/bash-completion/completions" "$share/zsh/site-functions" \
 "$tool" --generate-completion-script fish >"$share/fish/vendor_completions.d/synctool.fish"
 install -m 644 README.md docs/*.md "$share/doc/syncd/"
 
-# The units name /usr/bin: where they are installed, they name where the programs are.
+# The units name /usr: where they are installed, they name where the programs and pages are.
 unit() {
     install -d "$root$prefix/lib/systemd/$2"
-    sed "s|/usr/bin/|$prefix/bin/|g" "$1" >"$root$prefix/lib/systemd/$2/$3"
+    sed -e "s|/usr/bin/|$prefix/bin/|g" -e "s|/usr/share/|$prefix/share/|g" "$1" >"$root$prefix/lib/systemd/$2/$3"
 }
 for file in systemd/syncd.service systemd/syncd.socket; do
     if [ -f "$file" ]; then unit "$file" system "$(basename "$file")"; fi
