@@ -305,6 +305,41 @@ struct RemoteCommandTests {
             for title in ["Let There Be Rock|AC/DC", "Fugues|Bach", "Restless|Accept"] {
                 #expect(titles.contains(title), "\(titles)")
             }
+
+    @Test func aPolicyIsChosenOnce_andHoldsEverywhere() async throws {
+        try await withPair { scene, shared in
+            #expect(try await scene.tool("policy", "a.db").text.contains("defaults"))
+            let chosen = try await scene.tool(
+                "policy", "a.db", "note", "--property", "body=text", "--deletes", "editWins"
+            ).expectSuccess()
+            #expect(chosen.text.contains("note.body") && chosen.text.contains("text"))
+            try await scene.tool("push", "a.db").expectSuccess()
+            try await scene.tool("clone", shared, "b.db").expectSuccess()
+            #expect(
+                try await scene.tool("policy", "b.db").text == chosen.text, "it came with the clone"
+            )
+            let newLine = "char(10)"
+            try await scene.sql(
+                "a.db", "UPDATE note SET body = 'zero' || \(newLine) || body WHERE id = 1")
+            try await scene.sql(
+                "b.db", "UPDATE note SET body = body || \(newLine) || 'two' WHERE id = 1")
+            for name in ["a.db", "b.db", "a.db"] {
+                try await scene.tool("sync", name).expectSuccess()
+            }
+            for name in ["a.db", "b.db"] {
+                let body = try await scene.sql(name, "SELECT body FROM note WHERE id = 1")
+                #expect(body == "zero\none\ntwo\n")
+            }
+            expect(
+                try await scene.tool("policy", "a.db", "note", "--properties", "object"), 1,
+                "cannot change any more")
+            expect(try await scene.tool("policy", "a.db", "nope", "--reset"), 64, "nope")
+            expect(
+                try await scene.tool("policy", "a.db", "note", "--property", "body=cuonter"), 64,
+                "counter")
+            expect(try await scene.tool("policy", "a.db", "--reset"), 64, "table")
+            let reset = try await scene.tool("policy", "a.db", "note", "--reset").expectSuccess()
+            #expect(reset.text.contains("defaults"))
         }
     }
 

@@ -149,37 +149,46 @@ public struct MergePolicies: Sendable, Hashable, Codable {
 
 // MARK: Names
 
-/// What stands in JSON as one word, or as a word and a replica.
-private protocol NamedPolicy: Codable {
+/// What stands in JSON, and on a command line, as one word, or as a word and a replica.
+private protocol NamedPolicy: Codable, LosslessStringConvertible {
     init?(name: String, replica: ReplicaID?)
     var name: (word: String, replica: ReplicaID?) { get }
 }
 
 extension NamedPolicy {
+    /// Reads ``description``; nil for words that are none.
+    public init?(_ description: String) {
+        let words = description.split(separator: " ").map(String.init)
+        let replica = words.count == 2 ? ReplicaID(words[1]) : nil
+        guard words.count == 1 || replica != nil else { return nil }
+        self.init(name: words.first ?? "", replica: replica)
+    }
+
+    /// One word, or a word and 32 hexadecimal digits.
+    public var description: String {
+        let (word, replica) = name
+        return replica.map { "\(word) \($0)" } ?? word
+    }
+
     /// - Throws: what a decoder throws for words that are none.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
-        let words = text.split(separator: " ").map(String.init)
-        let replica = words.count == 2 ? ReplicaID(words[1]) : nil
-        guard words.count == 1 || replica != nil,
-            let policy = Self(name: words.first ?? "", replica: replica)
-        else {
+        guard let policy = Self(text) else {
             throw DecodingError.dataCorruptedError(
                 in: container, debugDescription: "\(text) is no policy")
         }
         self = policy
     }
 
-    /// One word, or a word and 32 hexadecimal digits.
+    /// ``description``.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        let (word, replica) = name
-        try container.encode(replica.map { "\(word) \($0)" } ?? word)
+        try container.encode(description)
     }
 }
 
-extension MergePolicies.Properties: NamedPolicy {
+extension MergePolicies.Properties: NamedPolicy, LosslessStringConvertible {
     init?(name: String, replica: ReplicaID?) {
         switch (name, replica) {
         case ("lastWriter", nil): self = .lastWriter
@@ -209,7 +218,7 @@ extension MergePolicies.Properties: NamedPolicy {
     }
 }
 
-extension MergePolicies.Property: NamedPolicy {
+extension MergePolicies.Property: NamedPolicy, LosslessStringConvertible {
     init?(name: String, replica: ReplicaID?) {
         switch (name, replica) {
         case ("lastWriter", nil): self = .lastWriter

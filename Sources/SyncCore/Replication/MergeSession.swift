@@ -142,10 +142,7 @@ final class MergeSession {
         }
         try ReplicationTables.create(connection)
         let settings = try Settings(connection)
-        var policies = MergePolicies()
-        if case .text(let json) = try settings.value(.policies) {
-            policies = try MergePolicies(json: json)
-        }
+        let policies = try storedPolicies(settings)
         let tracked = Set(try Entity.live(database).map { SQLName.folded($0.name) })
         let tables = try SchemaReader(database).tables().filter {
             $0.kind == .table && tracked.contains(SQLName.folded($0.name))
@@ -158,6 +155,16 @@ final class MergeSession {
     }
 
     // MARK: Policies
+
+    /// What the owner chose, read alone.
+    func policies() throws -> MergePolicies {
+        try RawTransaction.read(connection) { try storedPolicies(Settings(connection)) }
+    }
+
+    private func storedPolicies(_ settings: Settings) throws -> MergePolicies {
+        guard case .text(let json) = try settings.value(.policies) else { return MergePolicies() }
+        return try MergePolicies(json: json)
+    }
 
     /// Changes what the owner chose, and shows the tables as they are by that.
     /// - Throws: `invalidArgument` for what the schema does not have; `refused` for what cannot be

@@ -108,9 +108,13 @@ public final class StoreReplica: Sendable {
 
     /// What the owner chose for merging.
     public func policies() throws -> MergePolicies {
-        try run("policies") { session in
-            try session.transact { $0.prepared.policies }
-        }
+        try run("policies") { try $0.policies() }
+    }
+
+    /// Makes the store ready to be merged.
+    /// - Throws: `cannotTrack` when the schema has something that cannot be merged.
+    package func prepare() throws {
+        try run("check") { session in try session.transact { _ in } }
     }
 
     /// Chooses how entities merge. The choice travels with what is sent, and every replica that

@@ -212,6 +212,6 @@ extension StoreReplica {
     /// - Throws: `cannotTrack` when the schema has something that cannot be merged.
     fileprivate func checkSchema() throws {
         defer { try? close() }
-        _ = try policies()
+        try prepare()
     }
 }
