@@ -305,6 +305,8 @@ struct RemoteCommandTests {
             for title in ["Let There Be Rock|AC/DC", "Fugues|Bach", "Restless|Accept"] {
                 #expect(titles.contains(title), "\(titles)")
             }
+        }
+    }
 
     @Test func aPolicyIsChosenOnce_andHoldsEverywhere() async throws {
         try await withPair { scene, shared in
