@@ -20,7 +20,8 @@ struct Synctool: AsyncParsableCommand {
         subcommands: [
             Track.self, Untrack.self, Status.self, History.self, Watch.self, Consumers.self,
             Purge.self, Revert.self, Restore.self, Remote.self, Push.self, Pull.self, Sync.self,
-            Clone.self, Conflicts.self, Policy.self, Key.self, Serve.self, Doctor.self, Alter.self, Demo.self,
+            Clone.self, Conflicts.self, Policy.self, Key.self, Serve.self, Doctor.self, Alter.self,
+            Demo.self,
         ])
 }
 
