@@ -30,6 +30,8 @@ extension Remote {
                 no number. The database's own history begins anew, its rows stay; where two rows \
                 that are one differ, the other values are in the conflict log.
 
+                An encrypted remote of another store is joined with its keys: --key.
+
                 Example: synctool remote add music.db origin dir:/mnt/shared/music
                 """)
 
@@ -39,6 +41,12 @@ extension Remote {
         @Flag(
             help: "Encrypt what is sent with the store's key, which is made if there is none.")
         var encrypt = false
+        @Option(
+            help: ArgumentHelp(
+                "The key packet of an encrypted remote, from synctool key share; - reads it.",
+                valueName: "file"))
+        var key: String?
+        @OptionGroup var input: KeyInput
         @Option(help: "Join the remote's store: by-key, by-unique or separate.")
         var join: JoinMethod?
         @Option(
@@ -53,33 +61,37 @@ extension Remote {
         mutating func run() async throws {
             let absolute = StorePath.absolute(path)
             let address = try RemoteAddress(url)
-            if case .ssh = address, encrypt {
+            let isEncrypted = encrypt || key != nil
+            if case .ssh = address, isEncrypted {
                 throw SyncError(
                     .invalidArgument, "the other side of ssh: is a store, which has to read it",
-                    hint: "ssh encrypts the way there: leave --encrypt out")
+                    hint: "ssh encrypts the way there: leave \(encrypt ? "--encrypt" : "--key") out"
+                )
             }
             var options = RemoteEntry.Options()
-            options.encrypted = encrypt ? true : nil
+            options.encrypted = isEncrypted ? true : nil
             options.synctool = synctool
             options.manual = manual ? true : nil
             let entry = try RemoteEntry(name: name, url: url, options: options)
-            try await meet(absolute, address, entry)
-            let key = try add(entry, absolute)
+            let packet = try key.map { try input.ring(from: $0) }
+            try await meet(absolute, address, entry, packet)
+            let made = try add(entry, absolute, packet?.ring)
             if common.json {
                 return try Terminal.output.json(RemoteText.json(entry))
             }
             try Terminal.output.line(
                 "\(path): \(name) is \(url). Now: synctool sync \(Shell.quoted(path)) \(name)")
-            if let key {
+            if let made {
                 try Terminal.output.line(
-                    "  made \(key); other replicas need it: synctool key share "
+                    "  made \(made); other replicas need it: synctool key share "
                         + Shell.quoted(path))
             }
         }
 
         /// Sees to it that there is a remote of this store at the address.
         private func meet(
-            _ absolute: String, _ address: RemoteAddress, _ entry: RemoteEntry
+            _ absolute: String, _ address: RemoteAddress, _ entry: RemoteEntry,
+            _ packet: (store: StoreID, ring: KeyRing)?
         ) async throws {
             let store = try Store.open(absolute)
             let (id, names) = (store.id, try store.remotes().map(\.name))
@@ -90,17 +102,26 @@ extension Remote {
                     hint: "Take another name, or run first: synctool remote remove DB \(name)")
             }
             if case .directory(let folder) = address, try DirectoryRemote.isNew(folder) {
+                try check(packet?.store, is: id)
                 // The schema is looked at before anything is promised to others.
                 try StoreReplica(absolute).checkSchema()
                 return try DirectoryRemote.create(folder, store: id)
             }
             let other = try await RemoteConnection.store(at: address, options: entry.options)
-            if other != id { try await join(absolute, other, entry) }
+            try check(packet?.store, is: other)
+            if other != id { try await join(absolute, other, entry, packet?.ring) }
             try StoreReplica(absolute).checkSchema()
         }
 
+        private func check(_ keys: StoreID?, is store: StoreID) throws {
+            guard let keys, keys != store else { return }
+            throw SyncError(
+                .refused, "the keys are of another store (\(keys))",
+                hint: "Ask for the packet of the remote's: \(store)")
+        }
+
         private func join(
-            _ absolute: String, _ other: StoreID, _ entry: RemoteEntry
+            _ absolute: String, _ other: StoreID, _ entry: RemoteEntry, _ keys: KeyRing?
         ) async throws {
             guard let join else {
                 throw SyncError(
@@ -110,7 +131,7 @@ extension Remote {
                         + "remote add). Or begin with a clone: synctool clone \(url) NEWFILE")
             }
             let store = try Store.open(absolute)
-            let ring = try store.keyRing()
+            let ring = try keys ?? store.keyRing()
             try store.close()
             let remote = try RemoteConnection(
                 entry, store: other, replica: DirectoryRemote.nobody, ring: ring)
@@ -120,6 +141,14 @@ extension Remote {
             do {
                 try await remote.copy(to: copy)
                 await remote.disconnect()
+            } catch var error as SyncError {
+                await remote.disconnect()
+                if error.code == .notAllowed, keys == nil {
+                    error.hint =
+                        "Ask somebody who has it for: synctool key share, then run again "
+                        + "with: --join \(join.rawValue) --key FILE"
+                }
+                throw error
             } catch {
                 await remote.disconnect()
                 throw error
@@ -135,10 +164,14 @@ extension Remote {
             for ending in ["", "-wal", "-shm", ".syncd-clone"] { unlink(database + ending) }
         }
 
+        /// - Parameter keys: those of a packet, which become the store's.
         /// - Returns: the key that was made.
-        private func add(_ entry: RemoteEntry, _ absolute: String) throws -> StoreKey? {
+        private func add(
+            _ entry: RemoteEntry, _ absolute: String, _ keys: KeyRing?
+        ) throws -> StoreKey? {
             let store = try Store.open(absolute)
             defer { try? store.close() }
+            if let keys { try store.addKeys(keys) }
             var key: StoreKey?
             if entry.isEncrypted, try store.keyRing().keys.isEmpty { key = try store.makeKey() }
             try store.add(remote: entry)
