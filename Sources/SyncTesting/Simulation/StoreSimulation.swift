@@ -69,7 +69,7 @@ package struct StoreSimulation {
         self.random = random
         var collecting = SeededRandom(seed: seed &+ 0x7_0000_0000)
         collects = collecting.chance(0.6)
-        evicts = collecting.chance(0.3)
+        evicts = collecting.chance(0.6)
         self.collecting = collecting
     }
 
@@ -148,10 +148,11 @@ package struct StoreSimulation {
         }
         let before = try store.read()
         let open = try store.replica.openConflicts()
-        let isEvicting = evicts && collecting.chance(0.3)
+        // Short leases: who lacks something is absent at once, or from the next step on.
+        let leases: [Duration] =
+            evicts ? [.seconds(-1), .zero, StoreReplica.lease] : [StoreReplica.lease]
         let report = try store.replica.collect(
-            lease: isEvicting ? .seconds(-1) : StoreReplica.lease,
-            slice: collecting.pick([1, 3, 50]))
+            lease: collecting.pick(leases), slice: collecting.pick([1, 3, 50]))
         guard try store.read() == before else {
             throw SimulationFailure("collecting changed the tables")
         }
