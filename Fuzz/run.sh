@@ -10,13 +10,14 @@ json) sources="Fuzz/FuzzJSON.swift" ;;
 framing) sources="Fuzz/FuzzFraming.swift $varlink/Messages/*Message*.swift $varlink/Messages/VarlinkError.swift" ;;
 token) sources="Fuzz/FuzzToken.swift Sources/SyncCore/History/Token.swift Sources/SyncCore/Identity/*.swift
     Sources/SyncCore/Values/*.swift Sources/SyncCore/Schema/SQLName.swift" ;;
-configuration) # Yams comes from a debug build of the package; of SyncClient one file alone is needed
+configuration) # Yams comes from a debug build of the package; of the other modules a few files are needed
     mkdir -p .build/fuzz/configuration/sources
     for file in Sources/syncd/Configuration/*.swift; do
-        sed '/^import SyncClient$/d' "$file" > ".build/fuzz/configuration/sources/${file##*/}"
+        sed -e '/^import SyncClient$/d' -e '/^import SyncCore$/d' "$file" > ".build/fuzz/configuration/sources/${file##*/}"
     done
     sources="Fuzz/FuzzConfiguration.swift .build/fuzz/configuration/sources/*.swift"
-    sources="$sources Sources/SyncClient/Connecting/SocketPath.swift"
+    sources="$sources Sources/SyncClient/Connecting/SocketPath.swift Sources/syncd/Replication/ReplicationOptions.swift"
+    sources="$sources Sources/SyncCore/History/HistoryLimits.swift"
     objects=$(find .build/debug/Yams.build .build/debug/CYaml.build .build/debug/Logging.build -name '*.o')
     sources="$sources $objects -I .build/debug/Modules"
     sources="$sources -Xcc -fmodule-map-file=.build/checkouts/Yams/Sources/CYaml/include/module.modulemap"
