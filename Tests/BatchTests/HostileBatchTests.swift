@@ -44,7 +44,7 @@ struct HostileBatchTests {
         bytes[4] = 2
         #expect(code(bytes) == .newerFormat)
         bytes[4] = 1
-        bytes[5] = 4
+        bytes[5] = 0x80
         #expect(code(bytes) == .newerFormat)
     }
 
