@@ -44,7 +44,8 @@ ifneq ($(FILTER),)
 	$(TESTS) '$(FILTER)'
 else
 	$(TESTS) 'SyncCoreTests|SyncClientTests|SynctoolTests|BatchTests'
-	$(TESTS) 'MergeTests|RemoteTests'
+	$(TESTS) MergeTests
+	$(TESTS) RemoteTests --no-parallel
 	$(TESTS) SyncObjectsTests --no-parallel
 	$(TESTS) VarlinkTests
 	$(TESTS) 'SyncdTests|EndToEndTests' --no-parallel

@@ -37,11 +37,7 @@ struct CollectionSurvey {
         }
         for entry in try prepared.unknown.all() {
             used.insert(entry.fact.dot)
-            var uids = entry.fact.object.map { [$0] } ?? []
-            if case .cell(_, _, _, let version) = entry.fact {
-                uids += version.value.compactMap(\.target)
-            }
-            work += uids.filter(marked.contains)
+            work += entry.fact.named.filter(marked.contains)
         }
         while let uid = work.popLast() {
             if needed.insert(uid).inserted { work += names[uid] ?? [] }

@@ -150,6 +150,8 @@ final class MergeWork {
         try loader.add(uids.sorted())
         for fact in unknown where !merged.covers(fact.dot) {
             try prepared.unknown.write(fact, batch.entities)
+            // What is dead here may be alive where the fact has a place.
+            try prepared.marks.void(fact.named)
         }
         try show(loader, transactions: fresh, hints: batch.extras.numbers) { base in
             for (uid, record) in gone { base.objects[uid] = record }

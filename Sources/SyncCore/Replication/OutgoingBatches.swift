@@ -144,16 +144,6 @@ struct OutgoingBatches {
     }
 }
 
-extension Fact {
-    /// The object that it is about; nil for an alias, which is about two.
-    var object: ObjectUID? {
-        switch self {
-        case .alias: return nil
-        case .life(let uid, _, _), .cell(let uid, _, _, _): return uid
-        }
-    }
-}
-
 extension MergeSchema {
     /// The entities as a batch describes them.
     package var batchEntities: [Batch.Entity] {

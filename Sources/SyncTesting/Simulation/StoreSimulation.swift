@@ -11,7 +11,8 @@ import SyncCore
 /// - every text ever committed is visible, was removed by somebody who saw it, or is in a log;
 /// - history has each merged transaction once;
 /// - a collection, at whatever moment, changes neither the tables nor what others will show;
-/// - a new replica made from the snapshot of another has the same tables.
+/// - a new replica made from the snapshot of another has the same tables;
+/// - a column that the replicas got one after the other holds the same everywhere.
 package struct StoreSimulation {
     private static let roundsMax = 4
 
@@ -34,6 +35,7 @@ package struct StoreSimulation {
     private let collects: Bool
     /// Whether replicas are taken for absent that are not: they come back by snapshot.
     private let evicts: Bool
+    private var growth: SchemaGrowth?
 
     /// Runs the schedule of a seed, in a folder of its own below `folder`.
     /// - Parameter steps: how many steps before the exchange; nil: drawn.
@@ -71,6 +73,8 @@ package struct StoreSimulation {
         collects = collecting.chance(0.6)
         evicts = collecting.chance(0.6)
         self.collecting = collecting
+        // Who is evicted while schemas differ may keep what others collected: "What it gives up".
+        growth = evicts ? nil : SchemaGrowth(schema, seed: seed)
     }
 
     private mutating func run() throws -> MergeSimulation.Tally {
@@ -79,6 +83,7 @@ package struct StoreSimulation {
         try introduce()
         for step in 0..<steps {
             try self.step(step)
+            try growth?.step(stores)
             try collectSometimes()
         }
         try exchange()
@@ -88,6 +93,7 @@ package struct StoreSimulation {
             }
             for step in steps..<steps + random.pick([4, 8, 12]) {
                 try self.step(step)
+                try growth?.step(stores)
                 try collectSometimes()
             }
             try exchange()
@@ -280,7 +286,9 @@ package struct StoreSimulation {
     // MARK: Promises
 
     private mutating func exchange() throws {
+        try growth?.finish(stores)
         try exchangeUntilQuiet()
+        let values = try growth?.values(stores[0])
         let expected = try stores[0].canonical()
         let open = try stores[0].replica.openConflicts()
         var seen: Set<String> = []
@@ -291,6 +299,9 @@ package struct StoreSimulation {
             guard try store.replica.openConflicts() == open else {
                 throw SimulationFailure("open conflicts differ: \(store.path)")
             }
+            guard try growth?.values(store) == values else {
+                throw SimulationFailure("the new column differs: \(store.path)")
+            }
             try store.checkConstraints()
             try store.checkHistory()
             seen.formUnion(texts(try store.read()).keys)
@@ -298,7 +309,7 @@ package struct StoreSimulation {
         }
         let lost = written.lost(seen)
         guard lost.isEmpty else { throw SimulationFailure("lost values \(lost)") }
-        try checkNewReplica(expected)
+        try checkNewReplica(expected, values)
     }
 
     private mutating func exchangeUntilQuiet() throws {
@@ -324,7 +335,9 @@ package struct StoreSimulation {
         throw SimulationFailure("the exchange does not come to rest")
     }
 
-    private mutating func checkNewReplica(_ expected: [ObjectUID: [Field]]) throws {
+    private mutating func checkNewReplica(
+        _ expected: [ObjectUID: [Field]], _ values: [ObjectUID: Value]?
+    ) throws {
         let path = folder + "/Z.db"
         for ending in ["", "-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: path + ending)
@@ -336,6 +349,9 @@ package struct StoreSimulation {
         for batch in batches.dropFirst() { _ = try store.merge(batch) }
         guard try store.canonical() == expected else {
             throw SimulationFailure("a new replica differs")
+        }
+        guard try growth?.values(store) == values else {
+            throw SimulationFailure("the new column of a new replica differs")
         }
         try store.checkConstraints()
         try store.close()

@@ -61,6 +61,25 @@ package enum Fact: Sendable, Hashable {
     }
 }
 
+extension Fact {
+    /// The object that it is about; nil for an alias, which is about two.
+    var object: ObjectUID? {
+        switch self {
+        case .alias: return nil
+        case .life(let uid, _, _), .cell(let uid, _, _, _): return uid
+        }
+    }
+
+    /// All that it speaks of: the object, and what its values refer to.
+    var named: [ObjectUID] {
+        switch self {
+        case .life(let uid, _, _): return [uid]
+        case .cell(let uid, _, _, let version): return [uid] + version.value.compactMap(\.target)
+        case .alias(let first, let second, _): return [first, second]
+        }
+    }
+}
+
 /// Names one version of one cell: the key of the conflict log.
 package struct VersionID: Sendable, Hashable, Comparable {
     /// The object.
