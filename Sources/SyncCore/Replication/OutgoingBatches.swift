@@ -98,6 +98,14 @@ struct OutgoingBatches {
             guard let place = places[dot] else { continue }
             facts[place].append(.alias(alias.first, alias.second, dot))
         }
+        // A change may name a cell of which nothing is left to forward.
+        for place in transactions.indices {
+            for change in transactions[place].changes.indices {
+                let entity = transactions[place].changes[change].entity
+                let count = described.entities[entity].cells.count
+                transactions[place].changes[change].cells.removeAll { $0 >= count }
+            }
+        }
         return Content(
             transactions: transactions, facts: facts, numbers: numbers,
             entities: described.entities)

@@ -144,32 +144,45 @@ extension MergeSchema {
     }
 }
 
-/// The entities of a batch, with what facts that are only forwarded need beside our own.
+/// The entities of a batch, with the cells of facts that are only forwarded. Those of an entity of
+/// ours stand behind its own, and once more in an entity of the same name at the end: in these
+/// cells our inserts have no value (``Batch/defaults(in:)``).
 struct DescribedEntities {
     private(set) var entities: [Batch.Entity]
+    private let ownCount: Int
 
-    init(_ entities: [Batch.Entity]) { self.entities = entities }
+    init(_ entities: [Batch.Entity]) {
+        self.entities = entities
+        ownCount = entities.count
+    }
 
     /// The fact as the batch names it.
     mutating func described(_ entry: UnknownFacts.Entry) -> Fact {
         let name = SQLName.folded(entry.entity)
-        let place: Int
-        if let known = entities.firstIndex(where: { SQLName.folded($0.name) == name }) {
-            place = known
-        } else {
-            place = entities.count
-            entities.append(
-                Batch.Entity(name: entry.entity, isPrivate: entry.isPrivate, cells: []))
-        }
+        let own = entities[..<ownCount].firstIndex { SQLName.folded($0.name) == name }
         switch entry.fact {
         case .alias: return entry.fact
-        case .life(let uid, _, let life): return .life(uid, entity: place, life)
+        case .life(let uid, _, let life):
+            return .life(uid, entity: own ?? forwarded(name, entry), life)
         case .cell(let uid, _, _, let version):
-            let cells = entities[place].cells
-            let cell = cells.firstIndex(of: entry.columns) ?? cells.count
-            if cell == cells.count { entities[place].cells.append(entry.columns) }
-            return .cell(uid, entity: place, cell: cell, version)
+            if own != nil { _ = cell(entry.columns, at: forwarded(name, entry)) }
+            let place = own ?? forwarded(name, entry)
+            return .cell(uid, entity: place, cell: cell(entry.columns, at: place), version)
         }
+    }
+
+    private mutating func cell(_ columns: [String], at place: Int) -> Int {
+        let cells = entities[place].cells
+        if let known = cells.firstIndex(of: columns) { return known }
+        entities[place].cells.append(columns)
+        return cells.count
+    }
+
+    private mutating func forwarded(_ name: String, _ entry: UnknownFacts.Entry) -> Int {
+        let known = entities[ownCount...].firstIndex { SQLName.folded($0.name) == name }
+        if let known { return known }
+        entities.append(Batch.Entity(name: entry.entity, isPrivate: entry.isPrivate, cells: []))
+        return entities.count - 1
     }
 }
 
@@ -182,7 +195,9 @@ extension Batch {
             let name = SQLName.folded(entity.name)
             guard let place = schema.entities.firstIndex(where: { SQLName.folded($0.name) == name })
             else { continue }
+            let forwarded = entities[(position + 1)...].filter { SQLName.folded($0.name) == name }
             let known = Set(entity.cells.joined().map(SQLName.folded))
+                .subtracting(forwarded.flatMap { $0.cells.joined().map(SQLName.folded) })
             let cells = schema.entities[place].cells.enumerated().filter { _, columns in
                 columns.allSatisfy { column in
                     !known.contains(SQLName.folded(schema.entities[place].columns[column].name))

@@ -73,8 +73,7 @@ package struct StoreSimulation {
         collects = collecting.chance(0.6)
         evicts = collecting.chance(0.6)
         self.collecting = collecting
-        // Who is evicted while schemas differ may keep what others collected: "What it gives up".
-        growth = evicts ? nil : SchemaGrowth(schema, seed: seed)
+        growth = SchemaGrowth(schema, seed: seed)
     }
 
     private mutating func run() throws -> MergeSimulation.Tally {
