@@ -58,7 +58,9 @@ struct CellChange {
             let parts = columns.map { sources[$0] }
             let versions =
                 parts.compactMap { $0 }.first.map { record.cells[$0.cell] }
-                ?? record.firstVersions
+                ?? record.firstVersions(
+                    keyCell: entity.isPrivate ? nil : entity.key.first.flatMap { sources[$0]?.cell }
+                )
             result.cells[cell] = versions.map { version in
                 let value = zip(columns, parts).map { column, part -> Field in
                     guard let part else { return .value(entity.columns[column].defaultValue) }
@@ -74,10 +76,20 @@ struct CellChange {
 }
 
 extension ObjectRecord {
-    /// Stand-ins for the versions of a column that was not there yet: one for each insert.
-    fileprivate var firstVersions: [Version] {
-        life.filter { $0.kind == .created }.map {
-            Version($0.dot, incarnation: $0.incarnation, value: [])
+    /// Stand-ins for the versions of a column that was not there yet: one for each insert. Of a
+    /// deleted object the insert is forgotten, but its key was written by it; where the key is no
+    /// property, the first version that is left stands for it.
+    fileprivate func firstVersions(keyCell: Int?) -> [Version] {
+        var dots: [Int: Dot] = [:]
+        for version in cells.joined() {
+            dots[version.incarnation] = min(dots[version.incarnation] ?? version.dot, version.dot)
+        }
+        for version in keyCell.map({ cells[$0] }) ?? [] {
+            dots[version.incarnation] = version.dot
+        }
+        for life in life where life.kind == .created { dots[life.incarnation] = life.dot }
+        return dots.sorted { $0.key < $1.key }.map {
+            Version($0.value, incarnation: $0.key, value: [])
         }
     }
 }
