@@ -74,8 +74,8 @@ struct Compaction<Local: Replica, Peer: Remote>: Sendable {
 
 /// Which of a replica's own batches make room for one.
 struct CompactionPlan: Sendable, Hashable {
-    /// With more batches than this there is something to do. A catalog of so many is read in a few
-    /// milliseconds; ten times as many cost each pull and push a tenth of a second.
+    /// With more batches than this there is something to do: each pull and push opens all of them.
+    /// Fewer files are more work for whoever carries the folder, because more bytes are new.
     static let filesMax = 64
     /// So many replaced batches stay for those who lack them alone and would have to fetch the
     /// large one: until the next time.
