@@ -14,9 +14,6 @@ ifneq ($(CHINOOK_FILE),)
 export SYNCD_CHINOOK ?= $(abspath $(CHINOOK_FILE))
 endif
 
-# A group of tests that hangs must not hang for ever.
-TESTS = timeout --kill-after=10 900 $(SWIFT) test --skip-build --filter
-
 SEED ?= 0
 SEEDS ?= 1000
 ROUNDS ?= 1000
@@ -37,18 +34,14 @@ build: setup
 
 # All tests: Swift, Python, the varlink certification suite. FILTER=Suite runs a part of them. One
 # group after the other: what blocks a thread must not starve what waits for a socket, and tests
-# with real processes have the machine to themselves.
+# with real processes have the machine to themselves. The end of the output names what failed.
 test: setup
-	$(SWIFT) build --build-tests
 ifneq ($(FILTER),)
-	$(TESTS) '$(FILTER)'
+	@SWIFT='$(SWIFT)' scripts/test.py '$(FILTER)'
 else
-	$(TESTS) 'SyncCoreTests|SyncClientTests|SynctoolTests|BatchTests'
-	$(TESTS) MergeTests
-	$(TESTS) RemoteTests --no-parallel
-	$(TESTS) SyncObjectsTests --no-parallel
-	$(TESTS) VarlinkTests
-	$(TESTS) 'SyncdTests|EndToEndTests' --no-parallel
+	@SWIFT='$(SWIFT)' scripts/test.py 'SyncCoreTests|SyncClientTests|SynctoolTests|BatchTests' \
+		MergeTests 'RemoteTests --no-parallel' 'SyncObjectsTests --no-parallel' VarlinkTests \
+		'SyncdTests|EndToEndTests --no-parallel'
 endif
 
 # The tour, on a copy of DB=path or on a small database of its own.
