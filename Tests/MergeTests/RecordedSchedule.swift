@@ -14,7 +14,7 @@ struct RecordedSchedule: Decodable {
         struct Column: Decodable {
             let name: String
             let required: Bool
-            let `default`: String?
+            let `default`: Scalar?
             let renameable: Bool
         }
         struct Reference: Decodable {
@@ -188,7 +188,7 @@ extension RecordedSchedule {
                     columns: entity.columns.map { column in
                         MergeEntity.Column(
                             column.name, isRequired: column.required,
-                            defaultValue: column.default.map(Value.text) ?? .null,
+                            defaultValue: column.default?.value ?? .null,
                             isRenameable: column.renameable)
                     },
                     key: entity.key, identity: entity.private ? .privateNumber : .key,

@@ -7,7 +7,7 @@ struct EntityDraft {
     var key: [Int] = []
     var uniques: [[Int]] = []
     var references: [MergeEntity.Reference] = []
-    var defaults: [Int: String] = [:]
+    var defaults: [Int: Value] = [:]
     var policies: [Int: CellPolicy] = [:]
     private(set) var roles: [SimulatedSchema.Role] = []
     private var columns: [(name: String, type: String, isRequired: Bool)] = []
@@ -17,6 +17,9 @@ struct EntityDraft {
         self.name = name
         self.isPrivate = isPrivate
     }
+
+    /// The types of the key's columns.
+    var keyTypes: [String] { key.map { columns[$0].type } }
 
     mutating func addKey(_ name: String, _ role: SimulatedSchema.Role) {
         key.append(add(name, role, isRequired: true))
@@ -49,7 +52,7 @@ struct EntityDraft {
             columns: columns.indices.map { index in
                 MergeEntity.Column(
                     columns[index].name, isRequired: columns[index].isRequired,
-                    defaultValue: defaults[index].map(Value.text) ?? .null,
+                    defaultValue: defaults[index] ?? .null,
                     isRenameable: roles[index] == .unique)
             },
             key: key, identity: isPrivate ? .privateNumber : .key, uniques: uniques,
@@ -66,7 +69,7 @@ struct EntityDraft {
         var parts = columns.enumerated().map { index, column in
             if isPrivate && key == [index] { return "\(column.name) INTEGER PRIMARY KEY" }
             return "\(column.name) \(column.type)" + (column.isRequired ? " NOT NULL" : "")
-                + (defaults[index].map { " DEFAULT '\($0)'" } ?? "")
+                + (defaults[index].map { " DEFAULT \($0.simpleLiteral)" } ?? "")
         }
         if !isPrivate { parts.append("PRIMARY KEY(\(names(key, of: self)))") }
         parts += uniques.map { "UNIQUE(\(names($0, of: self)))" }
@@ -94,5 +97,13 @@ extension MergeEntity.Reference.Action {
         case .setDefault: return "SET DEFAULT"
         case .restrict: return "RESTRICT"
         }
+    }
+}
+
+extension Value {
+    /// The value as SQL, for the texts without quotes and the numbers that schemas are drawn with.
+    fileprivate var simpleLiteral: String {
+        if case .text(let text) = self { return "'\(text)'" }
+        return description
     }
 }

@@ -179,17 +179,23 @@ package struct MergeSimulation {
         let first = random.pick(operations)
         var second = random.chance(0.4) ? first : random.pick(operations)
         let order = replicas.indices.shuffled(using: &random)
+        let before = replicas[order[0]].tables
         try edit(
             order[0], .init(entity: entity, row: row, operation: first), random.fork())
         let third = RandomWriter.Target(entity: entity, row: row, operation: second)
         var meeting = row
+        var key: [Value]?
         if !entities[entity].references.isEmpty && random.chance(0.5) {
-            entity = random.pick(entities[entity].references).target
+            let reference = random.pick(entities[entity].references)
+            key = RandomWriter.target(
+                of: reference, in: entity, schema.merge, before, replicas[order[0]].tables)
+            entity = reference.target
             second = random.pick([.delete, .delete, .changeKey, .deleteAndInsert, .writeUniques])
             meeting = random.below(3)
         }
         try edit(
-            order[1], .init(entity: entity, row: meeting, operation: second), random.fork())
+            order[1], .init(entity: entity, row: meeting, operation: second, key: key),
+            random.fork())
         if random.chance(0.4) { try edit(random.below(replicas.count), third, random.fork()) }
     }
 

@@ -1,8 +1,9 @@
 import SyncCore
 
-/// Draws schemas: two to four entities with private integer, text, composite and join keys, UNIQUE
-/// over one and several columns, CHECKs over several columns and over references, references of
-/// every action, to others, to themselves and in circles.
+/// Draws schemas: two to four entities with private integer, text, composite and join keys (made of
+/// references, also to other join keys), UNIQUE over one and several columns, CHECKs over several
+/// columns and over references, references of every action, to others, to themselves and in
+/// circles, with and without NOT NULL and defaults.
 struct RandomSchema {
     private enum KeyKind { case number, text, composite, join }
 
@@ -10,6 +11,8 @@ struct RandomSchema {
     private let kinds: [KeyKind]
     private let favourite: MergeEntity.Reference.Action?
     private var drafts: [EntityDraft] = []
+    /// For each entity the default of a reference to it, one for each key column.
+    private var fallbacks: [[Value]] = []
 
     static func draw(_ random: inout SeededRandom) -> SimulatedSchema {
         var drawing = RandomSchema(random.fork())
@@ -21,11 +24,7 @@ struct RandomSchema {
         var kinds: [KeyKind] = []
         for index in 0..<(2 + random.below(3)) {
             let plain: [KeyKind] = [.number, .text, .composite]
-            var kind = random.pick(plain + (index == 0 ? [.number] : [.join, .join]))
-            if kind == .join && !kinds.contains(where: { $0 == .number || $0 == .text }) {
-                kind = .text
-            }
-            kinds.append(kind)
+            kinds.append(random.pick(plain + (index == 0 ? [.number] : [.join, .join])))
         }
         self.kinds = kinds
         favourite =
@@ -37,9 +36,13 @@ struct RandomSchema {
         for index in kinds.indices {
             var draft = EntityDraft(name: "E\(index)", isPrivate: kinds[index] == .number)
             addKey(&draft, index)
+            drafts.append(draft)
+        }
+        for index in kinds.indices {
+            var draft = drafts[index]
             addColumns(&draft)
             addReferences(&draft, index)
-            drafts.append(draft)
+            drafts[index] = draft
         }
         let policies: [MergeEntity.UniquePolicy] = [.merge, .merge, .merge, .keepBoth, .laterLoses]
         let entities = drafts.map {
@@ -51,27 +54,40 @@ struct RandomSchema {
     }
 
     private mutating func addKey(_ draft: inout EntityDraft, _ index: Int) {
+        var fallback: [Value] = []
         switch kinds[index] {
-        case .number: draft.addKey("id", .privateNumber)
-        case .text: draft.addKey("k", .text(choices: 3))
+        case .number:
+            draft.addKey("id", .privateNumber)
+            fallback = [1]
+        case .text:
+            draft.addKey("k", .text(choices: 3))
+            fallback = ["k0"]
         case .composite:
             draft.addKey("k1", .text(choices: 3))
             draft.addKey("k2", .number(choices: 2))
+            fallback = ["k0", 0]
         case .join:
-            let targets = (0..<index).filter { kinds[$0] == .number || kinds[$0] == .text }
-            let chosen = (0..<random.pick([1, 2, 2])).map { _ in random.pick(targets) }
+            let chosen = (0..<random.pick([1, 2, 2])).map { _ in random.below(index) }
+            var parts: [Int] = []
             for (place, target) in chosen.enumerated() {
                 let columns = addReferenceColumns(&draft, "j\(place)_", target, isRequired: true)
+                parts.append(columns[0])
                 draft.key += columns
+                fallback += fallbacks[target]
                 let action: MergeEntity.Reference.Action = random.pick(
-                    [.cascade, .cascade, .restrict, .restrict, .setNull])
+                    [.cascade, .cascade, .restrict, .restrict, .setNull, .setDefault])
+                if action == .setDefault { addDefaults(&draft, columns, target) }
                 draft.references.append(.init(columns, to: target, onDelete: action))
             }
-            if random.chance(0.3) { draft.addKey("k2", .number(choices: 2)) }
+            if random.chance(0.3) {
+                draft.addKey("k2", .number(choices: 2))
+                fallback.append(0)
+            }
             if chosen.count == 2, chosen[0] == chosen[1], random.chance(0.3) {
-                draft.addCheck(.differ, Array(draft.key.prefix(2)))
+                draft.addCheck(.differ, parts)
             }
         }
+        fallbacks.append(fallback)
     }
 
     private mutating func addColumns(_ draft: inout EntityDraft) {
@@ -98,10 +114,8 @@ struct RandomSchema {
     private mutating func addReferences(_ draft: inout EntityDraft, _ index: Int) {
         let count = index > 0 || random.chance(0.5) ? random.pick([0, 1, 1, 1, 2]) : 0
         for place in 0..<count {
-            var target =
+            let target =
                 random.chance(0.35) ? random.below(kinds.count) : random.below(max(index, 1))
-            if kinds[target] == .join { target = kinds[index] == .join ? 0 : index }
-            if kinds[target] == .join { continue }
             let isRequired = target < index && random.chance(0.4)
             let columns = addReferenceColumns(
                 &draft, "f\(place)_", target, isRequired: isRequired)
@@ -109,9 +123,7 @@ struct RandomSchema {
                 [.cascade, .setNull, .setDefault, .restrict, .restrict]
                     as [MergeEntity.Reference.Action])
             if let favourite, random.chance(0.6) { action = favourite }
-            if action == .setDefault && kinds[target] == .text && random.chance(0.7) {
-                draft.defaults[columns[0]] = "k0"
-            }
+            if action == .setDefault { addDefaults(&draft, columns, target) }
             draft.references.append(.init(columns, to: target, onDelete: action))
             switch Double.random(in: 0..<1, using: &random) {
             case ..<0.25:
@@ -129,15 +141,18 @@ struct RandomSchema {
     private func addReferenceColumns(
         _ draft: inout EntityDraft, _ prefix: String, _ target: Int, isRequired: Bool
     ) -> [Int] {
-        let types: [String]
-        switch kinds[target] {
-        case .number: types = ["INTEGER"]
-        case .text: types = ["TEXT"]
-        case .composite: types = ["TEXT", "INTEGER"]
-        case .join: types = []
-        }
-        return types.enumerated().map { part, type in
+        let target = target < drafts.count ? drafts[target] : draft
+        return target.keyTypes.enumerated().map { part, type in
             draft.add("\(prefix)\(part)", .reference, type: type, isRequired: isRequired)
         }
+    }
+
+    /// What SET DEFAULT sets: nothing, the key of a row that may be there, or that with a NULL.
+    private mutating func addDefaults(
+        _ draft: inout EntityDraft, _ columns: [Int], _ target: Int
+    ) {
+        guard random.chance(0.75) else { return }
+        for (column, value) in zip(columns, fallbacks[target]) { draft.defaults[column] = value }
+        if columns.count > 1, random.chance(0.15) { draft.defaults[random.pick(columns)] = nil }
     }
 }

@@ -14,6 +14,8 @@ struct RandomWriter {
         let entity: Int
         let row: Int
         let operation: Operation
+        /// The row, where it is there; else ``row`` says which.
+        var key: [Value]?
     }
 
     /// Texts that were never used before.
@@ -88,7 +90,8 @@ struct RandomWriter {
         }
         var keys = rows.keys.filter { $0.entity == entity }.sorted(by: schema.merge.precedes)
         if let target, operation != .swapUnique, !keys.isEmpty {
-            keys = [keys[target.row % keys.count]]
+            let wanted = keys.first { $0.values == target.key }
+            keys = [wanted ?? keys[target.row % keys.count]]
         }
         guard operation != .insert, !keys.isEmpty else {
             let row = newRow(entity, rows, &tokens)
@@ -178,6 +181,19 @@ struct RandomWriter {
         try replica.database.run(update, ["swapping"] + chosen[0].values)
         try replica.database.run(update, [values[0]] + chosen[1].values)
         try replica.database.run(update, [values[1]] + chosen[0].values)
+    }
+
+    /// What a row refers to that was written last: where another writer meets it.
+    /// - Parameters:
+    ///   - before: the rows before.
+    ///   - after: the rows after.
+    static func target(
+        of reference: MergeEntity.Reference, in entity: Int, _ schema: MergeSchema,
+        _ before: [RowKey: [Value]], _ after: [RowKey: [Value]]
+    ) -> [Value]? {
+        let written = after.filter { $0.key.entity == entity && before[$0.key] != $0.value }
+        let first = written.min { schema.precedes($0.key, $1.key) }
+        return first.map { row in reference.columns.map { row.value[$0] } }
     }
 
     // MARK: Values

@@ -51,7 +51,7 @@ struct SchemaGrowth {
 
     /// The column of each object.
     func values(_ store: SimulatedStore) throws -> [ObjectUID: Value] {
-        let names = try store.replica.names()
+        let names = try store.names()
         let keys = entity.key.map { entity.columns[$0].name }.joined(separator: ", ")
         var values: [ObjectUID: Value] = [:]
         for (key, name) in names

@@ -20,6 +20,8 @@ final class SimulatedStore: SimulatedTables {
     private(set) var database: WriterDatabase
     private(set) var replica: StoreReplica
     private(set) var tables: [RowKey: [Value]] = [:]
+    /// A tracked table that the schema of the simulation does not have.
+    var addedTable: String?
 
     /// Transactions that a copied file had already: local ones in its history.
     private let inherited: Int64
@@ -131,11 +133,38 @@ final class SimulatedStore: SimulatedTables {
         return isMerged
     }
 
+    // MARK: Names
+
+    /// The identity of each row of the simulation's schema.
+    func names() throws -> [RowKey: ObjectUID] {
+        var names: [RowKey: ObjectUID] = [:]
+        let order = order
+        for (key, name) in try replica.names() {
+            let table = order[key.entity]
+            let position = schema.merge.entities.firstIndex { $0.name == table }
+            if let position { names[RowKey(entity: position, key.values)] = name }
+        }
+        return names
+    }
+
+    /// The identity of each row of a table, by its key.
+    func names(of table: String) throws -> [[Value]: ObjectUID] {
+        let position = order.firstIndex(of: table)
+        let rows = try replica.names().filter { $0.key.entity == position }
+        return Dictionary(uniqueKeysWithValues: rows.map { ($0.key.values, $0.value) })
+    }
+
+    /// The tracked tables as the replica numbers them: by their names.
+    private var order: [String] {
+        (schema.merge.entities.map(\.name) + [addedTable].compactMap { $0 })
+            .sorted { $0.lowercased() < $1.lowercased() }
+    }
+
     // MARK: Checks
 
     /// The tables without what is private to this replica.
     func canonical() throws -> [ObjectUID: [Field]] {
-        let names = try replica.names()
+        let names = try names()
         var rows: [ObjectUID: [Field]] = [:]
         for (key, row) in try read() {
             guard let name = names[key] else {

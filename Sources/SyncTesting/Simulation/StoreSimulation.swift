@@ -12,7 +12,7 @@ import SyncCore
 /// - history has each merged transaction once;
 /// - a collection, at whatever moment, changes neither the tables nor what others will show;
 /// - a new replica made from the snapshot of another has the same tables;
-/// - a column that the replicas got one after the other holds the same everywhere.
+/// - a column or a table that the replicas got one after the other holds the same everywhere.
 package struct StoreSimulation {
     private static let roundsMax = 4
 
@@ -36,6 +36,7 @@ package struct StoreSimulation {
     /// Whether replicas are taken for absent that are not: they come back by snapshot.
     private let evicts: Bool
     private var growth: SchemaGrowth?
+    private var table: TableGrowth?
 
     /// Runs the schedule of a seed, in a folder of its own below `folder`.
     /// - Parameter steps: how many steps before the exchange; nil: drawn.
@@ -74,6 +75,7 @@ package struct StoreSimulation {
         evicts = collecting.chance(0.6)
         self.collecting = collecting
         growth = SchemaGrowth(schema, seed: seed)
+        table = TableGrowth(schema, seed: seed)
     }
 
     private mutating func run() throws -> MergeSimulation.Tally {
@@ -82,8 +84,7 @@ package struct StoreSimulation {
         try introduce()
         for step in 0..<steps {
             try self.step(step)
-            try growth?.step(stores)
-            try collectSometimes()
+            try grow()
         }
         try exchange()
         if random.chance(0.35) {
@@ -92,8 +93,7 @@ package struct StoreSimulation {
             }
             for step in steps..<steps + random.pick([4, 8, 12]) {
                 try self.step(step)
-                try growth?.step(stores)
-                try collectSometimes()
+                try grow()
             }
             try exchange()
         }
@@ -134,6 +134,13 @@ package struct StoreSimulation {
                 Dictionary(
                     uniqueKeysWithValues: stores.map { ($0.replica.replicaID, VersionVector()) }))
         }
+    }
+
+    private mutating func grow() throws {
+        try growth?.step(stores)
+        try table?.step(stores)
+        if table != nil, random.chance(0.1) { try checkCloneInBetween() }
+        try collectSometimes()
     }
 
     // MARK: Collecting
@@ -206,12 +213,18 @@ package struct StoreSimulation {
         let first = random.pick(operations)
         var second = random.chance(0.4) ? first : random.pick(operations)
         let order = stores.indices.shuffled(using: &random)
+        let before = stores[order[0]].tables
         try edit(order[0], .init(entity: entity, row: row, operation: first), random.fork())
+        var key: [Value]?
         if !entities[entity].references.isEmpty && random.chance(0.5) {
-            entity = random.pick(entities[entity].references).target
+            let reference = random.pick(entities[entity].references)
+            key = RandomWriter.target(
+                of: reference, in: entity, schema.merge, before, stores[order[0]].tables)
+            entity = reference.target
             second = random.pick([.delete, .delete, .changeKey, .deleteAndInsert, .writeUniques])
         }
-        try edit(order[1], .init(entity: entity, row: row, operation: second), random.fork())
+        try edit(
+            order[1], .init(entity: entity, row: row, operation: second, key: key), random.fork())
     }
 
     private mutating func settle(_ index: Int) throws {
@@ -286,8 +299,10 @@ package struct StoreSimulation {
 
     private mutating func exchange() throws {
         try growth?.finish(stores)
+        try table?.finish(stores)
         try exchangeUntilQuiet()
         let values = try growth?.values(stores[0])
+        let rows = try table?.values(stores[0])
         let expected = try stores[0].canonical()
         let open = try stores[0].replica.openConflicts()
         var seen: Set<String> = []
@@ -301,6 +316,9 @@ package struct StoreSimulation {
             guard try growth?.values(store) == values else {
                 throw SimulationFailure("the new column differs: \(store.path)")
             }
+            guard try table?.values(store) == rows else {
+                throw SimulationFailure("the new table differs: \(store.path)")
+            }
             try store.checkConstraints()
             try store.checkHistory()
             seen.formUnion(texts(try store.read()).keys)
@@ -308,7 +326,7 @@ package struct StoreSimulation {
         }
         let lost = written.lost(seen)
         guard lost.isEmpty else { throw SimulationFailure("lost values \(lost)") }
-        try checkNewReplica(expected, values)
+        try checkNewReplica(expected, values, rows)
     }
 
     private mutating func exchangeUntilQuiet() throws {
@@ -335,25 +353,47 @@ package struct StoreSimulation {
     }
 
     private mutating func checkNewReplica(
-        _ expected: [ObjectUID: [Field]], _ values: [ObjectUID: Value]?
+        _ expected: [ObjectUID: [Field]], _ values: [ObjectUID: Value]?,
+        _ rows: [ObjectUID: [Value]]?
     ) throws {
-        let path = folder + "/Z.db"
-        for ending in ["", "-wal", "-shm"] {
-            try? FileManager.default.removeItem(atPath: path + ending)
-        }
-        let batches = try random.pick(stores).replica.batches(
-            since: VersionVector(), factsMax: random.pick([3, 30, 1000]))
-        guard let first = batches.first else { return }
-        let store = try SimulatedStore(clone: path, of: first, schema, name: "Z")
-        for batch in batches.dropFirst() { _ = try store.merge(batch) }
+        guard let store = try clone(of: random.pick(stores)) else { return }
+        try table?.finish(clone: store)
         guard try store.canonical() == expected else {
             throw SimulationFailure("a new replica differs")
         }
         guard try growth?.values(store) == values else {
             throw SimulationFailure("the new column of a new replica differs")
         }
+        guard try table?.values(store) == rows else {
+            throw SimulationFailure("the new table of a new replica differs")
+        }
         try store.checkConstraints()
         try store.close()
+    }
+
+    /// A new replica of one that may lack a table whose rows it has: it shows them when it has the
+    /// table, too.
+    private mutating func checkCloneInBetween() throws {
+        guard let store = try clone(of: random.pick(stores)) else { return }
+        try store.checkConstraints()
+        try table?.finish(clone: store)
+        _ = try store.replica.vector
+        try store.checkConstraints()
+        _ = try table?.values(store)
+        try store.close()
+    }
+
+    private mutating func clone(of other: SimulatedStore) throws -> SimulatedStore? {
+        let path = folder + "/Z.db"
+        for ending in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: path + ending)
+        }
+        let batches = try other.replica.batches(
+            since: VersionVector(), factsMax: random.pick([3, 30, 1000]))
+        guard let first = batches.first else { return nil }
+        let store = try SimulatedStore(clone: path, of: first, schema, name: "Z")
+        for batch in batches.dropFirst() { _ = try store.merge(batch) }
+        return store
     }
 
     private func texts(_ tables: [RowKey: [Value]]) -> [String: Int] {

@@ -14,6 +14,73 @@ class Fail(Exception):
 ACTIONS = ["CASCADE", "SET NULL", "SET DEFAULT", "RESTRICT", "NO ACTION"]
 
 
+class Draft:
+    """a table that is being drawn"""
+
+    def __init__(s):
+        s.cols = []
+        s.pk = []
+        s.fks = []
+        s.uniq = []
+        s.checks = []
+        s.notnull = set()
+        s.types = {}
+        s.defaults = {}
+        s.fallback = []  # the key that references to it may fall back to
+
+    def add(s, c, t, nn=False):
+        s.cols.append(c)
+        s.types[c] = t
+        if nn:
+            s.notnull.add(c)
+
+    def reference(s, prefix, target, nn):
+        out = []
+        for x, kc in enumerate(target.pk):
+            c = prefix + str(x)
+            s.add(c, target.types[kc], nn)
+            out.append(c)
+        return out
+
+    def fall_back(s, cs, target, rng):
+        """SET DEFAULT sets nothing, the key of a row that may be there, or that with a NULL"""
+        if rng.random() >= 0.75:
+            return
+        s.defaults.update(zip(cs, target.fallback))
+        if len(cs) > 1 and rng.random() < 0.15:
+            del s.defaults[rng.choice(cs)]
+
+
+def make_key(drafts, specs, i, rng):
+    draft = drafts[i]
+    k = specs[i]
+    if k == "join":
+        js = [rng.randrange(i) for _ in range(rng.choice([1, 2, 2]))]
+        parts = []
+        for x, j in enumerate(js):
+            cs = draft.reference("j%d_" % x, drafts[j], True)
+            parts.append(cs[0])
+            draft.pk += cs
+            draft.fallback += drafts[j].fallback
+            actions = ["CASCADE", "CASCADE", "RESTRICT", "NO ACTION", "SET NULL", "SET DEFAULT"]
+            act = rng.choice(actions)
+            if act == "SET DEFAULT":
+                draft.fall_back(cs, drafts[j], rng)
+            draft.fks.append((cs, j, act))
+        if rng.random() < 0.3:
+            draft.add("k2", "INTEGER", True)
+            draft.pk.append("k2")
+            draft.fallback.append(0)
+        if len(js) == 2 and js[0] == js[1] and rng.random() < 0.3:
+            draft.checks.append((tuple(parts), "%s<>%s" % tuple(parts), lambda a, b: a != b))
+        return
+    keys = {"int": ["id"], "text": ["k"], "comp": ["k1", "k2"]}[k]
+    for c in keys:
+        draft.add(c, "INTEGER" if c in ("id", "k2") else "TEXT", True)
+        draft.pk.append(c)
+        draft.fallback.append({"id": 1, "k2": 0}.get(c, "k0"))
+
+
 def make_schema(M, rng):
     """random schema; returns ({name: Entity}, ddl)"""
     n = rng.randint(2, 4)
@@ -26,71 +93,20 @@ def make_schema(M, rng):
     for i in range(n):
         kinds = ["int", "text", "comp"] + (["join", "join"] if i >= 1 else [])
         specs.append(rng.choice(kinds) if i else rng.choice(["int", "text", "comp", "int"]))
-    keycols = {}
-    for i, k in enumerate(specs):
-        keycols[i] = {"int": ["id"], "text": ["k"], "comp": ["k1", "k2"]}.get(k)
     names = ["E%d" % i for i in range(n)]
+    drafts = [Draft() for _ in specs]
+    # Keys first: references are made of them, also those of earlier tables to later ones.
     for i, k in enumerate(specs):
-        cols = []
-        pk = []
-        fks = []
-        uniq = []
-        checks = []
-        notnull = set()
-        types = {}
-        defaults = {}
-
-        def add(c, t, nn=False):
-            cols.append(c)
-            types[c] = t
-            if nn:
-                notnull.add(c)
-
-        def fkcols(prefix, j, nn):
-            out = []
-            for x, kc in enumerate(keycols[j]):
-                c = prefix + str(x)
-                add(c, "INTEGER" if kc in ("id", "k2") else "TEXT", nn)
-                out.append(c)
-            return out
-
-        if k == "int":
-            add("id", "INTEGER", True)
-            pk = ["id"]
-        elif k == "text":
-            add("k", "TEXT", True)
-            pk = ["k"]
-        elif k == "comp":
-            add("k1", "TEXT", True)
-            add("k2", "INTEGER", True)
-            pk = ["k1", "k2"]
-        else:
-            cand = [j for j in range(i) if specs[j] in ("int", "text")] or None
-            if cand is None:
-                k = specs[i] = "text"
-                add("k", "TEXT", True)
-                pk = ["k"]
-            else:
-                js = [rng.choice(cand) for _ in range(rng.choice([1, 2, 2]))]
-                for x, j in enumerate(js):
-                    cs = fkcols("j%d_" % x, j, True)
-                    pk += cs
-                    fks.append(
-                        (
-                            cs,
-                            j,
-                            rng.choice(["CASCADE", "CASCADE", "RESTRICT", "NO ACTION", "SET NULL"]),
-                        )
-                    )
-                if rng.random() < 0.3:
-                    add("k2", "INTEGER", True)
-                    pk.append("k2")
-                if len(js) == 2 and js[0] == js[1] and rng.random() < 0.3:
-                    checks.append((tuple(pk[:2]), "%s<>%s" % (pk[0], pk[1]), lambda a, b: a != b))
-        if k in ("join",):
-            keycols[i] = pk
-        else:
-            keycols[i] = pk
+        make_key(drafts, specs, i, rng)
+    for i, k in enumerate(specs):
+        draft = drafts[i]
+        add, cols, pk, fks, uniq = draft.add, draft.cols, draft.pk, draft.fks, draft.uniq
+        checks, notnull, types, defaults = (
+            draft.checks,
+            draft.notnull,
+            draft.types,
+            draft.defaults,
+        )
         add("d", "TEXT")
         if rng.random() < 0.4:
             add("e", "TEXT")
@@ -103,15 +119,11 @@ def make_schema(M, rng):
             checks.append((("a", "b"), "a<=b", lambda a, b: a <= b))
         for x in range(rng.choice([0, 1, 1, 1, 2]) if i or rng.random() < 0.5 else 0):
             j = rng.randrange(n) if rng.random() < 0.35 else rng.randrange(max(i, 1))
-            if specs[j] == "join" or keycols.get(j) is None:
-                j = i if k != "join" else 0
-            if specs[j] == "join":
-                continue
             nn = rng.random() < 0.4 and j < i
-            cs = fkcols("f%d_" % x, j, nn)
+            cs = draft.reference("f%d_" % x, drafts[j], nn)
             act = style if style and rng.random() < 0.6 else rng.choice(ACTIONS)
-            if act == "SET DEFAULT" and specs[j] == "text" and rng.random() < 0.7:
-                defaults[cs[0]] = "k0"
+            if act == "SET DEFAULT":
+                draft.fall_back(cs, drafts[j], rng)
             fks.append((cs, j, act))
             r = rng.random()
             if r < 0.25:
@@ -149,7 +161,7 @@ def make_schema(M, rng):
             if c in notnull and not (k == "int" and c == "id"):
                 t += " NOT NULL"
             if c in defaults:
-                t += " DEFAULT '%s'" % defaults[c]
+                t += " DEFAULT %r" % defaults[c]
             parts.append(t)
         if k != "int":
             parts.append("PRIMARY KEY(%s)" % ",".join(pk))
@@ -163,7 +175,7 @@ def make_schema(M, rng):
                 % (
                     ",".join(cs),
                     names[j],
-                    ",".join(keycols[j]),
+                    ",".join(drafts[j].pk),
                     a,
                     " DEFERRABLE INITIALLY DEFERRED" if rng.random() < 0.2 else "",
                 )

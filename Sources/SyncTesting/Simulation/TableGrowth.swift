@@ -1,0 +1,143 @@
+import Foundation
+import SyncCore
+
+/// A table that each replica of a simulation gets at a moment of its own, and what is written into
+/// it: replicas without the table keep and forward its rows, and show them when they have it.
+struct TableGrowth {
+    /// The new table; its name sorts before, between or behind the others.
+    let name: String
+    private let hasPrivateKey: Bool
+    /// What it refers to; nil: nothing.
+    private let target: MergeEntity?
+    private let action: MergeEntity.Reference.Action
+    private var random: SeededRandom
+    /// The files that have it.
+    private var grown: Set<String> = []
+    private var count = 0
+
+    /// - Returns: nil: the replicas of this seed have the same tables all the time.
+    init?(_ schema: SimulatedSchema, seed: UInt64) {
+        var random = SeededRandom(seed: seed &+ 0xB_0000_0000)
+        guard random.chance(0.35) else { return nil }
+        name = random.pick(["a0", "E0a", "e1m", "E2x", "z"])
+        hasPrivateKey = random.chance(0.5)
+        target = random.chance(0.5) ? random.pick(schema.merge.entities) : nil
+        action = random.pick([.cascade, .restrict, .setNull])
+        self.random = random
+    }
+
+    private var references: [String] { (target?.key.indices).map { $0.map { "r\($0)" } } ?? [] }
+
+    private var sql: String {
+        var parts = [hasPrivateKey ? "id INTEGER PRIMARY KEY" : "id TEXT PRIMARY KEY NOT NULL"]
+        parts += references + ["text TEXT"]
+        if let target {
+            let keys = target.key.map { target.columns[$0].name }.joined(separator: ", ")
+            parts.append(
+                "FOREIGN KEY(\(references.joined(separator: ", "))) REFERENCES "
+                    + "\(target.name)(\(keys)) ON DELETE \(action.sql) ON UPDATE CASCADE")
+        }
+        return "CREATE TABLE \(name)(\(parts.joined(separator: ", ")))"
+    }
+
+    /// Lets one of the replicas get the table, or write into it, or does nothing.
+    mutating func step(_ stores: [SimulatedStore]) throws {
+        guard random.chance(0.5) else { return }
+        let store = random.pick(stores)
+        guard grown.contains(store.path) else {
+            if grown.isEmpty || random.chance(0.3) { try grow(store) }
+            return
+        }
+        try store.database.run("BEGIN IMMEDIATE")
+        for _ in 0..<random.pick([1, 1, 2]) { try write(store) }
+        try store.willCommit()
+        if try store.database.run("COMMIT") == nil { try store.database.run("ROLLBACK") }
+        try store.remember()
+    }
+
+    /// Every replica has the table from now on.
+    mutating func finish(_ stores: [SimulatedStore]) throws {
+        for store in stores where !grown.contains(store.path) { try grow(store) }
+    }
+
+    /// A replica that was made from a snapshot gets the table, too, unless it came with that.
+    mutating func finish(clone: SimulatedStore) throws {
+        let sql = "SELECT name FROM sqlite_schema WHERE name = '\(name)'"
+        if try clone.database.run(sql) == [] { return try grow(clone) }
+        clone.addedTable = name
+    }
+
+    /// The rows of the table by their identity, with the identity of what they refer to.
+    func values(_ store: SimulatedStore) throws -> [ObjectUID: [Value]] {
+        let names = try store.names(of: name)
+        let targets = try target.map { try store.names(of: $0.name) }
+        let columns = (["id", "text"] + references).joined(separator: ", ")
+        var values: [ObjectUID: [Value]] = [:]
+        let rows = try store.database.run("SELECT \(columns) FROM \(name)") ?? []
+        for row in rows {
+            guard let uid = names[[row[0]]] else {
+                throw SimulationFailure("a row of the new table has no identity")
+            }
+            var value = [hasPrivateKey ? .null : row[0], row[1]]
+            let key = Array(row.dropFirst(2))
+            if let targets, !key.contains(.null) {
+                guard let target = targets[key] else {
+                    throw SimulationFailure("a reference of the new table dangles")
+                }
+                value.append(.text(target.description))
+            }
+            values[uid] = value
+        }
+        guard values.count == names.count else {
+            throw SimulationFailure("rows of the new table are missing")
+        }
+        return values
+    }
+
+    // MARK: Steps
+
+    private mutating func grow(_ store: SimulatedStore) throws {
+        if random.chance(0.5) {
+            _ = try Store.alter(store.path, sql)
+        } else {
+            try store.database.run(sql)
+        }
+        try Store.track(store.path)
+        grown.insert(store.path)
+        store.addedTable = name
+        try store.remember()
+    }
+
+    private mutating func write(_ store: SimulatedStore) throws {
+        count += 1
+        let keys = try store.database.run("SELECT id FROM \(name) ORDER BY id") ?? []
+        let text = Value.text("new \(count)")
+        guard !keys.isEmpty, !random.chance(0.5) else {
+            let key = hasPrivateKey ? Value.null : .text("n\(random.below(4))")
+            let values = [key, text] + (try reference(store))
+            let columns = (["id", "text"] + references).joined(separator: ", ")
+            let marks = values.map { _ in "?" }.joined(separator: ", ")
+            try store.database.run("INSERT INTO \(name)(\(columns)) VALUES(\(marks))", values)
+            return
+        }
+        let key = random.pick(keys)
+        switch random.below(references.isEmpty ? 2 : 3) {
+        case 0: try store.database.run("DELETE FROM \(name) WHERE id = ?", key)
+        case 1: try store.database.run("UPDATE \(name) SET text = ? WHERE id = ?", [text] + key)
+        default:
+            let list = references.map { "\($0) = ?" }.joined(separator: ", ")
+            let values = try reference(store) + key
+            try store.database.run("UPDATE \(name) SET \(list) WHERE id = ?", values)
+        }
+    }
+
+    private mutating func reference(_ store: SimulatedStore) throws -> [Value] {
+        guard let target else { return [] }
+        let keys = target.key.map { target.columns[$0].name }.joined(separator: ", ")
+        let rows = try store.database.run("SELECT \(keys) FROM \(target.name) ORDER BY \(keys)")
+        guard let rows, !rows.isEmpty, !random.chance(0.2) else {
+            return references.map { _ in .null }
+        }
+        return random.pick(rows)
+    }
+}
