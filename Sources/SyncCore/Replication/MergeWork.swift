@@ -87,7 +87,10 @@ final class MergeWork {
                     ofRows: loader.region.names.keys.filter {
                         !(loader.region.names[$0].map(loader.region.base.anchors.contains) ?? true)
                     }.sorted { $0.precedes($1) }) || isNew
-            if !isNew { return outcome }
+            if !isNew {
+                try requireSpelt(image)
+                return outcome
+            }
         }
         let region = try RegionLoader.whole(prepared)
         return try statement.stated(on: region, View(region.base))
@@ -201,6 +204,7 @@ final class MergeWork {
             shown = View(base)
             image = try self.image(shown, loader.region, hints)
         }
+        try requireSpelt(image)
         let region = loader.region
         let differences = TableWriter.differences(from: region.rows, to: image.rows)
         try TableWriter(schema.tables, prepared.statements, prepared.triggers).write(differences)
@@ -222,6 +226,12 @@ final class MergeWork {
         try verify("a merge")
     }
 
+    /// Rather no merge than a reference that is lost.
+    private func requireSpelt(_ image: TableImage) throws {
+        guard let name = image.unspelt.min() else { return }
+        throw SyncError(.internalFault, "\(name) refers to an object that is not shown")
+    }
+
     private static func keys(_ names: [RowKey: ObjectUID]) -> [ObjectUID: [Value]] {
         var keys: [ObjectUID: [Value]] = [:]
         for (key, name) in names { keys[name] = key.values }
@@ -233,7 +243,7 @@ final class MergeWork {
     ) throws -> TableImage {
         try TableImage(
             view, schema.merge, before: region.names, numbering(region, hints),
-            held: region.row(of:))
+            isAround: region.base.anchors.contains, held: region.row(of:))
     }
 
     private func numbering(
@@ -402,6 +412,7 @@ final class MergeWork {
         let region = try RegionLoader.whole(prepared)
         let view = View(region.base)
         let image = try self.image(view, region)
+        try requireSpelt(image)
         guard image.rows == region.rows, image.names == region.names else {
             throw SyncError(.internalFault, "after \(step) the tables are not the view")
         }

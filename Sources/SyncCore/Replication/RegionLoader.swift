@@ -16,6 +16,8 @@ final class RegionLoader {
     private var expanded: Set<ObjectUID> = []
     /// Rows whose referrers have been looked for.
     private var surrounded: Set<RowKey> = []
+    /// Entities whose default rows have been looked for.
+    private var defaulted: Set<Int> = []
     /// Claims that have been looked for.
     private var claimed: Set<Claim> = []
 
@@ -88,22 +90,23 @@ final class RegionLoader {
         return isNew
     }
 
-    /// Loads objects as rows around the region. One that is not plain is part of it.
+    /// Loads objects as rows around the region, with what their keys are made of: else nobody could
+    /// say what a reference to them holds. One that is not plain is part of the region.
     private func addAround(_ uids: some Sequence<ObjectUID>) throws -> Bool {
+        var work = Array(uids)
         var isNew = false
-        for uid in uids where region.objects[uid] == nil && !known.contains(uid) {
-            guard let object = try prepared.objects.object(uid) else { continue }
-            if object.state != .plain {
-                isNew = try add([uid]) || isNew
-                continue
-            }
-            if try !aliases(of: uid).isEmpty {
+        while let uid = work.popLast() {
+            guard region.objects[uid] == nil, !known.contains(uid),
+                let object = try prepared.objects.object(uid)
+            else { continue }
+            if try object.state != .plain || !aliases(of: uid).isEmpty {
                 isNew = try add([uid]) || isNew
                 continue
             }
             try take(uid, object)
             try readRow(of: object)
             region.base.anchors.insert(uid)
+            work += schema.merge.entities[object.record.entity].keyTargets(of: object.record)
             isNew = true
         }
         return isNew
@@ -171,11 +174,15 @@ final class RegionLoader {
     /// - Parameter image: the rows of the view.
     /// - Returns: whether anything was loaded: then the view has to be computed again.
     func complete(_ base: Base, _ view: View, _ image: TableImage) throws -> Bool {
-        var isNew = try promote(base, view)
         var keys: [ObjectUID: RowKey] = [:]
         for (key, name) in image.names { keys[name] = key }
-        for uid in base.objects.keys.sorted() where !region.base.anchors.contains(uid) {
+        var isNew = try promote(base, view, keys)
+        isNew = try addAround(image.missing.sorted()) || isNew
+        for uid in base.objects.keys.sorted() {
             guard let record = base.objects[uid] else { continue }
+            // Also of a row around the region: what it refers to may be in it, and may go.
+            isNew = try addDefaults(of: record.entity) || isNew
+            if region.base.anchors.contains(uid) { continue }
             let entity = schema.merge.entities[record.entity]
             if !entity.references.isEmpty, expanded.insert(uid).inserted {
                 // Also what it referred to before: else the view before would miss it.
@@ -183,7 +190,6 @@ final class RegionLoader {
                 let targets = Set(
                     records.flatMap { $0.cells.joined().flatMap { $0.value.compactMap(\.target) } })
                 isNew = try addAround(targets) || isNew
-                isNew = try addDefaults(of: record.entity) || isNew
             }
             let stored = region.objects[uid]
             guard let key = stored?.key else { continue }
@@ -203,11 +209,15 @@ final class RegionLoader {
         return isNew
     }
 
-    /// A row around the region that is not shown as it was stated is part of it.
-    private func promote(_ base: Base, _ view: View) throws -> Bool {
+    /// A row around the region that is not shown as it was stated, or under another key than
+    /// before, is part of it.
+    private func promote(
+        _ base: Base, _ view: View, _ keys: [ObjectUID: RowKey]
+    ) throws -> Bool {
         let changed = base.anchors.filter { uid in
             guard let record = base.objects[uid] else { return false }
-            return StoredObject.state(uid, record, base, view) != .plain
+            if StoredObject.state(uid, record, base, view) != .plain { return true }
+            return keys[uid]?.values != region.objects[uid]?.key
         }
         return try add(changed)
     }
@@ -254,6 +264,7 @@ final class RegionLoader {
 
     /// Loads the rows that references of an entity fall back to.
     private func addDefaults(of entity: Int) throws -> Bool {
+        guard defaulted.insert(entity).inserted else { return false }
         var isNew = false
         let entity = schema.merge.entities[entity]
         for reference in entity.references where reference.onDelete == .setDefault {
@@ -278,5 +289,16 @@ final class RegionLoader {
             }
         }
         return isNew
+    }
+}
+
+extension MergeEntity {
+    /// What the key of an object refers to.
+    fileprivate func keyTargets(of record: ObjectRecord) -> [ObjectUID] {
+        if references.isEmpty { return [] }
+        let cells = Set(key.compactMap { cellOfColumn[$0] })
+        return cells.sorted().flatMap { cell in
+            record.cells[cell].flatMap { $0.value.compactMap(\.target) }
+        }
     }
 }

@@ -9,6 +9,11 @@ struct TableImage {
     private(set) var names: [RowKey: ObjectUID] = [:]
     /// The private numbers, by identity of the row.
     private(set) var numbers: [ObjectUID: Int64] = [:]
+    /// What rows refer to that the view does not show: in a region, it may not have been loaded.
+    private(set) var missing: Set<ObjectUID> = []
+    /// Rows with a reference that nobody can spell, although it is one by the schema. A view of all
+    /// that belongs together has none: there a reference is shown as NULL by the view alone.
+    private(set) var unspelt: Set<ObjectUID> = []
 
     private let view: View
     private let schema: MergeSchema
@@ -27,12 +32,15 @@ struct TableImage {
 
     /// - Parameters:
     ///   - names: the rows as they are shown now.
+    ///   - isAround: whether a row only stands around the region: what it refers to need not be
+    ///     in the view, and is as it was.
     ///   - held: the row of an identity as it stands in the tables: says what a reference to
     ///     an object outside of the view holds.
     /// - Throws: `internalFault` when two rows come out with one key.
     init(
         _ view: View, _ schema: MergeSchema, before names: [RowKey: ObjectUID],
-        _ numbering: Numbering, held: (ObjectUID) -> [Value]?
+        _ numbering: Numbering, isAround: (ObjectUID) -> Bool,
+        held: (ObjectUID) -> [Value]?
     ) throws {
         self.view = view
         self.schema = schema
@@ -40,10 +48,19 @@ struct TableImage {
         for name in view.order {
             guard let row = view.rows[name] else { continue }
             let entity = schema.entities[row.entity]
-            var values = row.fields.map(value)
+            var values: [Value] = []
             for (column, field) in row.fields.enumerated() {
-                guard let target = field.target, view.rows[target] == nil else { continue }
-                if let old = held(name) { values[column] = old[column] }
+                if let value = spelled(field) {
+                    values.append(value)
+                    continue
+                }
+                let old = held(name)
+                values.append(old?[column] ?? .null)
+                if isAround(name), old != nil { continue }
+                if let target = unshown(field) { missing.insert(target) }
+                if entity.references.contains(where: { $0.columns.contains(column) }) {
+                    unspelt.insert(name)
+                }
             }
             if entity.isPrivate { values[entity.key[0]] = .integer(numbers[name] ?? 0) }
             let key = RowKey(entity: row.entity, entity.key.map { values[$0] })
@@ -54,18 +71,40 @@ struct TableImage {
         }
     }
 
-    /// What the columns of a row would hold that is not shown as it is; NULL for a private number.
-    func values(of row: ShownRow) -> [Value] { row.fields.map { value(view.resolved($0)) } }
+    /// What the columns of a row would hold that is not shown as it is; NULL for a private number,
+    /// and for a reference to what is not shown.
+    func values(of row: ShownRow) -> [Value] {
+        row.fields.map { spelled(view.resolved($0)) ?? .null }
+    }
 
-    private func value(_ field: Field) -> Value {
+    /// What a column holds; nil when it refers to what the view does not show.
+    /// - Parameter depth: how many keys that refer to each other led here; no schema has more than
+    ///   tables, but what is merged may.
+    private func spelled(_ field: Field, depth: Int = 0) -> Value? {
         switch field {
         case .value(let value): return value
         case .reference(let uid, let part):
-            guard let row = view.rows[uid] else { return .null }
+            guard let row = view.rows[uid] else { return nil }
             let entity = schema.entities[row.entity]
             if entity.isPrivate { return .integer(numbers[uid] ?? 0) }
-            return value(row.fields[entity.key[part]])
+            guard entity.key.indices.contains(part), depth <= schema.entities.count else {
+                return nil
+            }
+            return spelled(row.fields[entity.key[part]], depth: depth + 1)
         }
+    }
+
+    /// What the view would have to show for a column to be spelt.
+    private func unshown(_ field: Field) -> ObjectUID? {
+        var field = field
+        for _ in 0...schema.entities.count {
+            guard case .reference(let uid, let part) = field else { return nil }
+            guard let row = view.rows[uid] else { return uid }
+            let key = schema.entities[row.entity].key
+            guard key.indices.contains(part) else { return nil }
+            field = row.fields[key[part]]
+        }
+        return nil
     }
 
     private mutating func assign(

@@ -140,7 +140,7 @@ struct Unification {
                 let target = grouping.position(of: uid), let row = rows[root(target)]
             else { return field }
             let entity = base.schema.entities[row.entity]
-            if entity.isPrivate { return field }
+            guard !entity.isPrivate, entity.key.indices.contains(part) else { return field }
             field = row.fields[entity.key[part]]
         }
         return field
