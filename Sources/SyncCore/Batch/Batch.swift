@@ -194,14 +194,20 @@ extension Batch {
 }
 
 /// How the cells of a sender's entity become those of ours: the same columns, in whatever order.
-private struct CellMap {
+struct CellMap {
     let place: Int
     /// By the sender's cell: our cell, and for each of its columns the position at the sender.
     private var cells: [(cell: Int, order: [Int])?]
 
     init(_ theirs: Batch.Entity, place: Int, _ ours: MergeEntity) {
+        self.init(
+            theirs, place: place, cells: ours.cells.map { $0.map { ours.columns[$0].name } })
+    }
+
+    /// - Parameter ours: the names of the columns of each of our cells.
+    init(_ theirs: Batch.Entity, place: Int, cells ours: [[String]]) {
         self.place = place
-        let names = ours.cells.map { $0.map { Collation.lowercased(ours.columns[$0].name) } }
+        let names = ours.map { $0.map(Collation.lowercased) }
         cells = theirs.cells.map { columns in
             let columns = columns.map(Collation.lowercased)
             for (cell, wanted) in names.enumerated() where wanted.count == columns.count {
@@ -210,6 +216,11 @@ private struct CellMap {
             }
             return nil
         }
+    }
+
+    /// Our numbers of some of the sender's cells, ascending, without those that we do not have.
+    func resolved(_ theirs: [Int]) -> [Int] {
+        theirs.compactMap { cells.indices.contains($0) ? cells[$0]?.cell : nil }.sorted()
     }
 
     func resolved(_ uid: ObjectUID, cell: Int, _ version: Version) -> Fact? {

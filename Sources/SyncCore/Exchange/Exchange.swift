@@ -68,7 +68,8 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     /// passed over and named; another way around it is taken where there is one.
     /// - Throws: `unreachable`, and whatever the replica throws. What was merged until then stays.
     package func pull() async throws -> Report {
-        let report = try await merge()
+        var report = try await merge()
+        report.waiting = try await replica.waiting
         do {
             try await remote.acknowledge(try await replica.vector, of: try await replica.replicaID)
             try await replica.heard(try await remote.acknowledged())

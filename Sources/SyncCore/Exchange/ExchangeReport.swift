@@ -10,6 +10,8 @@ package struct ExchangeReport: Sendable, Hashable {
     package var compactedCount = 0
     /// What was passed over at the remote, and why.
     package var problems: [BatchCatalog.Problem] = []
+    /// What the replica has merged and cannot show: after a pull.
+    package var waiting: [WaitingChanges] = []
 
     /// Nothing yet.
     package init() {}
@@ -20,6 +22,7 @@ package struct ExchangeReport: Sendable, Hashable {
         pulledCount += other.pulledCount
         bytes += other.bytes
         compactedCount += other.compactedCount
+        if !other.waiting.isEmpty { waiting = other.waiting }
         problems += other.problems.filter { !problems.contains($0) }
     }
 

@@ -23,6 +23,9 @@ package protocol Replica: Sendable {
     /// covers it is needed, whatever is merged. Empty: none.
     var behind: VersionVector { get async throws }
 
+    /// What it has merged and cannot show, because its schema has no place for it.
+    var waiting: [WaitingChanges] { get async throws }
+
     /// Merges a batch, whole or not at all; merging it again changes nothing.
     /// - Returns: false when the batch starts after what is here.
     /// - Throws: `badData` or `newerFormat` for bytes that are no batch.
@@ -33,4 +36,5 @@ extension Replica {
     package func heard(_ acknowledged: [ReplicaID: VersionVector]) async throws {}
     package var peers: [ReplicaID: VersionVector] { [:] }
     package var behind: VersionVector { VersionVector() }
+    package var waiting: [WaitingChanges] { [] }
 }

@@ -9,6 +9,7 @@ final class ConflictStorage {
     private let countOpen: Statement
     private let insert: Statement
     private let close: Statement
+    private let insertClosed: Statement
     /// The names of the columns of cells, as JSON.
     private var columnNames: [Cell: String] = [:]
 
@@ -38,6 +39,13 @@ final class ConflictStorage {
               value = excluded.value, key = coalesce(excluded.key, key),
               met_replica = excluded.met_replica, met_number = excluded.met_number,
               closed = NULL
+            """)
+        insertClosed = try Statement(
+            connection,
+            """
+            INSERT OR IGNORE INTO syncd_conflict(uid, cell, replica, number, entity, columns,
+              reason, value, key, met_replica, met_number, opened, closed)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12)
             """)
         close = try Statement(connection, "UPDATE syncd_conflict SET closed = ?2 WHERE id = ?1")
     }
@@ -155,6 +163,32 @@ final class ConflictStorage {
         insert.bind(11, met.map { .integer($0.number) } ?? .null)
         insert.bind(12, number)
         try insert.run()
+    }
+
+    /// Takes note of a version that was overwritten by somebody who could not see it.
+    /// - Parameters:
+    ///   - met: the transaction that overwrote it.
+    ///   - number: the local transaction that is being written.
+    func remember(
+        _ id: VersionID, _ value: [Field], of place: Int, _ schema: MergeSchema, key: [Value]?,
+        met: Dot, number: Int64
+    ) throws {
+        var writer = ByteWriter()
+        for field in value { RecordCoding.append(field, &writer) }
+        insertClosed.bind(1, id.object.bytes)
+        insertClosed.bind(2, Int64(id.cell))
+        insertClosed.bind(3, try replicas.number(of: id.dot.replica))
+        insertClosed.bind(4, id.dot.number)
+        insertClosed.bind(5, schema.entities[place].name)
+        insertClosed.bind(
+            6, try names(of: Cell(entity: place, cell: id.cell), schema.entities[place]))
+        insertClosed.bind(7, Conflict.Reason.lost.rawValue)
+        insertClosed.bind(8, writer.bytes)
+        insertClosed.bind(9, key.map(Self.packed))
+        insertClosed.bind(10, try replicas.number(of: met.replica))
+        insertClosed.bind(11, met.number)
+        insertClosed.bind(12, number)
+        try insertClosed.run()
     }
 
     private func names(of cell: Cell, _ entity: MergeEntity) throws -> String {

@@ -27,8 +27,36 @@ enum HeaderDetails {
         return nil
     }
 
+    /// The same with other numbers for the cells of one entity.
+    /// - Parameter places: the present cell of each former one; nil for one that is gone.
+    static func renumbered(
+        _ bytes: [UInt8], shape: Int64, _ places: [Int?]
+    ) throws -> [UInt8] {
+        var reader = ByteReader(bytes)
+        var writer = ByteWriter()
+        for _ in 0..<4 { writer.append(try reader.value()) }
+        writer.append(varint: try reader.varint())
+        let count = try reader.countOfRest(atMost: bytes.count)
+        writer.append(varint: UInt64(count))
+        for _ in 0..<count {
+            writer.append(raw: try reader.identifier(ObjectUID.init(bytes:)).bytes)
+            let word = try reader.varint()
+            writer.append(varint: word)
+            var cells = try (0..<(try reader.countOfRest(atMost: bytes.count))).map { _ in
+                try reader.varint()
+            }
+            if word >> 2 == UInt64(shape) {
+                let known = cells.filter { $0 < UInt64(places.count) }
+                cells = Set(known.compactMap { places[Int($0)] }).sorted().map(UInt64.init)
+            }
+            writer.append(varint: UInt64(cells.count))
+            for cell in cells { writer.append(varint: cell) }
+        }
+        return writer.bytes
+    }
+
     static func decode(
-        _ bytes: [UInt8], _ header: TransactionHeader, entity: (Int64) -> Int?
+        _ bytes: [UInt8], _ header: TransactionHeader, entity: (Int64) throws -> Int?
     ) throws -> Batch.Transaction {
         var reader = ByteReader(bytes)
         func text() throws -> String? {
@@ -48,7 +76,7 @@ enum HeaderDetails {
                 Int(try reader.varint())
             }
             guard let kind = Batch.Change.Kind(rawValue: UInt8(word & 3)),
-                let entity = entity(Int64(word >> 2))
+                let entity = try entity(Int64(word >> 2))
             else { continue }
             transaction.changes.append(
                 Batch.Change(object, entity: entity, kind, cells: cells))

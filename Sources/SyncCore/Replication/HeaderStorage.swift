@@ -106,6 +106,14 @@ final class HeaderStorage {
         return (try header(selectOne), selectOne.blob(6) ?? [])
     }
 
+    /// The place of a transaction; nil when it was dropped.
+    func place(of dot: Dot) throws -> Int64? {
+        selectOne.bind(1, try replicas.number(of: dot.replica))
+        selectOne.bind(2, dot.number)
+        defer { selectOne.reset() }
+        return try selectOne.step() ? selectOne.integer(0) : nil
+    }
+
     /// The place of the first transaction that somebody who has merged `since` lacks.
     func firstPlace(lackingTo since: VersionVector) throws -> Int64? {
         var first: Int64?

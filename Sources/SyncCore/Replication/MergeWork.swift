@@ -136,11 +136,12 @@ final class MergeWork {
         }
         // Before the transactions are appended: their facts are not known yet.
         let loader = try RegionLoader(prepared)
+        let changes = try ArrivingChanges(batch, schema.merge, prepared.shapes)
         for transaction in fresh {
             _ = clock.observe(
                 transaction.header.time, wall: session.environment.wall(),
                 driftMax: session.environment.driftMax)
-            try append(transaction)
+            try append(transaction.header, changes.details(transaction))
         }
         var uids: Set<ObjectUID> = []
         for fact in delta.facts where !merged.covers(fact.dot) {
@@ -152,11 +153,13 @@ final class MergeWork {
         uids.formUnion(gone.keys)
         try loader.add(uids.sorted())
         for fact in unknown where !merged.covers(fact.dot) {
-            try prepared.unknown.write(fact, batch.entities)
+            let number = fact.object.flatMap { batch.extras.numbers[$0] }
+            try prepared.unknown.write(fact, batch.entities, number: number)
             // What is dead here may be alive where the fact has a place.
             try prepared.marks.void(fact.named)
         }
-        try show(loader, transactions: fresh, hints: batch.extras.numbers) { base in
+        let shown = fresh.map(changes.shown)
+        try show(loader, transactions: shown, hints: batch.extras.numbers) { base in
             for (uid, record) in gone { base.objects[uid] = record }
             guard base.merge(delta) else {
                 throw SyncError(.internalFault, "a batch that fits does not fit its region")
@@ -174,13 +177,50 @@ final class MergeWork {
 
     /// Joins what had no place in the schema before, and has one now.
     func adoptUnknown() throws {
-        let facts = try prepared.unknown.take { self.schema.merge.place(of: $0) }
-        guard !facts.isEmpty else { return }
+        let (taken, hints) = try prepared.unknown.take { self.schema.merge.place(of: $0) }
+        guard !taken.isEmpty else { return }
+        let facts = taken + schema.merge.defaults(of: taken, besides: try prepared.unknown.all())
         let loader = try RegionLoader(prepared)
         try loader.add(facts.compactMap(\.object))
-        for fact in facts { try loader.rememberHeader(fact.dot) }
-        try show(loader, transactions: []) { base in
+        for dot in Set(facts.map(\.dot)) {
+            try loader.rememberHeader(dot)
+            // Who lacks the transaction is to get these facts with it.
+            places[dot] = try prepared.headers.place(of: dot)
+        }
+        try show(loader, transactions: [], hints: hints) { base in
             for fact in facts { base.insert(fact) }
+        }
+        try logOverwritten(taken)
+    }
+
+    /// What was written here while a fact waited has overwritten it by the rules: this replica had
+    /// merged its transaction. But its writer could not see it, so that the log must have it.
+    private func logOverwritten(_ taken: [Fact]) throws {
+        let facts = Dictionary(grouping: taken) { $0.object }
+        for case .cell(let uid, let entity, let cell, let version) in taken {
+            guard let object = try prepared.objects.object(uid) else { continue }
+            let dots = object.record.cells[cell].map(\.dot)
+            if dots.contains(version.dot) { continue }
+            let rivals = (facts[uid] ?? []).compactMap { fact -> Dot? in
+                guard case .cell(_, _, cell, let other) = fact else { return nil }
+                return other.dot
+            }
+            func hasSeen(_ later: Dot) throws -> Bool {
+                guard later != version.dot, let header = try prepared.headers.header(later) else {
+                    return false
+                }
+                return header.seen.covers(version.dot)
+            }
+            guard try !rivals.contains(where: hasSeen),
+                let met = try dots.first(where: {
+                    try $0.replica == session.identity.replica && hasSeen($0)
+                })
+            else { continue }
+            let shown = object.record.cells[cell].first { $0.dot == met }
+            if shown?.value == version.value { continue }
+            try prepared.conflicts.remember(
+                VersionID(uid, cell: cell, version.dot), version.value, of: entity, schema.merge,
+                key: object.key, met: met, number: prepared.history.head)
         }
     }
 
@@ -355,10 +395,14 @@ final class MergeWork {
     // MARK: Storing
 
     private func append(_ transaction: Batch.Transaction) throws {
-        place += 1
-        places[transaction.header.dot] = place
         let details = HeaderDetails.encode(transaction) { self.prepared.shapes.number(of: $0) }
-        try prepared.headers.append(transaction.header, place: place, details: details)
+        try append(transaction.header, details)
+    }
+
+    private func append(_ header: TransactionHeader, _ details: [UInt8]) throws {
+        place += 1
+        places[header.dot] = place
+        try prepared.headers.append(header, place: place, details: details)
     }
 
     /// Stores what has changed of a region, and how its objects stand in the tables.

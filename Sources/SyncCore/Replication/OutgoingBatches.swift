@@ -63,14 +63,17 @@ struct OutgoingBatches {
 
     /// What was merged after a place and `since` does not cover.
     private func content(after place: Int64, _ since: VersionVector) throws -> Content {
+        var described = DescribedEntities(prepared.schema.merge.batchEntities)
         var transactions: [Batch.Transaction] = []
         var places: [Dot: Int] = [:]
         try prepared.headers.forEach(after: place) { _, header, details in
             guard !since.covers(header.dot) else { return }
             places[header.dot] = transactions.count
             transactions.append(
-                try HeaderDetails.decode(
-                    details, header, entity: prepared.shapes.position(of:)))
+                try HeaderDetails.decode(details, header) { number in
+                    if let position = prepared.shapes.position(of: number) { return position }
+                    return try prepared.shapes.foreign(number).map { described.place(of: $0) }
+                })
         }
         var facts: [[Fact]] = Array(repeating: [], count: transactions.count)
         var numbers: [ObjectUID: Int64] = [:]
@@ -89,11 +92,18 @@ struct OutgoingBatches {
             }
             if let number = object.number { numbers[uid] = number }
         }
-        var described = DescribedEntities(prepared.schema.merge.batchEntities)
+        var writes: [Write: [Int]] = [:]
         for unknown in try prepared.unknown.all() {
             guard let place = places[unknown.fact.dot] else { continue }
-            facts[place].append(described.described(unknown))
+            let fact = described.described(unknown)
+            facts[place].append(fact)
+            if let uid = fact.object, let number = unknown.number { numbers[uid] = number }
+            if case .cell(let uid, let entity, let cell, _) = fact {
+                writes[Write(transaction: place, object: uid, entity: entity), default: []]
+                    .append(cell)
+            }
         }
+        nameKept(writes, in: &transactions)
         for (alias, dot) in try prepared.objects.aliases().sorted(by: { $0.key < $1.key }) {
             guard let place = places[dot] else { continue }
             facts[place].append(.alias(alias.first, alias.second, dot))
@@ -109,6 +119,29 @@ struct OutgoingBatches {
         return Content(
             transactions: transactions, facts: facts, numbers: numbers,
             entities: described.entities)
+    }
+
+    /// Cells of one object that a transaction wrote and that this replica has no column for.
+    private struct Write: Hashable {
+        let transaction: Int
+        let object: ObjectUID
+        let entity: Int
+    }
+
+    /// Headers name the cells that this replica has; the receiver may have the others, too.
+    private func nameKept(_ writes: [Write: [Int]], in transactions: inout [Batch.Transaction]) {
+        if writes.isEmpty { return }
+        for place in transactions.indices {
+            for change in transactions[place].changes.indices {
+                let described = transactions[place].changes[change]
+                guard described.kind == .update else { continue }
+                let write = Write(
+                    transaction: place, object: described.object, entity: described.entity)
+                guard let cells = writes[write] else { continue }
+                let all = Set(described.cells).union(cells).sorted()
+                transactions[place].changes[change].cells = all
+            }
+        }
     }
 
     private func cut(

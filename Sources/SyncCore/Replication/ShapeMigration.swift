@@ -1,5 +1,6 @@
 /// Rewrites the records of an entity whose cells have changed: columns that are new get their
-/// default, columns that are gone are dropped, cells that were joined or split go along.
+/// default, columns that are gone are dropped, cells that were joined or split go along. So do the
+/// cells that headers name.
 struct ShapeMigration {
     private let connection: OpaquePointer
     private let schema: MergeSchema
@@ -29,6 +30,22 @@ struct ShapeMigration {
                 (select.integer(0), try RecordCoding.encode(map.converted(record), replicas)))
         }
         for (id, record) in changed { try update.run(.integer(id), .blob(record)) }
+        try renumber(number, map.places(count: cells.count))
+    }
+
+    /// - Parameter places: the present cell of each former one; nil for one that is gone.
+    private func renumber(_ number: Int64, _ places: [Int?]) throws {
+        if places.indices.allSatisfy({ places[$0] == $0 }) { return }
+        let select = try Statement(connection, "SELECT place, details FROM syncd_header")
+        let update = try Statement(
+            connection, "UPDATE syncd_header SET details = ?2 WHERE place = ?1")
+        var changed: [(Int64, [UInt8])] = []
+        while try select.step() {
+            let details = select.blob(1) ?? []
+            let renumbered = try HeaderDetails.renumbered(details, shape: number, places)
+            if renumbered != details { changed.append((select.integer(0), renumbered)) }
+        }
+        for (place, details) in changed { try update.run(.integer(place), .blob(details)) }
     }
 }
 
@@ -46,6 +63,14 @@ struct CellChange {
                 if let place = columns.firstIndex(of: name) { return (cell, place) }
             }
             return nil
+        }
+    }
+
+    /// The present cell of each of the former ones: that of its first column; nil for one that is
+    /// gone.
+    func places(count: Int) -> [Int?] {
+        (0..<count).map { cell in
+            sources.firstIndex { $0?.cell == cell }.flatMap { entity.cellOfColumn[$0] }
         }
     }
 

@@ -7,6 +7,9 @@ import Foundation
 final class Shapes {
     private let numbers: [Int64]
     private let positions: [Int64: Int]
+    private let find: Statement
+    private let read: Statement
+    private let add: Statement
 
     /// Reads the table and adds what is new, in the transaction that the connection is in.
     /// - Parameter changed: called for each entity whose cells are stored in another way, with
@@ -45,12 +48,16 @@ final class Shapes {
             numbers.append(select.integer(0))
             select.reset()
             if isKnown, let stored {
-                let cells = try JSONDecoder().decode([[String]].self, from: Data(stored.utf8))
-                try changed(position, number, cells)
+                try changed(position, number, try Self.cells(stored))
             }
         }
         self.numbers = numbers
         positions = Dictionary(zip(numbers, numbers.indices)) { first, _ in first }
+        find = select
+        read = try Statement(
+            connection, "SELECT name, private, cells FROM syncd_shape WHERE id = ?1")
+        add = try Statement(
+            connection, "INSERT INTO syncd_shape(name, private, cells) VALUES (?1, ?2, ?3)")
     }
 
     private static func cells(_ entity: MergeEntity) -> [[String]] {
@@ -63,6 +70,45 @@ final class Shapes {
 
     /// The number of an entity.
     func number(of entity: Int) -> Int64 { numbers[entity] }
+
+    /// The number of an entity that this schema does not have, so that what was done to its objects
+    /// can be kept and forwarded; it stays when the table comes. One that is not there yet is added
+    /// in the transaction that the connection is in.
+    /// - Returns: the number, and the cells as they are stored.
+    func foreign(_ entity: Batch.Entity) throws -> (number: Int64, cells: [[String]]) {
+        let name = SQLName.folded(entity.name)
+        if let known = try stored(name) { return known }
+        let cells = entity.cells.map { $0.map(SQLName.folded) }
+        add.bind(1, name)
+        add.bind(2, Int64(entity.isPrivate ? 1 : 0))
+        add.bind(3, try Self.text(cells))
+        try add.run()
+        guard let known = try stored(name) else {
+            throw SyncError(.internalFault, "an entity got no number")
+        }
+        return known
+    }
+
+    private func stored(_ name: String) throws -> (number: Int64, cells: [[String]])? {
+        find.bind(1, name)
+        defer { find.reset() }
+        guard try find.step() else { return nil }
+        return (find.integer(0), try Self.cells(find.text(1)))
+    }
+
+    /// The entity of a number that this schema does not have; nil when there is none.
+    func foreign(_ number: Int64) throws -> Batch.Entity? {
+        read.bind(1, number)
+        defer { read.reset() }
+        guard try read.step() else { return nil }
+        return Batch.Entity(
+            name: read.text(0) ?? "", isPrivate: read.integer(1) != 0,
+            cells: try Self.cells(read.text(2)))
+    }
+
+    private static func cells(_ text: String?) throws -> [[String]] {
+        try JSONDecoder().decode([[String]].self, from: Data((text ?? "[]").utf8))
+    }
 
     /// The entity of a number; nil when its table is gone.
     func position(of number: Int64) -> Int? { positions[number] }

@@ -56,7 +56,10 @@ extension StoreReplica {
                 return .commit
             }
         }
-        let names = batch.entities.map(\.name)
+        // Of tables that the sender does not have either, it may have forwarded facts.
+        let names = try queue.read { database in
+            try batch.entities.map(\.name).filter { try database.tableExists($0) }
+        }
         try Store.track(path, entities: .only(names))
         try queue.writeWithoutTransaction { database in
             guard let connection = database.sqliteConnection else { return }

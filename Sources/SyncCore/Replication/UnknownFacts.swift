@@ -12,6 +12,8 @@ final class UnknownFacts {
         let columns: [String]
         /// Its entity and cell stand for nothing.
         let fact: Fact
+        /// The private number that the object had at the sender.
+        let number: Int64?
     }
 
     private let replicas: ReplicaNames
@@ -33,7 +35,8 @@ final class UnknownFacts {
     }
 
     /// Keeps a fact.
-    func write(_ fact: Fact, _ entities: [Batch.Entity]) throws {
+    /// - Parameter number: the private number that the object has at the sender.
+    func write(_ fact: Fact, _ entities: [Batch.Entity], number: Int64? = nil) throws {
         let entity: Batch.Entity
         var columns: [String] = []
         switch fact {
@@ -42,13 +45,14 @@ final class UnknownFacts {
         case .cell(_, let place, let cell, _):
             entity = entities[place]
             columns = entity.cells[cell]
+            if columns.isEmpty { return }
         }
         insert.bind(1, try replicas.number(of: fact.dot.replica))
         insert.bind(2, fact.dot.number)
         insert.bind(3, entity.name)
         insert.bind(4, Int64(entity.isPrivate ? 1 : 0))
         insert.bind(5, String(decoding: try JSONEncoder().encode(columns), as: UTF8.self))
-        insert.bind(6, try encoded(fact))
+        insert.bind(6, try encoded(fact, number))
         try insert.run()
     }
 
@@ -58,28 +62,35 @@ final class UnknownFacts {
         while try select.step() {
             let columns = try JSONDecoder().decode(
                 [String].self, from: Data((select.text(3) ?? "[]").utf8))
+            let (fact, number) = try decoded(select.blob(4) ?? [], width: columns.count)
             entries.append(
                 Entry(
                     id: select.integer(0), entity: select.text(1) ?? "",
-                    isPrivate: select.integer(2) != 0, columns: columns,
-                    fact: try decoded(select.blob(4) ?? [], width: columns.count)))
+                    isPrivate: select.integer(2) != 0, columns: columns, fact: fact,
+                    number: number))
         }
         return entries
     }
 
     /// Gives away what has a place now.
     /// - Parameter place: the fact as the present schema names it; nil where there is no place.
-    func take(_ place: (Entry) -> Fact?) throws -> [Fact] {
+    /// - Returns: the facts, and the private numbers of their objects at their senders.
+    func take(
+        _ place: (Entry) -> Fact?
+    ) throws -> (facts: [Fact], numbers: [ObjectUID: Int64]) {
         var facts: [Fact] = []
+        var numbers: [ObjectUID: Int64] = [:]
         for entry in try all() {
             guard let fact = place(entry) else { continue }
             facts.append(fact)
+            if let uid = fact.object, let number = entry.number { numbers[uid] = number }
             try remove.run(.integer(entry.id))
         }
-        return facts
+        return (facts, numbers)
     }
 
-    private func encoded(_ fact: Fact) throws -> [UInt8] {
+    /// A life fact has the number of its object behind it, where that has one.
+    private func encoded(_ fact: Fact, _ number: Int64?) throws -> [UInt8] {
         var writer = ByteWriter()
         switch fact {
         case .alias: break
@@ -88,6 +99,7 @@ final class UnknownFacts {
             writer.append(byte: life.kind.rawValue)
             writer.append(varint: UInt64(life.incarnation))
             try RecordCoding.append(life.dot, replicas, &writer)
+            if let number { writer.append(signed: number) }
         case .cell(let uid, _, _, let version):
             writer.append(raw: uid.bytes)
             writer.append(varint: UInt64(version.incarnation))
@@ -97,7 +109,9 @@ final class UnknownFacts {
         return writer.bytes
     }
 
-    private func decoded(_ bytes: [UInt8], width: Int) throws -> Fact {
+    private func decoded(
+        _ bytes: [UInt8], width: Int
+    ) throws -> (fact: Fact, number: Int64?) {
         var reader = ByteReader(bytes)
         let uid = try reader.identifier(ObjectUID.init(bytes:))
         guard width > 0 else {
@@ -106,13 +120,14 @@ final class UnknownFacts {
             }
             let incarnation = Int(try reader.varint())
             let dot = try RecordCoding.dot(&reader, replicas)
-            return .life(uid, entity: 0, Life(dot, kind, incarnation: incarnation))
+            let life = Life(dot, kind, incarnation: incarnation)
+            return (.life(uid, entity: 0, life), reader.isAtEnd ? nil : try reader.signed())
         }
         let incarnation = Int(try reader.varint())
         let dot = try RecordCoding.dot(&reader, replicas)
         let value = try (0..<width).map { _ in try RecordCoding.field(&reader) }
-        return .cell(
-            uid, entity: 0, cell: 0, Version(dot, incarnation: incarnation, value: value))
+        let version = Version(dot, incarnation: incarnation, value: value)
+        return (.cell(uid, entity: 0, cell: 0, version), nil)
     }
 }
 
@@ -173,16 +188,53 @@ struct DescribedEntities {
 
     private mutating func cell(_ columns: [String], at place: Int) -> Int {
         let cells = entities[place].cells
-        if let known = cells.firstIndex(of: columns) { return known }
+        let names = columns.map(SQLName.folded)
+        if let known = cells.firstIndex(where: { $0.map(SQLName.folded) == names }) { return known }
         entities[place].cells.append(columns)
         return cells.count
     }
 
     private mutating func forwarded(_ name: String, _ entry: UnknownFacts.Entry) -> Int {
+        place(of: Batch.Entity(name: entry.entity, isPrivate: entry.isPrivate, cells: []))
+    }
+
+    /// The place of an entity behind our own: added when it is not there.
+    mutating func place(of entity: Batch.Entity) -> Int {
+        let name = SQLName.folded(entity.name)
         let known = entities[ownCount...].firstIndex { SQLName.folded($0.name) == name }
         if let known { return known }
-        entities.append(Batch.Entity(name: entry.entity, isPrivate: entry.isPrivate, cells: []))
+        entities.append(entity)
         return entities.count - 1
+    }
+}
+
+extension MergeSchema {
+    /// Columns of a new table that the writers of its waiting objects did not have show their
+    /// default: as ``Batch/defaults(in:)``.
+    /// - Parameters:
+    ///   - facts: those that have a place now.
+    ///   - waiting: those that still have none: their columns are no missing ones.
+    func defaults(of facts: [Fact], besides waiting: [UnknownFacts.Entry]) -> [Fact] {
+        var stated: [ObjectUID: Set<Int>] = [:]
+        for case .cell(let uid, _, let cell, _) in facts { stated[uid, default: []].insert(cell) }
+        var others: [ObjectUID: Set<String>] = [:]
+        for entry in waiting {
+            guard let uid = entry.fact.object else { continue }
+            others[uid, default: []].formUnion(entry.columns.map(SQLName.folded))
+        }
+        var defaults: [Fact] = []
+        for case .life(let uid, let place, let life) in facts where life.kind == .created {
+            let entity = entities[place]
+            for (cell, columns) in entity.cells.enumerated()
+            where !(stated[uid]?.contains(cell) ?? false) {
+                let names = columns.map { SQLName.folded(entity.columns[$0].name) }
+                if !(others[uid]?.isDisjoint(with: names) ?? true) { continue }
+                let value = columns.map { Field.value(entity.columns[$0].defaultValue) }
+                let version = Version(life.dot, incarnation: life.incarnation, value: value)
+                defaults.append(.cell(uid, entity: place, cell: cell, version))
+            }
+        }
+        return defaults
     }
 }
 

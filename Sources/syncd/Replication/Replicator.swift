@@ -191,6 +191,13 @@ actor Replicator {
                     "synced \(name): pulled \(report.pulledCount), pushed \(report.pushedCount)",
                     metadata: ["store": .string(path)])
             }
+            if report.pulledCount > 0, !report.waiting.isEmpty {
+                let tables = report.waiting.map { "\($0.count) of \($0.entity)" }
+                let list = tables.joined(separator: ", ")
+                log.warning(
+                    "changes wait for a table or column: \(list); see: synctool sync",
+                    metadata: ["store": .string(path)])
+            }
         case .failure(let error):
             let error = error as? SyncError ?? SyncError(.internalFault, "\(error)")
             let before = stores[path]?.schedules[name]?.error

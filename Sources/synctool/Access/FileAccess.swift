@@ -23,7 +23,9 @@ struct FileAccess: StoreAccess {
     }
 
     func track(_ choice: CaptureChoice) async throws -> [TableSummary] {
-        try Store.track(absolute, choice).entries.map(TableSummary.init)
+        let report = try Store.track(absolute, choice)
+        try StoreReplica.showWaiting(at: absolute)
+        return report.entries.map(TableSummary.init)
     }
 
     func untrack() async throws { try Store.untrack(absolute) }

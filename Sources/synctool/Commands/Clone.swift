@@ -38,16 +38,19 @@ struct Clone: StoreCommand {
         let report = try await CloneRun(
             url: url, path: StorePath.absolute(path), remoteName: name, options: options, ring: ring
         ).run()
+        let waiting = WaitingText(waiting: report.waiting, path: path)
         if common.json {
-            return try Terminal.output.json(
+            try Terminal.output.json(
                 ExchangeLine(
                     remote: name, report: report, direction: .pull, conflicts: 0,
-                    duration: .now - begin
+                    duration: .now - begin, path: path
                 ).json)
+            return try waiting.print()
         }
         try Terminal.output.line(
             "\(path): \(Plural.text(report.pulledCount, "transaction")) pulled"
                 + " (\(StatusText.bytes(Int64(report.bytes))))."
                 + " Keep it so with: synctool sync \(Shell.quoted(path))")
+        try waiting.print()
     }
 }

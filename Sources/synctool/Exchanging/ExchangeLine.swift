@@ -10,10 +10,17 @@ struct ExchangeLine {
     /// Open conflicts after it.
     let conflicts: Int
     let duration: Duration
+    /// The database, as the user typed it.
+    let path: String
 
     func print(_ common: CommonOptions) throws {
-        if common.json { return try Terminal.output.json(json) }
+        let waiting = WaitingText(waiting: report.waiting, path: path)
+        if common.json {
+            try Terminal.output.json(json)
+            return try waiting.print()
+        }
         try Terminal.output.line(text)
+        try waiting.print()
         for problem in report.problems.prefix(10) {
             try Terminal.error.line(
                 "  passed over \(Printable.text(problem.name)): \(Printable.text(problem.reason))")
@@ -37,6 +44,9 @@ struct ExchangeLine {
                 report.problems.map {
                     .object(["name": .string($0.name), "reason": .string($0.reason)])
                 })
+        }
+        if !report.waiting.isEmpty {
+            object["waiting"] = WaitingText(waiting: report.waiting, path: path).json
         }
         return object
     }

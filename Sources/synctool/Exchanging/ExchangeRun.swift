@@ -67,7 +67,7 @@ struct ExchangeRun {
         await remote.disconnect()
         let line = ExchangeLine(
             remote: entry.name, report: report, direction: direction,
-            conflicts: try replica.conflicts().count, duration: .now - begin)
+            conflicts: try replica.conflicts().count, duration: .now - begin, path: path)
         try line.print(common)
         if let key = report.missingKey { throw BatchSeal.missingKey(key) }
     }

@@ -82,18 +82,21 @@ package struct Base: Sendable {
         vector.advance(to: header.dot)
     }
 
-    /// Joins one fact. Its transaction's header must be here.
+    /// Joins one fact. Its transaction's header must be here. An object is of one entity for ever:
+    /// what is told of it under another one is no fact.
     package mutating func insert(_ fact: Fact) {
         switch fact {
         case .alias(let left, let right, let dot):
             let pair = Alias(left, right)
             aliases[pair] = min(aliases[pair] ?? dot, dot)
         case .life(let uid, let entity, let life):
+            guard (objects[uid]?.entity ?? entity) == entity else { return }
             let headers = headers
             let count = schema.entities[entity].cells.count
             objects[uid, default: ObjectRecord(entity: entity, cellCount: count)]
                 .join(life, headers)
         case .cell(let uid, let entity, let cell, let version):
+            guard (objects[uid]?.entity ?? entity) == entity else { return }
             let headers = headers
             let count = schema.entities[entity].cells.count
             objects[uid, default: ObjectRecord(entity: entity, cellCount: count)]

@@ -35,6 +35,9 @@ struct Grouping {
 
     private static func group(of members: [ObjectUID], _ base: Base) -> Group {
         if members.count == 1, let group = plainGroup(of: members, base) { return group }
+        // One object is of one entity; who says otherwise of two is not believed.
+        let first = base.objects[members[0]]?.entity
+        let members = members.filter { base.objects[$0]?.entity == first }
         let records = members.compactMap { base.objects[$0] }
         let living = records.indices.filter { base.isAlive(records[$0]) }
         let sources = living.isEmpty ? Array(records.indices) : living

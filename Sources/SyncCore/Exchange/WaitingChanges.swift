@@ -1,0 +1,29 @@
+/// Changes of one table that a replica has merged and cannot show, because its schema has no place
+/// for them. They are kept and forwarded, and shown when it has.
+public struct WaitingChanges: Sendable, Hashable {
+    /// What they wait for.
+    public enum Reason: Sendable, Hashable {
+        /// The database has no such table.
+        case noTable
+        /// The table is there and is not tracked.
+        case notTracked
+        /// The table has not these columns.
+        case noColumns([String])
+        /// The table has the columns, but its constraints tie others together than the sender's.
+        case otherConstraints([String])
+    }
+
+    /// The table's name at the sender.
+    public let entity: String
+    /// How many: one for each object that a transaction changed.
+    public let count: Int
+    /// What they wait for.
+    public let reason: Reason
+
+    /// Describes what waits.
+    public init(entity: String, count: Int, reason: Reason) {
+        self.entity = entity
+        self.count = count
+        self.reason = reason
+    }
+}

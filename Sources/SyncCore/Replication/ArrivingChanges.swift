@@ -1,0 +1,55 @@
+/// What the transactions of a batch did, in the words of this replica: a batch names entities and
+/// cells by their places in the sender's schema.
+struct ArrivingChanges {
+    /// By the sender's entity: ours; nil when this replica has no such table.
+    private let known: [CellMap?]
+    /// By the sender's entity: the number that its changes are kept under, and their cells.
+    private let kept: [Int: (number: Int64, cells: CellMap)]
+
+    /// - Throws: what SQLite says: entities that are new here are given a number.
+    init(_ batch: Batch, _ schema: MergeSchema, _ shapes: Shapes) throws {
+        var places: [String: Int] = [:]
+        for (position, entity) in schema.entities.enumerated() {
+            places[Collation.lowercased(entity.name)] = position
+        }
+        known = batch.entities.map { entity in
+            places[Collation.lowercased(entity.name)].map {
+                CellMap(entity, place: $0, schema.entities[$0])
+            }
+        }
+        var kept: [Int: (number: Int64, cells: CellMap)] = [:]
+        for entity in Set(batch.transactions.flatMap { $0.changes.map(\.entity) }).sorted() {
+            if let map = known[entity] {
+                kept[entity] = (shapes.number(of: map.place), map)
+                continue
+            }
+            let (number, cells) = try shapes.foreign(batch.entities[entity])
+            kept[entity] = (number, CellMap(batch.entities[entity], place: 0, cells: cells))
+        }
+        self.kept = kept
+    }
+
+    /// What this replica can show of a transaction.
+    func shown(_ transaction: Batch.Transaction) -> Batch.Transaction {
+        var transaction = transaction
+        transaction.changes = transaction.changes.compactMap { change in
+            known[change.entity].map {
+                Batch.Change(
+                    change.object, entity: $0.place, change.kind,
+                    cells: $0.resolved(change.cells))
+            }
+        }
+        return transaction
+    }
+
+    /// What `syncd_header` keeps of a transaction.
+    func details(_ transaction: Batch.Transaction) -> [UInt8] {
+        var transaction = transaction
+        transaction.changes = transaction.changes.map { change in
+            var change = change
+            change.cells = kept[change.entity]?.cells.resolved(change.cells) ?? []
+            return change
+        }
+        return HeaderDetails.encode(transaction) { kept[$0]?.number ?? 0 }
+    }
+}

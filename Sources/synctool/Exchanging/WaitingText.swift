@@ -1,0 +1,66 @@
+import SyncCore
+import Varlink
+
+/// Changes that cannot be shown yet, and what to do about it.
+struct WaitingText {
+    let waiting: [WaitingChanges]
+    /// The database, as the user typed it.
+    let path: String
+
+    /// One line for each table, on stderr.
+    func print() throws {
+        for changes in waiting { try Terminal.error.line("  " + line(changes)) }
+    }
+
+    /// One object for each table.
+    var json: JSONValue {
+        .array(
+            waiting.map { changes in
+                let columns: [String]
+                switch changes.reason {
+                case .noTable, .notTracked: columns = []
+                case .noColumns(let names), .otherConstraints(let names): columns = names
+                }
+                return .object([
+                    "entity": .string(changes.entity), "changes": .integer(Int64(changes.count)),
+                    "reason": .string(Self.word(changes.reason)),
+                    "columns": .array(columns.map { .string($0) }),
+                ])
+            })
+    }
+
+    private static func word(_ reason: WaitingChanges.Reason) -> String {
+        switch reason {
+        case .noTable: return "noTable"
+        case .notTracked: return "notTracked"
+        case .noColumns: return "noColumns"
+        case .otherConstraints: return "otherConstraints"
+        }
+    }
+
+    private func line(_ changes: WaitingChanges) -> String {
+        let name = Self.quoted(changes.entity)
+        let database = Shell.quoted(path)
+        let verb = changes.count == 1 ? "waits" : "wait"
+        var text = "\(Plural.text(changes.count, "change")) of \(name) \(verb): "
+        switch changes.reason {
+        case .noTable:
+            text += "there is no table \(name) here."
+            text += " Create it, then run: synctool track \(database)"
+        case .notTracked:
+            text += "the table \(name) is not tracked here."
+            text += " Run: synctool track \(database)"
+        case .noColumns(let names):
+            let list = names.map(Self.quoted).joined(separator: ", ")
+            text += "\(name) has no column \(list) here."
+            text += " Add it with: synctool alter \(database) 'ALTER TABLE ...'"
+        case .otherConstraints(let names):
+            let list = names.map(Self.quoted).joined(separator: ", ")
+            text += "here, other constraints of \(name) name \(list)."
+            text += " Give the table the constraints that it has at the sender"
+        }
+        return text
+    }
+
+    private static func quoted(_ name: String) -> String { "'\(Printable.text(name))'" }
+}
