@@ -8,7 +8,7 @@
 ///   holds, where it is there.
 /// - An object is in it with all that it is aliased with. Every object in trouble is in it.
 /// - `base.anchors` are rows around it that only stand there: shown as they were stated. What they
-///   refer to need not be in the region.
+///   refer to need not be in the region, but for what their keys are made of.
 struct Region {
     /// What was stated.
     var base: Base
