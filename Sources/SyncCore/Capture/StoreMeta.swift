@@ -8,6 +8,33 @@ enum StoreMeta {
     static let tables = "tables"
     static let allTables = "all"
 
+    /// A clone: it had no other tables than the recorded ones.
+    static let clonedTables = "cloned"
+
+    /// Whether a table that is not recorded is one that nobody chose to leave out.
+    static func namesNewTables(_ db: Database) throws -> Bool {
+        let tables = try String.fetchOne(db, sql: select, arguments: [tables])
+        return [allTables, clonedTables].contains(tables)
+    }
+
+    /// The store has stated its rows to others: there are records to compare its tables with.
+    static func isStated(_ db: Database) throws -> Bool { try integer(db, "stated") != nil }
+
+    /// The next merge compares the tables with the records.
+    static let unseen = "unseen"
+    /// The tables, by folded name, that were dropped since their rows were stated, as JSON.
+    static let gone = "gone"
+
+    static func goneTables(_ db: Database) throws -> [String] {
+        guard let json = try String.fetchOne(db, sql: select, arguments: [gone]) else { return [] }
+        return try JSONDecoder().decode([String].self, from: Data(json.utf8))
+    }
+
+    static func setGone(_ db: Database, _ tables: [String]) throws {
+        let json = try JSONEncoder().encode(Array(Set(tables)).sorted())
+        try set(db, gone, String(decoding: json, as: UTF8.self))
+    }
+
     static func recordsNewTables(_ db: Database) throws -> Bool {
         try String.fetchOne(db, sql: select, arguments: [tables]) == allTables
     }

@@ -6,6 +6,8 @@ import GRDB
 /// The user's tables are never altered; what is added begins with `syncd_`.
 public struct Tracker: Sendable {
     let queue: DatabaseQueue
+    /// The clock of what is found by comparing, milliseconds since 1970; nil: SQLite's.
+    var wall: (@Sendable () -> Int64)?
 
     /// Tracks over a connection of one's own. It should come from ``StoreFile/open(_:)``.
     public init(_ queue: DatabaseQueue) { self.queue = queue }
@@ -49,6 +51,11 @@ public struct Tracker: Sendable {
                     table: table.name,
                     outcome: try track(db, table, entities, options))
             }
+            let isNew = entries.contains { entry in
+                if case .tracked = entry.outcome { true } else { false }
+            }
+            // Its rows have to be stated: no log row tells of them.
+            if try isNew && StoreMeta.isStated(db) { try StoreMeta.set(db, StoreMeta.unseen, 1) }
             try alongside(db)
             if entities == .all { try StoreMeta.set(db, StoreMeta.tables, StoreMeta.allTables) }
             try rememberSchema(db)
@@ -70,7 +77,16 @@ public struct Tracker: Sendable {
         let layout = try CaptureLayout(table, chosen ?? CaptureOptions())
         let entity = try Entity.insert(db, name: table.name, layout: layout)
         for trigger in try triggers(db, entity, table).all { try db.execute(sql: trigger.sql) }
+        try noticeReturn(db, of: table.name)
         return .tracked(entity: entity.id)
+    }
+
+    /// A table that was recorded before may hold what nobody recorded meanwhile.
+    private func noticeReturn(_ db: Database, of table: String) throws {
+        guard try StoreMeta.isStated(db),
+            try Entity.all(db).contains(where: { $0.isRetired && SQLName.equal($0.name, table) })
+        else { return }
+        try StoreMeta.set(db, StoreMeta.unseen, 1)
     }
 
     /// Why a table cannot be recorded; nil when it can.

@@ -12,6 +12,10 @@ final class Settings {
         /// Collecting: what all replicas have merged, up to which what nobody needs was dropped; up
         /// to where others have done so before this one knew; when it was done last, ms since 1970.
         case collected, behind, collectedAt
+        /// Merging: 1 while the tables may hold what neither the log nor the records have; the
+        /// tables that were dropped since they were stated, and the key columns of those that were
+        /// stated, as JSON.
+        case unseen, gone, keys
     }
 
     private let select: Statement

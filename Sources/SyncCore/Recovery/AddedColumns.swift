@@ -16,7 +16,9 @@ struct AddedColumns {
         for (position, name) in now.columnNames.enumerated() where !names.contains(name) {
             mask.insert(position)
             let value = table?.column(name)?.defaultSQL ?? "NULL"
-            conditions.append("\(SQLName.quoted(name)) IS NOT (\(value))")
+            // Values of two storage classes, and texts that a collation takes for equal, differ.
+            let column = SQLName.quoted(name)
+            conditions.append("\(column) COLLATE BINARY IS NOT (\(value))")
         }
         guard !conditions.isEmpty else { return }
         let select = try Statement(
@@ -29,6 +31,9 @@ struct AddedColumns {
             if !key.contains(.null) { keys.insert(NetChange.storedKey(ObjectKey(key))) }
         }
     }
+
+    /// The keys of these rows, always in the same order.
+    var sortedKeys: [Value] { keys.sorted { $0.description < $1.description } }
 
     func contains(_ key: Value) -> Bool { keys.contains(key) }
 }

@@ -3,13 +3,16 @@
 /// Within the transaction that the connection is in.
 struct LogAppender {
     private let insert: Statement
+    private let time: Value
 
-    init(_ connection: OpaquePointer) throws {
+    /// - Parameter time: when it was found, milliseconds since 1970; nil: by SQLite's clock.
+    init(_ connection: OpaquePointer, at time: Int64? = nil) throws {
+        self.time = time.map { .real(2_440_587.5 + Double($0) / 86_400_000) } ?? .null
         insert = try Statement(
             connection,
             """
             INSERT INTO syncd_log(op, m, ts, pk, v0, v1, v2, v3, v4, v5)
-            VALUES (?1, ?2, CASE WHEN ?1 & 7 <> 7 THEN julianday('now') END,
+            VALUES (?1, ?2, CASE WHEN ?1 & 7 <> 7 THEN coalesce(?10, julianday('now')) END,
               ?3, ?4, ?5, ?6, ?7, ?8, ?9)
             """)
     }
@@ -47,6 +50,7 @@ struct LogAppender {
         for index in 0..<CaptureLayout.valuesPerRow {
             insert.bind(Int32(3 + index), index < values.count ? values[index] : .null)
         }
+        insert.bind(10, time)
         try insert.run()
     }
 }

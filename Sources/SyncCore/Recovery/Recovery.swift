@@ -23,8 +23,9 @@ final class Recovery {
     /// How many changes were recorded.
     private(set) var count = 0
 
+    /// - Parameter time: when it is, milliseconds since 1970; nil: by SQLite's clock.
     /// - Returns: nil for a store that keeps no fingerprints.
-    init?(_ database: Database) throws {
+    init?(_ database: Database, at time: Int64? = nil) throws {
         guard let connection = database.sqliteConnection,
             try FingerprintTable.exists(connection)
         else { return nil }
@@ -32,13 +33,31 @@ final class Recovery {
         self.connection = connection
         catalog = try EntityCatalog(connection)
         prints = try FingerprintTable(connection)
-        log = try LogAppender(connection)
+        log = try LogAppender(connection, at: time)
         recent = try RecentChanges(connection, catalog)
     }
 
     /// Every row of the entity's table is new: it was made while all tables were to be recorded.
     func takeAsNew(_ entity: Int64) throws {
         try prints.setComplete(try catalog.entity(entity)?.lineage ?? entity)
+    }
+
+    /// Whether every row that the table had at some moment has, or had, a fingerprint: only then
+    /// does ``compare(_:)`` find everything.
+    func isComplete(_ entity: Int64) throws -> Bool {
+        try prints.isComplete(try catalog.entity(entity)?.lineage ?? entity)
+    }
+
+    /// Records what was written into columns that were added while the triggers stood: the triggers
+    /// saw everything else. Needs no fingerprints.
+    func recordAdded(_ entity: Int64) throws {
+        guard let before = try catalog.entity(entity),
+            let now = catalog.present(of: before.lineage)
+        else { return }
+        let added = try AddedColumns(database, now, catalog)
+        for key in added.sortedKeys where recent.kind(now.lineage, key) != .insert {
+            try record(.update, now, key, added.mask)
+        }
     }
 
     /// Compares the table that `entity` is or was an entity of.
@@ -94,6 +113,8 @@ final class Recovery {
                 }
             } else if isComplete {
                 try record(.insert, now, key)
+            } else if added.contains(key) {
+                try record(.update, now, key, added.mask)
             } else {
                 return
             }
@@ -140,28 +161,8 @@ final class Recovery {
     ) throws {
         if count == 0 { try log.beginRecovery() }
         count += 1
-        let speaker = kind == .insert ? entity : try withoutValues(entity)
+        let speaker = kind == .insert ? entity : try catalog.withoutValues(entity, database)
         try log.append(
             kind, speaker, mask: mask, try NetChange.key(stored: key, entity).values)
-    }
-
-    /// An entity of the same columns whose log rows hold neither old nor kept values: NULL in their
-    /// place would say that they were NULL.
-    private func withoutValues(_ entity: TrackedEntity) throws -> TrackedEntity {
-        var layout = entity.layout
-        guard layout.undo || !layout.kept.isEmpty else { return entity }
-        (layout.kept, layout.choice, layout.undo, layout.cascades) = (
-            [], CaptureLayout.Choice.none, false, nil
-        )
-        (layout.previous, layout.renamed) = (entity.id, nil)
-        if let known = catalog.all.first(where: { $0.isRetired && $0.layout == layout }) {
-            return known
-        }
-        let made = try Entity.insert(database, name: entity.name, layout: layout)
-        try made.retire(database)
-        guard let result = try catalog.entity(made.id) else {
-            throw SyncError(.internalFault, "an entity that was just made is not there")
-        }
-        return result
     }
 }

@@ -22,56 +22,129 @@ extension Tracker {
 
     /// The same within a transaction.
     ///
-    /// - Parameter excluded: problems that are left as they are.
+    /// - Parameters:
+    ///   - excluded: problems that are left as they are.
+    ///   - byRecord: a store that merges compares with what it has stated and merged, not with
+    ///     fingerprints: ``MergeSession`` does it in its next transaction, or in this one.
     @discardableResult
     func repairCapture(
-        _ db: Database, but excluded: [CaptureFinding.Problem] = [], comparingAll: Bool = false
+        _ db: Database, but excluded: [CaptureFinding.Problem] = [], comparingAll: Bool = false,
+        byRecord: Bool = false
     ) throws -> RepairReport {
         var findings = try findings(db).filter { !excluded.contains($0.problem) }
         let tables = try SchemaReader(db).tables()
         try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
         let entities = try Entity.live(db)
-        var suspects = comparingAll ? entities.map(\.id) : []
+        var due = Comparison()
+        due.isMerged = try StoreMeta.isStated(db)
+        due.byRecord = due.isMerged && (byRecord || comparingAll)
+        if comparingAll { due.suspects = entities }
         for finding in findings {
             guard let entity = entities.first(where: { $0.id == finding.entity }) else {
                 continue
             }
-            try repair(db, entity, finding, tables)
-            if finding.mayHaveLostChanges, !comparingAll { suspects.append(entity.id) }
+            let change = try repair(db, entity, finding, tables)
+            if change == .renamed { due.hasRenamed = true }
+            if change == .grown {
+                due.grown.append(entity)
+            } else if finding.mayHaveLostChanges, !comparingAll {
+                due.suspects.append(entity)
+            }
         }
-        var new: [Int64] = []
         if try StoreMeta.recordsNewTables(db) {
             for index in findings.indices where findings[index].problem == .newTable {
                 guard let table = tables.first(where: { $0.name == findings[index].table }),
                     case .tracked(let entity) = try track(db, table, .all, [:])
                 else { continue }
                 findings[index].entity = entity
-                new.append(entity)
+                due.new.append(entity)
             }
         }
-        let recovered = try recover(db, suspects, new)
+        var report = RepairReport(findings: findings, recoveredCount: 0)
+        try recover(db, due, &report)
         try rememberSchema(db)
-        return RepairReport(findings: findings, recoveredCount: recovered)
+        return report
     }
 
-    private func recover(_ db: Database, _ suspects: [Int64], _ new: [Int64]) throws -> Int {
-        guard !suspects.isEmpty || !new.isEmpty, let recovery = try Recovery(db) else { return 0 }
-        for entity in new { try recovery.takeAsNew(entity) }
-        for entity in suspects + new { try recovery.compare(entity) }
-        try recovery.finish()
-        return recovery.count
+    /// What is to be compared after a repair, and with what.
+    private struct Comparison {
+        var suspects: [Entity] = []
+        /// Columns were added, and the triggers stood all the time.
+        var grown: [Entity] = []
+        var new: [Int64] = []
+        var hasRenamed = false
+        /// The store has stated its rows: there are records to compare with.
+        var isMerged = false
+        var byRecord = false
+
+        var isEmpty: Bool { suspects.isEmpty && grown.isEmpty && new.isEmpty && !hasRenamed }
+    }
+
+    private func recover(
+        _ db: Database, _ due: Comparison, _ report: inout RepairReport
+    ) throws {
+        guard !due.isEmpty else { return }
+        var isLeft = due.isMerged && due.hasRenamed
+        if let recovery = try Recovery(db, at: wall?()) {
+            for entity in due.new { try recovery.takeAsNew(entity) }
+            for entity in due.new { try recovery.compare(entity) }
+            let isGrown = Set(due.grown.map(\.id))
+            for entity in due.grown
+            where due.byRecord || !due.suspects.contains(where: { $0.id == entity.id }) {
+                try recovery.recordAdded(entity.id)
+            }
+            for entity in due.suspects {
+                let isComplete = try recovery.isComplete(entity.id)
+                if due.isMerged, due.byRecord || !isComplete {
+                    isLeft = true
+                    continue
+                }
+                try recovery.compare(entity.id)
+                if !isComplete, !isGrown.contains(entity.id) {
+                    report.uncompared.append(entity.name)
+                }
+            }
+            try recovery.finish()
+            report.recoveredCount = recovery.count
+        } else if due.isMerged {
+            isLeft = true
+        } else {
+            report.uncompared = (due.suspects + due.grown).map(\.name)
+        }
+        if isLeft {
+            report.isComparedWhenMerging = true
+            try StoreMeta.set(db, StoreMeta.unseen, 1)
+        }
+    }
+
+    /// What a repair found to have become of a table.
+    private enum TableChange {
+        /// Columns were added at the end while all triggers stood.
+        case grown
+        /// Columns have other names.
+        case renamed
+        case other
     }
 
     private func repair(
         _ db: Database, _ entity: Entity, _ finding: CaptureFinding, _ tables: [TableSchema]
-    ) throws {
+    ) throws -> TableChange {
         let present = try PresentTrigger.all(db).filter { $0.entity == entity.id }
         let name = present.first?.table ?? entity.name
         try dropTriggers(db, of: entity.id)
         guard finding.problem != .tableDropped,
             let table = tables.first(where: { SQLName.equal($0.name, name) }),
             Self.reasonToLeaveAlone(table) == nil
-        else { return try entity.retire(db) }
+        else {
+            try entity.retire(db)
+            if try StoreMeta.isStated(db),
+                !tables.contains(where: { SQLName.equal($0.name, entity.name) })
+            {
+                try StoreMeta.setGone(
+                    db, StoreMeta.goneTables(db) + [SQLName.folded(entity.name)])
+            }
+            return .other
+        }
         var successor = entity
         let layout = try currentLayout(of: entity, table, present)
         if layout != entity.layout || table.name != entity.name {
@@ -81,5 +154,11 @@ extension Tracker {
         for trigger in try triggers(db, successor, table).all {
             try db.execute(sql: trigger.sql)
         }
+        guard successor.id != entity.id else { return .other }
+        if layout.renamed != nil { return .renamed }
+        let isGrown =
+            finding.problem == .triggersOutdated && layout.key == entity.layout.key
+            && layout.columns.starts(with: entity.layout.columns)
+        return isGrown ? .grown : .other
     }
 }

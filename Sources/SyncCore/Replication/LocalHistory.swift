@@ -26,17 +26,21 @@ final class LocalHistory {
     }
 
     /// Writes what is logged into the history tables, in the transaction that the connection is in.
+    /// What lies after the last boundary was logged by this transaction itself, and is one of its
+    /// own: the boundaries are those of commits.
     func digest(_ boundaries: [Boundary]) throws {
         writer = try HistoryWriter(connection)
         try catalog.reload()
         let digested = try settings.integer(.digested)
-        try assembler.forEach(after: digested, boundaries.filter { $0.last > digested }) {
+        defer { newest.reset() }
+        last = max(digested, try newest.step() ? newest.integer(0) : 0)
+        var ends = boundaries.filter { $0.last > digested }
+        if last > ends.last?.last ?? digested { ends.append(Boundary(last: last, isExact: true)) }
+        try assembler.forEach(after: digested, ends) {
             for change in $0.changes { try writer.write(change) }
             try writer.write(header: $0)
             return true
         }
-        defer { newest.reset() }
-        last = max(digested, try newest.step() ? newest.integer(0) : 0)
         if last > digested { try settings.set(.digested, .integer(last)) }
     }
 

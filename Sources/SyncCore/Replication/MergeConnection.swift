@@ -22,7 +22,9 @@ final class MergeConnection: @unchecked Sendable {
         do {
             return try queue.writeWithoutTransaction { database in
                 if let session { return try body(session) }
-                let session = try MergeSession(database, identity, environment)
+                var tracker = Tracker(queue)
+                tracker.wall = environment.wall
+                let session = try MergeSession(database, tracker, identity, environment)
                 self.session = session
                 return try body(session)
             }

@@ -15,7 +15,10 @@ final class MergeSession {
     let connection: OpaquePointer
     let identity: StoreIdentity
     let environment: MergeEnvironment
-    private let database: Database
+    let database: Database
+    let tracker: Tracker
+    /// How many changes the last transaction found that nobody had recorded.
+    private(set) var missedCount = 0
     private let triggers: FiringTriggers
     private var prepared: Prepared?
 
@@ -60,12 +63,14 @@ final class MergeSession {
     }
 
     init(
-        _ database: Database, _ identity: StoreIdentity, _ environment: MergeEnvironment
+        _ database: Database, _ tracker: Tracker, _ identity: StoreIdentity,
+        _ environment: MergeEnvironment
     ) throws {
         guard let connection = database.sqliteConnection else {
             throw SyncError(.internalFault, "the connection is closed")
         }
         self.database = database
+        self.tracker = tracker
         self.connection = connection
         self.identity = identity
         self.environment = environment
@@ -97,11 +102,17 @@ final class MergeSession {
     ) throws -> Result {
         try RawTransaction.write(connection) {
             let former = self.prepared
-            let prepared = try prepare()
-            let isFresh = former !== prepared
             do {
+                let isUnseen = try verifyCapture()
+                let prepared = try prepare()
+                let isFresh = former !== prepared
                 var work = try MergeWork(self, prepared)
+                let missed = isUnseen ? try work.recordMissed() : MergeWork.MissedReport()
+                missedCount = missed.count
+                // History goes on from what was just logged.
+                if missedCount > 0 { work = try MergeWork(self, prepared) }
                 try work.stateLocal()
+                if missed.hasReturned { try work.showAll() }
                 if isFresh { try work.adoptUnknown() }
                 if let policies, try policies.isNewer(than: prepared.policies) {
                     work = try adopt(policies, after: work)
@@ -128,6 +139,27 @@ final class MergeSession {
         }
     }
 
+    /// Makes sure that the log and the records account for the tables, before anything is stated:
+    /// within the write transaction, so that nobody changes a table in between.
+    ///
+    /// Costs the comparison of two integers while nobody has changed the schema.
+    /// - Returns: whether the tables have to be compared with the records.
+    /// - Throws: `refused` for a change that needs a decision; nothing was changed then.
+    private func verifyCapture() throws -> Bool {
+        let select = try Statement(
+            connection,
+            """
+            SELECT (SELECT value FROM syncd_meta WHERE key = 'schema'),
+              (SELECT value FROM syncd_meta WHERE key = 'unseen')
+            """)
+        guard try select.step() else { return false }
+        let (remembered, isUnseen) = (select.integer(0), select.integer(1) != 0)
+        select.reset()
+        guard try schemaVersion() != remembered else { return isUnseen }
+        try tracker.repairForMerging(database)
+        return try StoreMeta.integer(database, StoreMeta.unseen) == 1
+    }
+
     private func schemaVersion() throws -> Int64 {
         let version = try Statement(connection, "PRAGMA schema_version")
         return try version.step() ? version.integer(0) : 0
@@ -148,6 +180,7 @@ final class MergeSession {
             $0.kind == .table && tracked.contains(SQLName.folded($0.name))
         }
         let schema = try ReplicaSchema(tables, policies)
+        try StatedTables(connection, database, settings).check(schema)
         let prepared = try Prepared(
             connection, schema, policies, triggers, version: try schemaVersion())
         self.prepared = prepared
@@ -176,6 +209,7 @@ final class MergeSession {
         if isFirst {
             prepared = nil
             try RawTransaction.write(connection) {
+                _ = try verifyCapture()
                 try store(policies, revision: 1)
                 try PolicyCheck(try prepare().schema).run(policies)
             }

@@ -278,7 +278,7 @@ final class MergeWork {
         return keys
     }
 
-    private func image(
+    func image(
         _ view: View, _ region: Region, _ hints: [ObjectUID: Int64] = [:]
     ) throws -> TableImage {
         try TableImage(

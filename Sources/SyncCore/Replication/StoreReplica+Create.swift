@@ -65,6 +65,7 @@ extension StoreReplica {
             guard let connection = database.sqliteConnection else { return }
             try RawTransaction.write(connection) {
                 let settings = try Settings(connection)
+                try StoreMeta.set(database, StoreMeta.tables, StoreMeta.clonedTables)
                 try settings.set(.store, .blob(batch.store.bytes))
                 // Nothing here was there before: all rows come from the store.
                 try settings.set(.stated, .integer(0))

@@ -117,6 +117,26 @@ public final class StoreReplica: Sendable {
         try run("check") { session in try session.transact { _ in } }
     }
 
+    /// Compares the tables with what was stated and merged, where somebody may have written without
+    /// being recorded, and records what differs as one transaction flagged `recovered`. Every
+    /// other call does the same; this one says how many changes there were.
+    /// - Throws: ``SyncError``: `refused` for a change of the schema that needs a decision.
+    package func recordMissed() throws -> Int {
+        try run("compare") { session in
+            try session.transact { _ in session.missedCount }
+        }
+    }
+
+    /// The tables that nobody has chosen to leave out, and that are not recorded nor synchronised.
+    /// - Complexity: O(columns of the schema)
+    package func unrecordedTables() throws -> [String] {
+        try run("check") { session in
+            try RawTransaction.read(session.connection) {
+                try session.tracker.unrecordedTables(session.database)
+            }
+        }
+    }
+
     /// Chooses how entities merge. The choice travels with what is sent, and every replica that
     /// merges it shows its tables by it; of two choices the one made later counts
     /// (``MergePolicies/revision``).

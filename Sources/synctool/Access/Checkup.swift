@@ -28,22 +28,42 @@ struct Checkup {
         return result
     }
 
-    /// Puts the capture of a database right, beside whoever has it open.
+    /// Puts the capture of a database right, beside whoever has it open, and compares its rows with
+    /// what is known of them.
     ///
-    /// - Returns: what was done, a line each.
-    func mend(_ path: String) throws -> [String] {
-        let store = try Store.open(StorePath.absolute(path))
+    /// - Returns: what was done, and what could not be compared.
+    func mend(_ path: String) throws -> Result {
+        let absolute = StorePath.absolute(path)
+        let store = try Store.open(absolute)
         defer { try? store.close() }
         let report = try store.repairCapture(comparing: true)
-        var lines = report.findings.map { "mended: \($0.explanation)" }
-        if report.recoveredCount > 0 {
-            lines.append(
-                "recorded \(Plural.text(report.recoveredCount, "change")) that nobody had seen; "
-                    + "see: synctool history \(Shell.quoted(path)) --reverse --limit 1")
-        } else {
-            lines.append("compared all rows: nothing was missed")
+        var result: Result = ([], report.findings.map { "mended: \($0.explanation)" })
+        var count = report.recoveredCount
+        if report.isComparedWhenMerging {
+            let replica = try StoreReplica(absolute)
+            defer { try? replica.close() }
+            count += try replica.recordMissed()
         }
-        return lines
+        if !report.uncompared.isEmpty {
+            // From now on there is something to compare with.
+            while try store.digest() {}
+        }
+        for table in report.uncompared {
+            result.findings.append(
+                Finding(
+                    problem: "\(table): nothing was known of its rows to compare them with",
+                    hint:
+                        "They are remembered from now on. What was written unseen until now is in "
+                        + "the table, and not in history"))
+        }
+        if count > 0 {
+            result.checked.append(
+                "recorded \(Plural.text(count, "change")) that nobody had seen; "
+                    + "see: synctool history \(Shell.quoted(path)) --reverse --limit 1")
+        } else if report.uncompared.isEmpty {
+            result.checked.append("compared all rows: nothing was missed")
+        }
+        return result
     }
 
     /// One database: its integrity, its capture, its consumers.

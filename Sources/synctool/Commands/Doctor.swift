@@ -8,7 +8,8 @@ struct Doctor: StoreCommand {
             For a database: its integrity, whether its triggers are those that capture installed, \
             who holds its history back. Exit status 1 when something is wrong.
 
-            --mend puts the triggers right and compares every row with what is remembered of it: \
+            --mend puts the triggers right, takes the tables as they are now, and compares every \
+            row with what is known of it: \
             what was written unseen becomes one transaction flagged 'recovered'. Writers wait \
             while it compares, about a second for a million rows.
             """)
@@ -35,9 +36,10 @@ struct Doctor: StoreCommand {
         var findings: [Finding] = []
         var checked: [String] = []
         if let path {
-            let mended = mend ? try checkup.mend(path) : []
+            let mended: Checkup.Result = mend ? try checkup.mend(path) : ([], [])
             (findings, checked) = try await checkup.store(path)
-            checked = mended + checked
+            findings = mended.findings + findings
+            checked = mended.checked + checked
         } else {
             (findings, checked) = try await checkup.daemon()
         }

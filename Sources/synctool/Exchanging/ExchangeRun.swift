@@ -69,6 +69,11 @@ struct ExchangeRun {
             remote: entry.name, report: report, direction: direction,
             conflicts: try replica.conflicts().count, duration: .now - begin, path: path)
         try line.print(common)
+        for table in try replica.unrecordedTables() {
+            try Terminal.error.line(
+                "  not synchronised: \(Printable.text(table)) is a new table; "
+                    + "run: synctool track \(Shell.quoted(path))")
+        }
         if let key = report.missingKey { throw BatchSeal.missingKey(key) }
     }
 

@@ -1,0 +1,21 @@
+import GRDB
+
+extension EntityCatalog {
+    /// An entity of the same columns whose log rows hold neither old nor kept values: NULL in their
+    /// place would say that they were NULL.
+    func withoutValues(_ entity: TrackedEntity, _ database: Database) throws -> TrackedEntity {
+        var layout = entity.layout
+        guard layout.undo || !layout.kept.isEmpty else { return entity }
+        (layout.kept, layout.choice, layout.undo, layout.cascades) = (
+            [], CaptureLayout.Choice.none, false, nil
+        )
+        (layout.previous, layout.renamed) = (entity.id, nil)
+        if let known = all.first(where: { $0.isRetired && $0.layout == layout }) { return known }
+        let made = try Entity.insert(database, name: entity.name, layout: layout)
+        try made.retire(database)
+        guard let result = try self.entity(made.id) else {
+            throw SyncError(.internalFault, "an entity that was just made is not there")
+        }
+        return result
+    }
+}
