@@ -8,6 +8,8 @@ struct SchemaGrowth {
 
     private let entity: MergeEntity
     private var random: SeededRandom
+    /// Whether another program adds the column, with plain SQL.
+    private var isForeign: SeededRandom
     /// The files that have the column.
     private var grown: Set<String> = []
     private var count = 0
@@ -18,6 +20,7 @@ struct SchemaGrowth {
         guard random.chance(0.3) else { return nil }
         entity = random.pick(schema.merge.entities)
         self.random = random
+        isForeign = SeededRandom(seed: seed &+ 0xC_0000_0000)
     }
 
     /// Lets one of the replicas grow, or write, or does nothing.
@@ -66,8 +69,12 @@ struct SchemaGrowth {
     }
 
     private mutating func grow(_ store: SimulatedStore) throws {
-        _ = try Store.alter(
-            store.path, "ALTER TABLE \(entity.name) ADD COLUMN \(Self.column) TEXT")
+        let sql = "ALTER TABLE \(entity.name) ADD COLUMN \(Self.column) TEXT"
+        if isForeign.chance(0.5) {
+            try store.database.run(sql)
+        } else {
+            _ = try Store.alter(store.path, sql)
+        }
         grown.insert(store.path)
     }
 }

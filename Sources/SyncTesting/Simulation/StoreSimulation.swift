@@ -12,7 +12,9 @@ import SyncCore
 /// - history has each merged transaction once;
 /// - a collection, at whatever moment, changes neither the tables nor what others will show;
 /// - a new replica made from the snapshot of another has the same tables;
-/// - a column or a table that the replicas got one after the other holds the same everywhere.
+/// - a column or a table that the replicas got one after the other holds the same everywhere;
+/// - what was written while triggers were missing, or before a new column was recorded, is neither
+///   lost nor set back.
 package struct StoreSimulation {
     private static let roundsMax = 4
 
@@ -37,6 +39,7 @@ package struct StoreSimulation {
     private let evicts: Bool
     private var growth: SchemaGrowth?
     private var table: TableGrowth?
+    private var migration: ForeignMigration?
 
     /// Runs the schedule of a seed, in a folder of its own below `folder`.
     /// - Parameter steps: how many steps before the exchange; nil: drawn.
@@ -76,6 +79,7 @@ package struct StoreSimulation {
         self.collecting = collecting
         growth = SchemaGrowth(schema, seed: seed)
         table = TableGrowth(schema, seed: seed)
+        migration = ForeignMigration(seed: seed)
     }
 
     private mutating func run() throws -> MergeSimulation.Tally {
@@ -140,6 +144,7 @@ package struct StoreSimulation {
         try growth?.step(stores)
         try table?.step(stores)
         if table != nil, random.chance(0.1) { try checkCloneInBetween() }
+        try migrateSometimes()
         try collectSometimes()
     }
 
@@ -203,6 +208,12 @@ package struct StoreSimulation {
         try store.remember()
         written.note(before, texts(store.tables))
         tally.commits += 1
+    }
+
+    /// Nobody looks between the change of the schema and the writes.
+    private mutating func migrateSometimes() throws {
+        guard let (index, writes) = try migration?.step(stores) else { return }
+        for random in writes { try edit(index, nil, random) }
     }
 
     private mutating func duel() throws {

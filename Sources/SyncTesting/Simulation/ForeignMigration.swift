@@ -1,0 +1,72 @@
+import SyncCore
+
+/// Other programs that change tables with plain SQL while no daemon runs, as ORMs and people do:
+/// they rebuild a table, or drop some of its triggers, and go on writing. What they write is not
+/// recorded; the next statement has to find it.
+struct ForeignMigration {
+    /// Writes after a change of the schema.
+    private static let writesMax = 4
+
+    private var random: SeededRandom
+    private var count = 0
+
+    /// - Returns: nil: nobody changes the schema in this seed.
+    init?(seed: UInt64) {
+        var random = SeededRandom(seed: seed &+ 0xB_0000_0000)
+        guard random.chance(0.4) else { return nil }
+        self.random = random
+    }
+
+    /// Changes the schema of one of the stores, or does nothing.
+    /// - Returns: the store, and a generator for each write that follows.
+    mutating func step(
+        _ stores: [SimulatedStore]
+    ) throws -> (store: Int, writes: [SeededRandom])? {
+        guard random.chance(0.25) else { return nil }
+        let index = random.below(stores.count)
+        for _ in 0..<random.pick([1, 1, 2, 3]) {
+            let table = random.pick(stores[index].schema.merge.entities).name
+            if random.chance(0.5) {
+                try rebuild(table, in: stores[index])
+            } else {
+                try dropTriggers(of: table, in: stores[index])
+            }
+        }
+        return (index, (0..<random.below(Self.writesMax + 1)).map { _ in random.fork() })
+    }
+
+    /// The steps of https://www.sqlite.org/lang_altertable.html, 7, in one transaction or in
+    /// several.
+    private mutating func rebuild(_ table: String, in store: SimulatedStore) throws {
+        let database = store.database
+        let sql = try database.run(
+            "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", [.text(table)])
+        guard case .text(let sql)? = sql?.first?[0], let columns = sql.firstIndex(of: "(") else {
+            throw SimulationFailure("there is no table \(table)")
+        }
+        // A pragma works when it is compiled: each has a text of its own.
+        count += 1
+        try database.run("PRAGMA foreign_keys = OFF -- \(count)")
+        let isAtOnce = random.chance(0.7)
+        if isAtOnce { try database.run("BEGIN IMMEDIATE") }
+        try database.run("CREATE TABLE rebuilt\(sql[columns...])")
+        try database.run("INSERT INTO rebuilt SELECT * FROM \(table)")
+        try database.run("DROP TABLE \(table)")
+        try database.run("ALTER TABLE rebuilt RENAME TO \(table)")
+        try store.willCommit()
+        if isAtOnce { try database.run("COMMIT") }
+        try database.run("PRAGMA foreign_keys = ON -- \(count)")
+    }
+
+    private mutating func dropTriggers(of table: String, in store: SimulatedStore) throws {
+        let triggers = try store.database.run(
+            """
+            SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?
+            AND name GLOB 'syncd_[0-9]*' ORDER BY name
+            """, [.text(table)])
+        let isAll = random.chance(0.5)
+        for row in triggers ?? [] where isAll || random.chance(0.5) {
+            if case .text(let name) = row[0] { try store.database.run("DROP TRIGGER \(name)") }
+        }
+    }
+}

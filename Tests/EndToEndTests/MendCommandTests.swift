@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+/// `synctool sync` and `doctor --mend` after another program rebuilt a table.
+@Suite("Rebuilt tables at the command line", .timeLimit(.minutes(5)))
+struct MendCommandTests {
+    private static let rebuild = """
+        PRAGMA foreign_keys = OFF; BEGIN;
+        CREATE TABLE new_item(id TEXT PRIMARY KEY NOT NULL, a TEXT, b TEXT CHECK(length(b) < 99));
+        INSERT INTO new_item SELECT * FROM item; DROP TABLE item;
+        ALTER TABLE new_item RENAME TO item; COMMIT;
+        UPDATE item SET b = 'EDIT' WHERE id = 'x'; DELETE FROM item WHERE id = 'y';
+        INSERT INTO item VALUES ('z', 'new', 'row');
+        """
+
+    private func makeStore(_ scene: Scene) async throws {
+        try await scene.sql(
+            "a.db",
+            """
+            CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, a TEXT, b TEXT);
+            INSERT INTO item VALUES ('x', 'a0', 'b0'), ('y', 'a1', 'b1');
+            """)
+        try await scene.tool("track", "a.db").expectSuccess()
+    }
+
+    private func addRemote(_ scene: Scene) async throws {
+        mkdir(scene.folder.path("shared"), 0o755)
+        let shared = "dir:" + scene.folder.path("shared")
+        try await scene.tool("remote", "add", "a.db", "origin", shared).expectSuccess()
+        try await scene.tool("push", "a.db").expectSuccess()
+    }
+
+    @Test func mendFindsAllThatWasWrittenInASynchronisedStore() async throws {
+        try await Scene.with { scene in
+            try await makeStore(scene)
+            try await addRemote(scene)
+            try await scene.sql("a.db", Self.rebuild)
+            let output = try await scene.tool("doctor", "--mend", "a.db")
+            #expect(output.status == 0)
+            #expect(output.text.contains("recorded 3 changes"), "\(output.text)")
+            let history = try await scene.tool("history", "a.db", "--reverse", "--limit", "1")
+            for line in ["~ item/x  b", "- item/y", "+ item/z"] {
+                #expect(history.text.contains(line), "\(history.text)")
+            }
+        }
+    }
+
+    @Test func mendNamesWhatItCannotCompare() async throws {
+        try await Scene.with { scene in
+            try await makeStore(scene)
+            try await scene.sql("a.db", Self.rebuild)
+            let output = try await scene.tool("doctor", "--mend", "a.db")
+            #expect(output.status == 1)
+            #expect(output.text.contains("item: nothing was known of its rows"), "\(output.text)")
+            #expect(!output.text.contains("all is well"))
+            // Now there is something to compare with.
+            try await scene.sql("a.db", Self.rebuild.replacingOccurrences(of: "'z'", with: "'q'"))
+            let again = try await scene.tool("doctor", "--mend", "a.db")
+            #expect(again.status == 0)
+            #expect(again.text.contains("recorded 1 change"), "\(again.text)")
+        }
+    }
+
+    @Test func renamedColumnIsRefusedWithTheCommandToRun() async throws {
+        try await Scene.with { scene in
+            try await makeStore(scene)
+            try await addRemote(scene)
+            try await scene.sql("a.db", "ALTER TABLE item RENAME COLUMN b TO c")
+            for command in [["sync", "a.db"], ["push", "a.db"], ["conflicts", "a.db"]] {
+                let output = try await scene.run(command)
+                #expect(output.status == 1)
+                #expect(output.errors.contains("synctool doctor --mend"), "\(output.errors)")
+                #expect(!output.text.contains("nothing to"))
+            }
+            try await scene.tool("doctor", "--mend", "a.db").expectSuccess()
+            try await scene.tool("sync", "a.db").expectSuccess()
+        }
+    }
+}
