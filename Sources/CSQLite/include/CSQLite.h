@@ -21,4 +21,12 @@ int syncd_sqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes
 // SQLITE_DBCONFIG_ENABLE_TRIGGER: sqlite3_db_config is variadic, which Swift cannot import.
 int syncd_sqlite_enable_triggers(sqlite3 *connection, int on);
 
+// For a connection that runs statements of somebody else: SQLITE_DBCONFIG_DEFENSIVE on, SQLITE_LIMIT_ATTACHED 0;
+// SQLITE_DBCONFIG_DQS_DDL on, so that old schemas can still be made.
+int syncd_sqlite_confine(sqlite3 *connection);
+
+// The descriptor of the main database file, for fstat(2) alone; -1 where there is none or SQLite's Unix layer is not
+// the one that we know. SQLite opens by path; only the descriptor says which file it got.
+int syncd_sqlite_descriptor(sqlite3 *connection);
+
 #endif

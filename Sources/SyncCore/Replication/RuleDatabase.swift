@@ -19,6 +19,8 @@ final class RuleDatabase: @unchecked Sendable {
         guard status == SQLITE_OK, let connection else {
             throw SyncError.sqlite(connection, status)
         }
+        // The expressions come out of the file, which may be anybody's.
+        _ = syncd_sqlite_confine(connection)
         self.connection = connection
     }
 

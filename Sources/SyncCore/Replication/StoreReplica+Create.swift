@@ -6,7 +6,7 @@ extension StoreReplica {
     ///
     /// The file appears under its name when it is whole.
     /// - Throws: ``SyncError``: `refused` when the file exists; `badData` when the batch is no
-    ///   snapshot; `readOnly`.
+    ///   snapshot, or its schema has a statement that ``ReceivedSchema`` does not run; `readOnly`.
     package static func create(
         at path: String, from snapshot: [UInt8],
         wall: @escaping @Sendable () -> Int64 = { Timestamp.now().milliseconds }
@@ -45,17 +45,8 @@ extension StoreReplica {
     }
 
     private static func makeEmptyStore(_ path: String, _ batch: Batch) throws {
-        guard FileManager.default.createFile(atPath: path, contents: nil) else {
-            throw SyncError(.readOnly, "the file cannot be made here")
-        }
+        try ReceivedSchema(batch).create(at: path)
         let queue = try StoreConnection.openQueue(path)
-        try queue.writeWithoutTransaction { database in
-            try database.execute(sql: "PRAGMA journal_mode = WAL")
-            try database.inTransaction {
-                for statement in batch.extras.schema { try database.execute(sql: statement) }
-                return .commit
-            }
-        }
         // Of tables that the sender does not have either, it may have forwarded facts.
         let names = try queue.read { database in
             try batch.entities.map(\.name).filter { try database.tableExists($0) }
