@@ -84,3 +84,7 @@ ssize_t syncd_get_attribute(const char *path, const char *name, void *value, siz
 int syncd_pipe(int ends[2]) {
     return pipe2(ends, O_CLOEXEC) == 0 ? 0 : errno;
 }
+
+int syncd_open_path(int directory, const char *name) {
+    return openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}

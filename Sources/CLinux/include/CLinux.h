@@ -67,4 +67,8 @@ static inline uint32_t syncd_load_u32(const void *address) {
 // The value of an extended attribute of a file, links followed. Returns its length, or -1.
 ssize_t syncd_get_attribute(const char *path, const char *name, void *value, size_t capacity);
 
+// A descriptor that only names a file of a directory, or a symbolic link itself: O_PATH | O_NOFOLLOW | O_CLOEXEC,
+// which needs _GNU_SOURCE. -1 and errno on failure.
+int syncd_open_path(int directory, const char *name);
+
 #endif

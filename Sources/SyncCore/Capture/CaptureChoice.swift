@@ -21,10 +21,18 @@ public struct CaptureChoice: Sendable, Hashable {
     ///
     /// - Throws: as ``Tracker/init(path:)``.
     public func options(_ path: String) throws -> [String: CaptureOptions] {
+        try options(path) { _ in }
+    }
+
+    func options(
+        _ path: String, verifying verify: (FileIdentity) throws -> Void
+    ) throws -> [String: CaptureOptions] {
         guard !keepsValues || undo.contains("*") else {
             return Dictionary(undo.map { ($0, CaptureOptions(undo: true)) }) { first, _ in first }
         }
-        let names = try Tracker(path: path).recordableTables()
+        let tracker = try Tracker(path: path)
+        try tracker.verifyFile(verify)
+        let names = try tracker.recordableTables()
         let kept: CaptureOptions.Kept = keepsValues ? .all : .none
         return Dictionary(
             uniqueKeysWithValues: names.map { name in

@@ -16,6 +16,18 @@ public struct Tracker: Sendable {
     /// - Throws: as ``StoreFile/open(_:)``.
     public init(path: String) throws { queue = try StoreFile.open(path) }
 
+    /// Calls `body` with the file that is open.
+    func verifyFile(_ body: (FileIdentity) throws -> Void) throws {
+        try queue.inDatabase { db in
+            guard let connection = db.sqliteConnection,
+                let file = FileIdentity(openedBy: connection)
+            else {
+                throw SyncError(.internalFault, "SQLite does not say which file it has open")
+            }
+            try body(file)
+        }
+    }
+
     /// Records every table that `entities` lets pass; with `.all`, from now on every new one, too.
     /// Tables that are recorded already stay as they are, so that the call can be repeated at will.
     ///

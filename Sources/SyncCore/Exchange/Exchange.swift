@@ -6,8 +6,8 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     /// What an exchange moved.
     package typealias Report = ExchangeReport
 
-    private let replica: Local
-    private let remote: Peer
+    let replica: Local
+    let remote: Peer
     private let progress: @Sendable (Report) -> Void
 
     /// How often in a row a batch may vanish between a look and the next.
@@ -24,10 +24,13 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     }
 
     /// Sends what the remote lacks.
-    /// - Throws: `unreachable`, and whatever the replica throws. What was sent until then stays.
+    /// - Throws: `unreachable`, `refused` when the remote has transactions in the replica's name
+    ///   that it did not write, and whatever the replica throws. What was sent until then stays.
     package func push() async throws -> Report {
         var report = Report()
-        let since = try await remote.head().meet(try await replica.vector)
+        let head = try await remote.head()
+        try await requireOwn(upTo: head)
+        let since = head.meet(try await replica.vector)
         for batch in try await replica.batches(since: since) {
             let envelope = try BatchEnvelope.read(batch).envelope
             try await remote.append(batch)
@@ -66,7 +69,8 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
 
     /// Merges what the remote has and the replica lacks. A batch that turns out to be damaged is
     /// passed over and named; another way around it is taken where there is one.
-    /// - Throws: `unreachable`, and whatever the replica throws. What was merged until then stays.
+    /// - Throws: `unreachable`, `refused` when the remote has transactions in the replica's name
+    ///   that it did not write, and whatever the replica throws. What was merged until then stays.
     package func pull() async throws -> Report {
         var report = try await merge()
         report.waiting = try await replica.waiting
@@ -100,6 +104,8 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             let usable = catalog.items.filter {
                 !passedOver.contains($0.name) && $0.envelope.store == store
             }
+            try await requireOwn(
+                upTo: usable.reduce(into: VersionVector()) { $0.join($1.envelope.upTo) })
             var path = BatchCatalog(usable).path(since: try await replica.vector)
             if let snapshot = BatchCatalog(usable).snapshot(collected: behind) { path = [snapshot] }
             guard !path.isEmpty else { return report }

@@ -26,6 +26,17 @@ package protocol Replica: Sendable {
     /// What it has merged and cannot show, because its schema has no place for it.
     var waiting: [WaitingChanges] { get async throws }
 
+    /// The newest of its own transactions that anybody may have; nil: it does not know.
+    var sent: Int64? { get async throws }
+
+    /// Takes note that its own transactions up to a number were sent.
+    func noteSent(_ number: Int64) async throws
+
+    /// The number of a transaction in a batch that is in this replica's name and that it did not
+    /// write; nil: there is none. Takes note of those that it did write.
+    /// - Throws: `badData` or `newerFormat` for bytes that are no batch.
+    func foreignNumber(in batch: [UInt8]) async throws -> Int64?
+
     /// Merges a batch, whole or not at all; merging it again changes nothing.
     /// - Returns: false when the batch starts after what is here.
     /// - Throws: `badData` or `newerFormat` for bytes that are no batch.
@@ -37,4 +48,7 @@ extension Replica {
     package var peers: [ReplicaID: VersionVector] { [:] }
     package var behind: VersionVector { VersionVector() }
     package var waiting: [WaitingChanges] { [] }
+    package var sent: Int64? { nil }
+    package func noteSent(_ number: Int64) async throws {}
+    package func foreignNumber(in batch: [UInt8]) async throws -> Int64? { nil }
 }

@@ -6,9 +6,9 @@ final class Settings {
     enum Key: String {
         case format, store, replica, epoch, file, schema, digested, purged, created, fingerprinted
         /// Merging: the last transaction that was stated as facts, the newest reading of the hybrid
-        /// clock, what the owner chose, and who the file was before it was copied, up to which
-        /// log row.
-        case stated, clock, policies, former
+        /// clock, what the owner chose, who the file was before it was copied, up to which
+        /// log row, and the newest transaction of its own that anybody may have.
+        case stated, clock, policies, former, sent
         /// Collecting: what all replicas have merged, up to which what nobody needs was dropped; up
         /// to where others have done so before this one knew; when it was done last, ms since 1970.
         case collected, behind, collectedAt

@@ -105,6 +105,7 @@ final class MergeSession {
             do {
                 let isUnseen = try verifyCapture()
                 let prepared = try prepare()
+                try requireIdentity(prepared)
                 let isFresh = former !== prepared
                 var work = try MergeWork(self, prepared)
                 let missed = isUnseen ? try work.recordMissed() : MergeWork.MissedReport()
@@ -125,6 +126,16 @@ final class MergeSession {
                 self.prepared = nil
                 throw error
             }
+        }
+    }
+
+    /// The file is still the replica that it was when it was opened.
+    private func requireIdentity(_ prepared: Prepared) throws {
+        let present = try prepared.history.settings.value(.replica)
+        guard present == .blob(identity.replica.bytes) else {
+            self.prepared = nil
+            throw SyncError(
+                .busy, "the file became another replica meanwhile", hint: "Try again")
         }
     }
 

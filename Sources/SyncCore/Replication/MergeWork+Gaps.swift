@@ -7,12 +7,19 @@ extension MergeWork {
     /// A fact that the sender has merged and does not tell of was overwritten there, or dropped
     /// with its object when all replicas knew it to be dead. This replica was not asked: it had
     /// been away for longer than its lease. What it wrote meanwhile stays.
+    ///
+    /// Only a replica that is behind a cut takes it so (``isBehind(_:_:)``). Any other has merged
+    /// the deletes themselves, and drops nothing for what a snapshot does not tell.
+    /// - Throws: `badData` when it is not behind, and the snapshot leaves out rows that are here or
+    ///   claims more than it has.
     /// - Complexity: O(objects of the store), for whoever had merged something before.
     func gone(
         by batch: Batch, _ merged: VersionVector
     ) throws -> [ObjectUID: ObjectRecord] {
         let known = merged.meet(batch.upTo).meet(batch.collected)
         guard batch.hasGaps, !batch.from.covers(known) else { return [:] }
+        let isBehind = try isBehind(batch, merged)
+        var leftOutCount = 0
         var facts: [ObjectUID: Set<Dot>] = [:]
         for fact in batch.facts {
             if let uid = fact.object { facts[uid, default: []].insert(fact.dot) }
@@ -23,6 +30,11 @@ extension MergeWork {
         var gone: [ObjectUID: ObjectRecord] = [:]
         try prepared.objects.forEach(after: -1) { uid, object in
             guard object.record.dots.contains(where: { isGone(uid, $0) }) else { return }
+            guard isBehind else {
+                let isWhole = object.record.dots.allSatisfy { isGone(uid, $0) }
+                if isWhole, object.key != nil { leftOutCount += 1 }
+                return
+            }
             var record = object.record
             record.life.removeAll { isGone(uid, $0.dot) }
             for cell in record.cells.indices {
@@ -30,7 +42,27 @@ extension MergeWork {
             }
             gone[uid] = record
         }
+        guard leftOutCount == 0 else {
+            throw SyncError(
+                .badData,
+                "the snapshot, written by replica \(batch.sender), leaves out \(leftOutCount) rows "
+                    + "that are here and that nobody deleted")
+        }
+        let told = batch.transactions.reduce(into: merged) { $0.advance(to: $1.header.dot) }
+        guard isBehind || told.covers(batch.upTo) else {
+            throw SyncError(
+                .badData,
+                "the snapshot, written by replica \(batch.sender), claims transactions that it "
+                    + "does not have")
+        }
         return gone
+    }
+
+    /// Whether this replica needs a snapshot with gaps: it lacks something that was collected at
+    /// its sender, or it wrote something without having seen a cut (``passGaps(of:_:)``).
+    private func isBehind(_ batch: Batch, _ merged: VersionVector) throws -> Bool {
+        guard merged.covers(batch.collected) else { return true }
+        return try !prepared.history.settings.vector(.behind).isEmpty
     }
 
     /// Drops the records that nothing is left of.

@@ -128,6 +128,7 @@ final class MergeWork {
         delta = delta.adding(batch.defaults(in: schema.merge))
         let merged = try prepared.headers.vector()
         guard merged.covers(delta.since) else { return false }
+        try requireOwn(batch, merged)
         let fresh = batch.transactions.filter { !merged.covers($0.header.dot) }
         let gone = try self.gone(by: batch, merged)
         guard !fresh.isEmpty || !gone.isEmpty else {

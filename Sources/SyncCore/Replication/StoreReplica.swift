@@ -24,7 +24,13 @@ public final class StoreReplica: Sendable {
     /// - Throws: ``SyncError``: as ``Store/open(_:)``; `cannotTrack` when its schema has something
     ///   that cannot be merged.
     public convenience init(_ path: String) throws {
-        try self.init(path, wall: { Timestamp.now().milliseconds })
+        try self.init(path, isResolved: false)
+    }
+
+    /// - Parameter isResolved: as in ``Store/open(_:isResolved:)``.
+    package convenience init(_ path: String, isResolved: Bool) throws {
+        try self.init(
+            path, isResolved: isResolved, wall: { Timestamp.now().milliseconds })
     }
 
     /// - Parameters:
@@ -32,11 +38,11 @@ public final class StoreReplica: Sendable {
     ///   - driftMax: how far a peer's clock may be ahead before it is contained.
     ///   - isVerifying: whether every step is checked against the whole store: slow.
     package init(
-        _ path: String, wall: @escaping @Sendable () -> Int64,
+        _ path: String, isResolved: Bool = false, wall: @escaping @Sendable () -> Int64,
         driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false
     ) throws {
         self.path = path
-        let local = try Store.open(path)
+        let local = try Store.open(path, isResolved: isResolved)
         self.local = local
         do {
             let environment = MergeEnvironment(
@@ -45,7 +51,8 @@ public final class StoreReplica: Sendable {
                 },
                 wall: wall, driftMax: driftMax, isVerifying: isVerifying)
             connection = MergeConnection(
-                try StoreConnection.openQueue(path), local.identity, environment)
+                try StoreConnection.openQueue(path, expecting: .file(local.file)),
+                local.identity, environment)
         } catch {
             throw StoreConnection.explain(error, path: path, operation: "open")
         }
@@ -191,10 +198,13 @@ extension StoreReplica: Replica {
         try run("push") { session in
             try session.transact { work in
                 let policies = work.prepared.policies
-                return try OutgoingBatches(work.prepared, session.identity).batches(
+                let batches = try OutgoingBatches(work.prepared, session.identity).batches(
                     since: since, schema: try session.schemaStatements(work.schema),
                     policies: policies == MergePolicies() ? "" : try policies.json(),
                     factsMax: factsMax)
+                let own = session.identity.replica
+                if let newest = batches.map({ $0.upTo[own] }).max() { try work.noteSent(newest) }
+                return batches
             }
         }.map(BatchEncoder.encode)
     }
@@ -227,6 +237,57 @@ extension StoreReplica: Replica {
                 start = .now
             }
             return true
+        }
+    }
+}
+
+// MARK: Own transactions
+
+extension StoreReplica {
+    package var sent: Int64? {
+        get throws {
+            try run("push") { session in
+                guard case .integer(let number) = try Settings(session.connection).value(.sent)
+                else { return nil }
+                return number
+            }
+        }
+    }
+
+    package func noteSent(_ number: Int64) throws {
+        try run("push") { session in try session.transact { try $0.noteSent(number) } }
+    }
+
+    package func foreignNumber(in batch: [UInt8]) throws -> Int64? {
+        let batch = try BatchDecoder.decode(batch)
+        return try run("pull") { session in
+            try session.transact { work in
+                let own = session.identity.replica
+                let foreign = try work.foreignNumber(in: batch)
+                let written = batch.transactions.map(\.header.dot)
+                    .filter { $0.replica == own && $0.number < foreign ?? .max }
+                if let newest = written.map(\.number).max() { try work.noteSent(newest) }
+                return foreign
+            }
+        }
+    }
+
+    /// Makes this file another replica, after it was put back to an earlier state with its
+    /// identity: what was sent before keeps its name, what was written since and never sent is
+    /// renamed (``ReplicaRenewal``).
+    ///
+    /// This object is of no use afterwards, and neither is any other that has the file open.
+    /// - Returns: the new name.
+    /// - Throws: ``SyncError``: `busy`, and what SQLite says.
+    /// - Complexity: O(objects)
+    public func renewIdentity() throws -> ReplicaID {
+        try run("renew") { session in
+            guard try ReplicationTables.exist(session.connection) else {
+                return try RawTransaction.write(session.connection) {
+                    try Store.becomeNew(session.connection, Settings(session.connection))
+                }
+            }
+            return try session.transact { try ReplicaRenewal($0).run() }
         }
     }
 }

@@ -7,9 +7,8 @@ import Foundation
 struct FileMark: Hashable {
     let text: String
 
-    /// The mark of the file at `path`; nil when there is none.
-    init?(path: String) {
-        guard let file = FileIdentity(path: path) else { return nil }
+    /// The mark of a file.
+    init(_ file: FileIdentity) {
         text = "\(file.inode).\(file.birth).\(Self.machine)"
     }
 

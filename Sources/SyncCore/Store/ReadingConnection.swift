@@ -35,11 +35,13 @@ final class ReadingConnection: Sendable {
 
     private let path: String
     private let identity: StoreIdentity
+    private let file: FileIdentity
     private let state = Mutex(State())
 
-    init(path: String, identity: StoreIdentity) {
+    init(path: String, identity: StoreIdentity, file: FileIdentity) {
         self.path = path
         self.identity = identity
+        self.file = file
     }
 
     /// Runs `body` in a read transaction.
@@ -63,7 +65,9 @@ final class ReadingConnection: Sendable {
 
     private func open() throws -> Confined<Prepared> {
         let identity = identity
-        return Confined(try StoreConnection.openQueue(path, readOnly: true)) {
+        return Confined(
+            try StoreConnection.openQueue(path, readOnly: true, expecting: .file(file))
+        ) {
             try Prepared($0, identity)
         }
     }

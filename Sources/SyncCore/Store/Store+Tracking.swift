@@ -16,14 +16,24 @@ extension Store {
     public static func track(
         _ path: String, entities: EntityFilter = .all, options: [String: CaptureOptions] = [:]
     ) throws -> TrackReport {
+        try track(path, entities: entities, options: options) { _ in }
+    }
+
+    private static func track(
+        _ path: String, entities: EntityFilter, options: [String: CaptureOptions],
+        verifying verify: (FileIdentity) throws -> Void
+    ) throws -> TrackReport {
         try explaining(path, "track") {
             let tracker = try Tracker(path: path)
+            try tracker.verifyFile(verify)
             return try tracker.track(entities: entities, options: options) { database in
                 guard let connection = database.sqliteConnection else { return }
                 try HistorySchema.create(connection)
                 let settings = try Settings(connection)
-                if case .null = try settings.value(.file), let mark = FileMark(path: path) {
-                    try settings.set(.file, .text(mark.text))
+                if case .null = try settings.value(.file),
+                    let file = FileIdentity(openedBy: connection)
+                {
+                    try settings.set(.file, .text(FileMark(file).text))
                 }
             }
         }
@@ -33,7 +43,18 @@ extension Store {
     ///
     /// - Throws: ``SyncError``: `notTracked`, and what opening throws.
     public static func untrack(_ path: String) throws {
-        try explaining(path, "untrack") { try Tracker(path: path).untrack() }
+        try untrack(path) { _ in }
+    }
+
+    /// - Parameter verify: gets the file that was opened, before anything is written to it.
+    package static func untrack(
+        _ path: String, verifying verify: (FileIdentity) throws -> Void
+    ) throws {
+        try explaining(path, "untrack") {
+            let tracker = try Tracker(path: path)
+            try tracker.verifyFile(verify)
+            try tracker.untrack()
+        }
     }
 
     /// Compares the triggers with what they should be.
@@ -66,7 +87,9 @@ extension Store {
     /// Works beside the open connections: ``Tracker/init(path:)`` would read the file's header with
     /// a descriptor of its own, and closing that drops the locks of all connections of this process
     /// (https://www.sqlite.org/howtocorrupt.html, 2.2).
-    private func ownTracker() throws -> Tracker { Tracker(try StoreConnection.openQueue(path)) }
+    private func ownTracker() throws -> Tracker {
+        Tracker(try StoreConnection.openQueue(path, expecting: .file(file)))
+    }
 
     /// Makes the replica at `path` another one: a new replica id and the next epoch. For a file
     /// that was copied or restored; tokens from before are `foreignHistory` from then on.
@@ -76,11 +99,24 @@ extension Store {
         try RawTransaction.write(connection) {
             let settings = try Settings(connection)
             guard try settings.value(.file) != .text(mark.text) else { return }
-            try rememberFormer(connection, settings)
-            try settings.set(.replica, .blob(ReplicaID.random().bytes))
-            try settings.set(.epoch, .integer(try settings.integer(.epoch) + 1))
+            try becomeNew(connection, settings)
             try settings.set(.file, .text(mark.text))
         }
+    }
+
+    /// Gives the file a new replica id and the next epoch, in the transaction that the connection
+    /// is in.
+    @discardableResult
+    static func becomeNew(
+        _ connection: OpaquePointer, _ settings: Settings
+    ) throws -> ReplicaID {
+        try rememberFormer(connection, settings)
+        let replica = ReplicaID.random()
+        try settings.set(.replica, .blob(replica.bytes))
+        try settings.set(.epoch, .integer(try settings.integer(.epoch) + 1))
+        // Nobody has a transaction of that name.
+        try settings.set(.sent, .integer(0))
+        return replica
     }
 
     /// What was written up to now is the work of the replica that the file was copied from: merging
@@ -110,8 +146,18 @@ extension Store {
 extension Store {
     /// Begins to record what a person chose: see ``track(_:entities:options:)``.
     public static func track(_ path: String, _ choice: CaptureChoice) throws -> TrackReport {
-        let options = try explaining(path, "track") { try choice.options(path) }
-        return try track(path, entities: choice.filter, options: options)
+        try track(path, choice) { _ in }
+    }
+
+    /// - Parameter verify: gets the file that was opened, before anything is written to it, each
+    ///   time that one is opened; what it throws ends the call.
+    package static func track(
+        _ path: String, _ choice: CaptureChoice, verifying verify: (FileIdentity) throws -> Void
+    ) throws -> TrackReport {
+        let options = try explaining(path, "track") {
+            try choice.options(path, verifying: verify)
+        }
+        return try track(path, entities: choice.filter, options: options, verifying: verify)
     }
 
     /// Runs statements that change the schema and records the tables as they are afterwards, in one

@@ -35,11 +35,17 @@ public final class Store: Sendable {
     /// Grows when the replica's history is replaced.
     public var epoch: Int64 { identity.epoch }
 
-    private init(path: String, identity: StoreIdentity, queue: DatabaseQueue) {
+    /// The file that is open. Further connections are opened on this one alone.
+    package let file: FileIdentity
+
+    private init(
+        path: String, identity: StoreIdentity, file: FileIdentity, queue: DatabaseQueue
+    ) {
         self.path = path
         self.identity = identity
+        self.file = file
         live = Confined(queue) { try LiveLog($0, identity) }
-        reading = ReadingConnection(path: path, identity: identity)
+        reading = ReadingConnection(path: path, identity: identity, file: file)
     }
 
     /// Opens a tracked database.
@@ -47,9 +53,16 @@ public final class Store: Sendable {
     /// - Throws: ``SyncError``: `noSuchFile`, `notADatabase`, `corrupt`, `notAllowed`,
     ///   `notTracked`, `newerFormat`, `busy`.
     public static func open(_ path: String) throws -> Store {
+        try open(path, isResolved: false)
+    }
+
+    /// - Parameter isResolved: the path had its symbolic links resolved; one that is found on it
+    ///   now is not followed (`notAllowed`).
+    package static func open(_ path: String, isResolved: Bool) throws -> Store {
         do {
-            let queue = try StoreConnection.openQueue(path, isLive: true)
-            let identity = try queue.writeWithoutTransaction { database in
+            let queue = try StoreConnection.openQueue(
+                path, isLive: true, expecting: isResolved ? .unlinked : .any)
+            let (identity, file) = try queue.writeWithoutTransaction { database in
                 guard let connection = database.sqliteConnection,
                     try Settings.exist(connection)
                 else {
@@ -58,16 +71,20 @@ public final class Store: Sendable {
                         hint: "Run: synctool track \(path)")
                 }
                 let settings = try Settings(connection)
+                guard let file = FileIdentity(openedBy: connection) else {
+                    throw SyncError(.internalFault, "SQLite does not say which file it has open")
+                }
                 let identity = try StoreIdentity(settings)
-                guard let mark = FileMark(path: path),
-                    try settings.value(.file) != .text(mark.text)
-                else { return identity }
+                let mark = FileMark(file)
+                guard try settings.value(.file) != .text(mark.text) else {
+                    return (identity, file)
+                }
                 // A copy. One that cannot be written can only be read: it stays who it was.
-                guard sqlite3_db_readonly(connection, "main") == 0 else { return identity }
+                guard sqlite3_db_readonly(connection, "main") == 0 else { return (identity, file) }
                 try renewReplica(connection, mark)
-                return try StoreIdentity(settings)
+                return (try StoreIdentity(settings), file)
             }
-            let store = Store(path: path, identity: identity, queue: queue)
+            let store = Store(path: path, identity: identity, file: file, queue: queue)
             // Commits are told apart from the first look on: it must not wait for a caller.
             try store.live.withState { _, _ in }
             return store

@@ -24,14 +24,30 @@ enum StoreConnection {
         _ = syncd_sqlite_set_statement_journal_spill(statementJournalBytes)
     }()
 
+    /// Which file has to be at the path.
+    enum Expectation {
+        /// Any; symbolic links are followed.
+        case any
+        /// One without a symbolic link on the way: the links of the path were resolved before.
+        case unlinked
+        /// This one.
+        case file(FileIdentity)
+    }
+
     /// Opens an existing database. Never creates one and never changes its journal mode.
     ///
-    /// - Throws: `noSuchFile`, `notAllowed`, and what SQLite says.
+    /// SQLite opens by path, so the file is compared afterwards, before anything of it is read: by
+    /// the descriptor that SQLite has, not by the path, which may name another file by then.
+    ///
+    /// - Throws: `noSuchFile`, `notAllowed`, `storeReplaced` when it is not the expected file, and
+    ///   what SQLite says.
     static func openQueue(
-        _ path: String, readOnly: Bool = false, foreignKeys: Bool = false, isLive: Bool = false
+        _ path: String, readOnly: Bool = false, foreignKeys: Bool = false, isLive: Bool = false,
+        expecting expectation: Expectation = .any
     ) throws -> DatabaseQueue {
         _ = configureSQLite
         try checkFile(path)
+        if case .unlinked = expectation { try requireUnlinked(path) }
         var configuration = Configuration()
         configuration.readonly = readOnly
         configuration.busyMode = .timeout(busyTimeoutSeconds)
@@ -39,6 +55,7 @@ enum StoreConnection {
         // History is read and written by hand-made transactions across statements.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
+            try check(database, path, expectation)
             try database.execute(sql: "PRAGMA cache_size = -\(cacheKibibytes)")
             if isLive { try relieve(database) }
         }
@@ -47,6 +64,30 @@ enum StoreConnection {
         // The user's own triggers may lean on the old quoting rules.
         configuration.acceptsDoubleQuotedStringLiterals = true
         return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    private static func requireUnlinked(_ path: String) throws {
+        guard FileIdentity(unlinkedPath: path) == nil else { return }
+        throw SyncError(
+            .notAllowed, "a symbolic link is on the way to the file now", path: path,
+            hint: "Track the file that it leads to, by its own path")
+    }
+
+    private static func check(
+        _ database: Database, _ path: String, _ expectation: Expectation
+    ) throws {
+        let expected: FileIdentity?
+        switch expectation {
+        case .any: return
+        case .unlinked: expected = FileIdentity(unlinkedPath: path)
+        case .file(let identity): expected = identity
+        }
+        guard let connection = database.sqliteConnection,
+            let opened = FileIdentity(openedBy: connection), opened == expected
+        else {
+            throw SyncError(
+                .storeReplaced, "another file is at the path now", path: path, hint: "Try again")
+        }
     }
 
     /// Frames in the WAL from which the live connection checkpoints; writers do it from 1,000 on.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import SyncCore
 import Varlink
 
 /// Whether a caller could open a file itself: the daemon shows and changes no more than that.
@@ -19,31 +20,46 @@ struct Access {
 
     private static let search: UInt32 = 1
 
-    /// Whether `peer` could open the file at `path` (absolute, links resolved).
+    /// The file at `path` (absolute, links resolved), if `peer` could open it; nil if not, or if
+    /// there is a symbolic link on the way.
     ///
-    /// - Complexity: O(components of the path), one or two system calls each.
+    /// The answer is about this very file and the directories that lead to it now: each is looked
+    /// at through a descriptor of its own (``PathWalk``). A path that is exchanged meanwhile gets
+    /// the answer for the one file or for the other, and never for a mixture. The caller compares
+    /// the file with the one that it has open.
+    ///
+    /// - Complexity: O(components of the path), some system calls each.
+    static func file(_ need: Need, _ path: String, _ peer: PeerIdentity) -> FileIdentity? {
+        PathWalk.file(at: path) { descriptor, isLast in
+            peer.uid == 0 || allows(isLast ? need.bits : search, descriptor, peer)
+        }
+    }
+
+    /// Whether `peer` could open the file at `path` (absolute, links resolved).
     static func allows(_ need: Need, _ path: String, _ peer: PeerIdentity) -> Bool {
-        reaches(path, peer) && (peer.uid == 0 || allows(need.bits, path, peer))
+        file(need, path, peer) != nil
     }
 
     /// Whether `peer` may search all directories on the way to `path`: then the kernel would tell
     /// it whether there is a file.
     static func reaches(_ path: String, _ peer: PeerIdentity) -> Bool {
         if peer.uid == 0 { return true }
-        var directory = ""
-        for component in path.split(separator: "/").dropLast() {
-            guard allows(search, directory.isEmpty ? "/" : directory, peer) else { return false }
-            directory += "/" + component
+        var isAllowed = true
+        _ = PathWalk.file(at: path) { descriptor, isLast in
+            isAllowed = isAllowed && (isLast || allows(search, descriptor, peer))
+            return isAllowed
         }
-        return allows(search, directory.isEmpty ? "/" : directory, peer)
+        return isAllowed
     }
 
-    private static func allows(_ bits: UInt32, _ path: String, _ peer: PeerIdentity) -> Bool {
+    private static func allows(
+        _ bits: UInt32, _ descriptor: Int32, _ peer: PeerIdentity
+    ) -> Bool {
         var status = stat()
-        guard stat(path, &status) == 0 else { return false }
+        guard fstat(descriptor, &status) == 0 else { return false }
         let mode = UInt32(status.st_mode)
         if peer.uid == status.st_uid { return mode >> 6 & bits == bits }
-        if let list = AccessList(path) {
+        if let list = AccessList("/proc/self/fd/\(descriptor)") {
             return list.allows(bits, uid: peer.uid, groups: peer.allGroups, owner: status.st_gid)
         }
         if peer.allGroups.contains(status.st_gid) { return mode >> 3 & bits == bits }

@@ -3,6 +3,7 @@ import SyncRemotes
 
 /// One exchange of one store with one remote. Blocks on the store: on a ``BlockingExecutor``.
 struct ReplicationWork: Sendable {
+    /// Links resolved.
     let path: String
 
     /// How often what no replica needs any more is dropped.
@@ -10,7 +11,7 @@ struct ReplicationWork: Sendable {
 
     /// The store's remotes, and the replica that it is.
     func remotes() async throws -> (entries: [RemoteEntry], replica: ReplicaID) {
-        let store = try Store.open(path)
+        let store = try Store.open(path, isResolved: true)
         defer { try? store.close() }
         return (try store.remotes(), store.replica)
     }
@@ -20,7 +21,7 @@ struct ReplicationWork: Sendable {
     ///   be merged without it.
     func exchange(_ entry: RemoteEntry) async throws -> ExchangeReport {
         let ring = try keyRing()
-        let replica = try StoreReplica(path)
+        let replica = try StoreReplica(path, isResolved: true)
         defer { try? replica.close() }
         let remote = try RemoteConnection(
             entry, store: replica.storeID, replica: replica.replicaID, ring: ring)
@@ -45,7 +46,7 @@ struct ReplicationWork: Sendable {
     }
 
     private func keyRing() throws -> KeyRing {
-        let store = try Store.open(path)
+        let store = try Store.open(path, isResolved: true)
         defer { try? store.close() }
         return try store.keyRing()
     }

@@ -3,22 +3,24 @@ import SyncClient
 import SyncCore
 import Varlink
 
-extension StoreHub {
+extension StoreAccess {
     /// All that is known of the store. Blocks.
     func report() throws -> StoreReport {
-        guard isOpen else {
+        let path = hub.path
+        guard let openedNow else {
             return StoreReport(
                 store: summary(), pending: 0, databaseBytes: Self.size(path),
                 walBytes: Self.size(path + "-wal"), entities: [], consumers: [],
                 findings: whyClosed.map { [$0] } ?? [])
         }
-        let status = try store().status()
+        let store = openedNow.store
+        let status = try store.status()
         return StoreReport(
             store: summary(), pending: status.logRows, databaseBytes: status.fileBytes,
             walBytes: Self.size(path + "-wal"),
             entities: status.entities.map { TableSummary(name: $0, outcome: "tracked") },
             consumers: status.consumers,
-            findings: try store().verifyCapture().map(\.explanation))
+            findings: try store.verifyCapture().map(\.explanation))
     }
 
     private var whyClosed: String? {
@@ -32,12 +34,14 @@ extension StoreHub {
 
     private static func size(_ path: String) -> Int64 {
         var status = stat()
-        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+        return lstat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
+}
 
+extension StoreHub {
     /// Purges, and tells the subscribers. Blocks.
-    func purge(before: Token?, force: Bool) throws -> JSONObject {
-        let store = try store()
+    /// - Parameter store: as the caller was checked for it.
+    func purge(_ store: Store, before: Token?, force: Bool) throws -> JSONObject {
         let report = try store.purge(before: before, force: force)
         // The oldest position that still works.
         var oldest = HistoryQuery()

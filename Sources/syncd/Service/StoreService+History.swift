@@ -6,11 +6,11 @@ extension StoreService {
     func addHistoryMethods(_ interface: inout ServedInterface) {
         let registry = registry
         on("Head", &interface) { arguments in
-            let store = try registry.hub(arguments.store, arguments.peer, .read).store()
+            let store = try registry.store(arguments.store, arguments.peer, .read).store()
             return ["token": .string(try store.head().description)]
         }
         on("Count", &interface) { arguments in
-            let store = try registry.hub(arguments.store, arguments.peer, .read).store()
+            let store = try registry.store(arguments.store, arguments.peer, .read).store()
             let count = try store.count(try arguments.query())
             return [
                 "transactions": .integer(Int64(count.transactions)),
@@ -18,9 +18,10 @@ extension StoreService {
             ]
         }
         on("Purge", &interface) { arguments in
-            let hub = try registry.hub(arguments.store, arguments.peer, .write)
+            let access = try registry.store(arguments.store, arguments.peer, .write)
             let before = try arguments.optionalString("before").map { try Token($0) }
-            return try hub.purge(before: before, force: arguments.flag("force"))
+            return try access.hub.purge(
+                access.store(), before: before, force: arguments.flag("force"))
         }
         interface.onStream("History", requiresMore: false) { [pool] call, stream in
             let arguments = Arguments(call)
@@ -30,9 +31,9 @@ extension StoreService {
             while !isLast {
                 let before = pager
                 let (page, after) = try await pool.runIfActive {
-                    let hub = try registry.hub(arguments.store, arguments.peer, .read)
+                    let access = try registry.store(arguments.store, arguments.peer, .read)
                     var pager = before
-                    return (try pager.next(hub.store()), pager)
+                    return (try pager.next(access.store()), pager)
                 }
                 pager = after
                 isLast = page.isLast || !call.more

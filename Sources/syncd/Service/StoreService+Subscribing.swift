@@ -9,13 +9,17 @@ extension StoreService {
             try await pool.runIfActive {
                 let arguments = Arguments(call)
                 let options = try arguments.options()
-                let hub = try registry.hub(arguments.store, arguments.peer, .read)
-                try hub.subscribe(options, stream)
+                let access = try registry.store(arguments.store, arguments.peer, .read)
+                try access.hub.subscribe(options, access.opened(), stream)
             }
         }
         on("Hold", &interface) { arguments in
             let (hub, subscriber) = try Self.find(arguments, registry)
-            let held = try hub.hold(try arguments.objects() ?? [], subscriber)
+            guard let access = registry.usable(hub, arguments.peer, .read) else {
+                throw Self.noSubscription(try arguments.string("subscription"))
+            }
+            let held = try hub.hold(
+                try arguments.objects() ?? [], subscriber, try access.store())
             return ["held": .array(held.map { .object($0.jsonObject) })]
         }
         on("Release", &interface) { arguments in
@@ -34,7 +38,11 @@ extension StoreService {
                 return (hub, subscriber)
             }
         }
-        throw SyncError(
+        throw noSubscription(name)
+    }
+
+    private static func noSubscription(_ name: String) -> SyncError {
+        SyncError(
             .invalidArgument, "there is no subscription '\(name.prefix(80))'",
             hint: "Take the name of the first reply of Subscribe, while its connection lives")
     }

@@ -40,9 +40,9 @@ struct StoreService: Sendable {
     private func addStoreMethods(_ interface: inout ServedInterface) {
         let registry = registry
         on("Track", &interface) { arguments in
-            let (hub, report) = try registry.track(arguments.trackEntry(), arguments.peer)
+            let (store, report) = try registry.track(arguments.trackEntry(), arguments.peer)
             return [
-                "store": .object(hub.summary().jsonObject),
+                "store": .object(store.summary().jsonObject),
                 "tables": .array(report.entries.map { .object(TableSummary($0).jsonObject) }),
             ]
         }
@@ -52,20 +52,20 @@ struct StoreService: Sendable {
             return [:]
         }
         on("List", &interface) { arguments in
-            let hubs = registry.visible(to: arguments.peer)
-            return ["stores": .array(hubs.map { .object($0.summary().jsonObject) })]
+            let stores = registry.visible(to: arguments.peer)
+            return ["stores": .array(stores.map { .object($0.summary().jsonObject) })]
         }
         interface.on("Status") { [pool, replicator] call in
             var (path, report) = try await pool.runIfActive {
                 let arguments = Arguments(call)
-                let hub = try registry.hub(arguments.store, arguments.peer, .read)
-                return (hub.path, try hub.report())
+                let access = try registry.store(arguments.store, arguments.peer, .read)
+                return (access.hub.path, try access.report())
             }
             report.remotes = await replicator.status(of: path)
             return report.jsonObject
         }
         on("Verify", &interface) { arguments in
-            let store = try registry.hub(arguments.store, arguments.peer, .read).store()
+            let store = try registry.store(arguments.store, arguments.peer, .read).store()
             let findings = try store.verifyCapture()
             let tables = try store.status().entities.map { name in
                 TableSummary(name: name, outcome: "tracked")
@@ -80,28 +80,28 @@ struct StoreService: Sendable {
     private func addConsumerMethods(_ interface: inout ServedInterface) {
         let registry = registry
         on("RegisterConsumer", &interface) { arguments in
-            let hub = try registry.hub(arguments.store, arguments.peer, .read)
-            try hub.store().register(
+            let access = try registry.store(arguments.store, arguments.peer, .read)
+            try access.store().register(
                 consumer: try arguments.string("name"), kind: try arguments.consumerKind(),
                 lease: arguments.integer("lease").map { .seconds($0) })
             return [:]
         }
         on("Acknowledge", &interface) { arguments in
-            let hub = try registry.hub(arguments.store, arguments.peer, .read)
-            try hub.store().acknowledge(
+            let access = try registry.store(arguments.store, arguments.peer, .read)
+            try access.store().acknowledge(
                 consumer: try arguments.string("consumer"),
                 try Token(try arguments.string("token")))
-            hub.digestLater()
+            access.hub.digestLater()
             return [:]
         }
         on("RemoveConsumer", &interface) { arguments in
-            let hub = try registry.hub(arguments.store, arguments.peer, .write)
-            try hub.store().remove(consumer: try arguments.string("consumer"))
+            let access = try registry.store(arguments.store, arguments.peer, .write)
+            try access.store().remove(consumer: try arguments.string("consumer"))
             return [:]
         }
         on("Consumers", &interface) { arguments in
-            let hub = try registry.hub(arguments.store, arguments.peer, .read)
-            let consumers = try hub.store().consumers()
+            let access = try registry.store(arguments.store, arguments.peer, .read)
+            let consumers = try access.store().consumers()
             return ["consumers": .array(consumers.map { .object($0.jsonObject) })]
         }
     }

@@ -42,6 +42,11 @@ struct CatchUp: Sendable {
             } catch {
                 // An error of a store that was closed meanwhile says nothing.
                 guard hub.isCurrent(page.generation) else { continue }
+                // Another file is at the path: the subscription hears of it when that was opened.
+                if (error as? SyncError)?.code == .storeReplaced {
+                    hub.waitForStore(subscriber, page.generation)
+                    return
+                }
                 hub.remove(subscriber)
                 let error = error as? SyncError ?? SyncError(.internalFault, "\(error)")
                 subscriber.stream.fail(error.varlinkError)

@@ -63,8 +63,7 @@ extension StoreHub {
 
     private func openNow() throws {
         if entry.track { try trackWhereMissing() }
-        let identity = FileIdentity(path: path)
-        let store = try Store.open(path)
+        let store = try Store.open(path, isResolved: true)
         let journal = BoundaryJournal(directory: environment.stateDirectory, store)
         try store.adopt(journal.boundaries) { journal.append($0) }
         do {
@@ -84,18 +83,21 @@ extension StoreHub {
         let watch = environment.watcher.add(path: path, index: index) { [weak self] event in
             self?.handle(event, generation)
         }
+        // Before the phase is `open` nobody subscribes and nothing is distributed.
+        let excluded = state.withLock { $0.fanOut.entries.map(\.subscriber) }
+            .filter { !mayRead(store.file, $0) }
         let isWanted = state.withLock { state in
             if case .closed = state.phase { return false }
+            for subscriber in excluded { state.fanOut.remove(subscriber) }
             state.phase = .open(
-                Opened(
-                    store: store, watch: watch, generation: generation, identity: identity,
-                    journal: journal))
+                Opened(store: store, watch: watch, generation: generation, journal: journal))
             state.head = head
             state.isHeadKnown = true
-            state.lastIdentity = identity
+            state.lastIdentity = store.file
             state.lastFailure = nil
             return true
         }
+        for subscriber in excluded { dismiss(subscriber) }
         guard isWanted else {
             environment.watcher.remove(watch)
             try store.close()
@@ -107,9 +109,38 @@ extension StoreHub {
         log.info("opened", metadata: ["transaction": .string(String(head.number))])
     }
 
+    /// Whether a subscriber could open the file that is open here, and it is at the path.
+    private func mayRead(_ file: FileIdentity, _ subscriber: Subscriber) -> Bool {
+        Access.file(.read, path, subscriber.stream.peer) == file
+    }
+
+    /// Ends a subscription whose client may not read the store: as if there were none.
+    private func dismiss(_ subscriber: Subscriber) {
+        let error = SyncError(
+            .unknownStore,
+            "the file at the path may not be read by uid \(subscriber.stream.peer.uid)",
+            path: path, hint: "Ask its owner for read permission, then subscribe again")
+        subscriber.stream.fail(error.varlinkError)
+    }
+
+    /// Ends the subscriptions of those who could not open the file any more. Blocks: on the pool.
+    func dismissExcluded() {
+        guard let opened = try? opened(), FileIdentity(path: path) == opened.identity else {
+            return
+        }
+        let excluded = state.withLock { $0.fanOut.entries.map(\.subscriber) }
+            .filter { !mayRead(opened.identity, $0) }
+        // A file that is replaced meanwhile is checked when it is opened.
+        guard FileIdentity(path: path) == opened.identity else { return }
+        for subscriber in excluded {
+            remove(subscriber)
+            dismiss(subscriber)
+        }
+    }
+
     private func trackWhereMissing() throws {
         do {
-            try Store.open(path).close()
+            try Store.open(path, isResolved: true).close()
         } catch let error as SyncError where error.code == .notTracked {
             _ = try Store.track(path, entry.captureChoice)
         }
@@ -170,7 +201,7 @@ extension StoreHub {
         open()
         switch state.withLock({ $0.phase }) {
         case .open(let opened):
-            let isSame = opened.identity != nil && opened.identity == before.identity
+            let isSame = opened.identity == before.identity
             tellReturn(opened, isSame: isSame, wasOpen: wasOpen)
         case .missing, .failed:
             if wasOpen { tellRemoval() }

@@ -10,15 +10,19 @@ extension StoreHub {
 
     /// Starts a subscription: first reply, then what was missed, then what happens.
     ///
+    /// - Parameter opened: the store as the caller was checked for it.
     /// - Throws: ``SyncError`` for a position or an entity that the store does not have.
-    func subscribe(_ options: SubscriptionOptions, _ stream: ReplyStream) throws {
-        let opened = try opened()
+    func subscribe(
+        _ options: SubscriptionOptions, _ opened: Opened, _ stream: ReplyStream
+    ) throws {
         let subscriber = Subscriber(stream, options)
         if let after = options.after { try opened.store.check(after) }
         try checkEntities(of: options, opened.store)
         try checkCount(options.hold.count)
         let head: Token = try state.withLock { state in
-            guard case .open = state.phase, let head = state.head else {
+            guard case .open(let present) = state.phase,
+                present.generation == opened.generation, let head = state.head
+            else {
                 throw SyncError(.busy, "the store is being opened", path: path)
             }
             state.fanOut.add(subscriber, at: options.after ?? head)
@@ -55,9 +59,8 @@ extension StoreHub {
 
     /// Adds to what a subscription holds, and says how it is: notices tell what happens afterwards.
     func hold(
-        _ names: [HistoryQuery.ObjectName], _ subscriber: Subscriber
+        _ names: [HistoryQuery.ObjectName], _ subscriber: Subscriber, _ store: Store
     ) throws -> [HeldObject] {
-        let store = try store()
         try checkCount(names.count)
         try state.withLock { state in
             guard let index = state.fanOut.index(subscriber) else { return }
@@ -106,6 +109,19 @@ extension StoreHub {
         } else {
             false
         }
+    }
+
+    /// A catch-up found that another file is at the path than the one that is open.
+    func waitForStore(_ subscriber: Subscriber, _ generation: Int) {
+        let isCurrent = state.withLock { state in
+            guard let index = state.fanOut.index(subscriber) else { return false }
+            if case .open(let opened) = state.phase, opened.generation != generation {
+                return false
+            }
+            state.fanOut[index].phase = .waitingForStore
+            return true
+        }
+        if isCurrent { reopenLater() } else { CatchUp(self, subscriber).start() }
     }
 
     /// A catch-up found its client over the bound.

@@ -46,8 +46,10 @@ final class StoreHub: Sendable {
         let store: Store
         let watch: StoreWatcher.StoreID
         let generation: Int
-        let identity: FileIdentity?
         let journal: BoundaryJournal
+
+        /// The file that is open.
+        var identity: FileIdentity { store.file }
     }
 
     struct State {
@@ -99,20 +101,21 @@ final class StoreHub: Sendable {
     }
 
     /// How the store is, for lists.
-    func summary() -> StoreSummary {
+    /// - Parameter opened: what the caller may see; of an opening since then nothing is told.
+    func summary(showing opened: Opened?) -> StoreSummary {
         let (phase, head, count) = state.withLock {
             ($0.phase, $0.head, $0.fanOut.entries.count)
         }
         switch phase {
-        case .open(let opened):
+        case .open(let present) where present.generation == opened?.generation:
             return StoreSummary(
-                path: path, state: .open, id: opened.store.id, replica: opened.store.replica,
+                path: path, state: .open, id: present.store.id, replica: present.store.replica,
                 head: head, subscribers: count, error: nil)
         case .failed(let error):
             return StoreSummary(
                 path: path, state: .failed, id: nil, replica: nil, head: nil, subscribers: count,
                 error: error)
-        case .opening, .missing, .closed:
+        case .open, .opening, .missing, .closed:
             return StoreSummary(
                 path: path, state: .missing, id: nil, replica: nil, head: nil, subscribers: count,
                 error: nil)

@@ -74,7 +74,12 @@ final class StoreRegistry: Sendable {
     }
 
     /// Gives back what stores hold that nobody asks.
-    func rest() { for hub in hubs { try? hub.opened().store.rest() } }
+    func rest() {
+        for hub in hubs {
+            hub.dismissExcluded()
+            try? hub.opened().store.rest()
+        }
+    }
 
     /// Writes what is kept in memory and closes everything.
     func stop() {
@@ -89,33 +94,58 @@ final class StoreRegistry: Sendable {
 
     // MARK: As a caller sees it
 
-    /// The stores that the caller could read.
-    func visible(to peer: PeerIdentity) -> [StoreHub] {
-        hubs.filter { Access.allows(.read, $0.path, peer) || Self.mayForget($0, peer) }
+    /// The stores that the caller could read, each as it was opened; nil where it is not open.
+    func visible(to peer: PeerIdentity) -> [StoreAccess] {
+        hubs.compactMap { usable($0, peer, .read) }
     }
 
-    /// The store of a path or an id. One that the caller may not see does not exist for it.
+    /// The store of a path or an id, as the caller may use it. One that the caller may not see does
+    /// not exist for it.
+    ///
+    /// The permission is that of the file that is open: the file at the path has to be this one. A
+    /// call works on what this gives it and never asks the hub again, which may have opened another
+    /// file by then.
     ///
     /// - Throws: ``SyncError``: `unknownStore`, `notAllowed`.
-    func hub(_ name: String, _ peer: PeerIdentity, _ need: Access.Need) throws -> StoreHub {
-        guard let hub = find(name, peer) else { throw Self.unknown(name) }
-        guard Access.allows(need, hub.path, peer) else {
-            throw SyncError(
-                .notAllowed, "uid \(peer.uid) may not write the database", path: hub.path,
-                hint: "Ask its owner for write permission on the file")
+    func store(
+        _ name: String, _ peer: PeerIdentity, _ need: Access.Need
+    ) throws -> StoreAccess {
+        guard let found = find(name, peer) else { throw Self.unknown(name) }
+        guard need == .write else { return found }
+        guard let access = usable(found.hub, peer, need) else {
+            throw Self.mayNotWrite(found.hub.path, peer)
         }
-        return hub
+        return access
     }
 
-    private func find(_ name: String, _ peer: PeerIdentity) -> StoreHub? {
+    private func find(_ name: String, _ peer: PeerIdentity) -> StoreAccess? {
         if let id = StoreID(name) {
-            return hubs.first { hub in
-                (try? hub.store().id) == id && Access.allows(.read, hub.path, peer)
+            for hub in hubs where (try? hub.store().id) == id {
+                let access = usable(hub, peer, .read)
+                if let access, access.openedNow?.store.id == id { return access }
             }
+            return nil
         }
         let path = Self.resolved(name)
         guard let hub = state.withLock({ $0.hubs[path] }) else { return nil }
-        return Access.allows(.read, path, peer) || Self.mayForget(hub, peer) ? hub : nil
+        return usable(hub, peer, .read)
+    }
+
+    /// What the caller may use of a store; nil: nothing.
+    func usable(
+        _ hub: StoreHub, _ peer: PeerIdentity, _ need: Access.Need
+    ) -> StoreAccess? {
+        // First what is open, then the permission: what is opened later was not checked.
+        let opened = try? hub.opened()
+        guard let file = Access.file(need, hub.path, peer) else {
+            return Self.mayForget(hub, peer) ? StoreAccess(hub: hub, openedNow: nil) : nil
+        }
+        guard let opened, opened.store.file != file else {
+            return StoreAccess(hub: hub, openedNow: opened)
+        }
+        // The caller may open what is at the path, and that is not what is open here.
+        hub.reopenLater()
+        return StoreAccess(hub: hub, openedNow: nil, isReplaced: true)
     }
 
     /// A store whose file is gone has no permissions: root and the daemon's own user may see it.
@@ -128,7 +158,7 @@ final class StoreRegistry: Sendable {
     /// Tracks a database, opens it and remembers it.
     func track(
         _ entry: Configuration.StoreEntry, _ peer: PeerIdentity
-    ) throws -> (hub: StoreHub, report: TrackReport) {
+    ) throws -> (store: StoreAccess, report: TrackReport) {
         let path = Self.resolved(entry.path)
         guard entry.path.hasPrefix("/") else {
             throw SyncError(
@@ -141,11 +171,26 @@ final class StoreRegistry: Sendable {
             return StoreHub(Configuration.StoreEntry(path: path), path: path, environment)
         }
         let report = try hub.whileClosed {
-            try Store.track(path, entry.captureChoice)
+            // The path may have become another file's since it was resolved.
+            try Store.track(path, entry.captureChoice) { try Self.check($0, path, peer) }
         }
         state.withLock { $0.hubs[path] = hub }
         try remembered.add(path)
-        return (hub, report)
+        guard let access = usable(hub, peer, .read) else { throw Self.unknown(path) }
+        return (access, report)
+    }
+
+    /// Whether a file that was opened is the one at its path, and the caller may write it.
+    private static func check(
+        _ file: FileIdentity, _ path: String, _ peer: PeerIdentity
+    ) throws {
+        guard Access.file(.write, path, peer) == file else { throw mayNotWrite(path, peer) }
+    }
+
+    private static func mayNotWrite(_ path: String, _ peer: PeerIdentity) -> SyncError {
+        SyncError(
+            .notAllowed, "uid \(peer.uid) may not write the database", path: path,
+            hint: "Ask its owner for write permission on the file")
     }
 
     private func checkTracking(_ path: String, _ peer: PeerIdentity) throws {
@@ -155,23 +200,25 @@ final class StoreRegistry: Sendable {
                 .noSuchFile, "there is no such file", path: path,
                 hint: "Look at the path's spelling")
         }
-        throw SyncError(
-            .notAllowed, "uid \(peer.uid) may not write the database", path: path,
-            hint: "Ask its owner for write permission on the file")
+        throw Self.mayNotWrite(path, peer)
     }
 
     /// Stops watching a store and forgets it; unless `keepsData`, removes every trace from the
     /// file.
     func untrack(_ name: String, _ peer: PeerIdentity, keepsData: Bool) throws {
-        guard let hub = find(name, peer) else { throw Self.unknown(name) }
+        guard let hub = find(name, peer)?.hub else { throw Self.unknown(name) }
         let isGone = FileIdentity(path: hub.path) == nil
-        if !isGone { _ = try self.hub(name, peer, .write) }
+        if !isGone, !Access.allows(.write, hub.path, peer) {
+            throw Self.mayNotWrite(hub.path, peer)
+        }
         guard keepsData || isGone || hub.isOpen else { _ = try hub.store(); return }
         let journal = try? hub.opened().journal
         state.withLock { $0.hubs[hub.path] = nil }
         hub.close(Self.forgotten(hub.path))
         do {
-            if !keepsData, !isGone { try Store.untrack(hub.path) }
+            if !keepsData, !isGone {
+                try Store.untrack(hub.path) { try Self.check($0, hub.path, peer) }
+            }
             journal?.remove()
         } catch {
             // Still tracked: it is watched again.

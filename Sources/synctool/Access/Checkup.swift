@@ -66,6 +66,42 @@ struct Checkup {
         return result
     }
 
+    /// Makes a file another replica, and has a daemon that has it open open it again.
+    ///
+    /// - Returns: what was done, a line each.
+    func renewIdentity(_ path: String) async throws -> [String] {
+        let absolute = StorePath.absolute(path)
+        let former: ReplicaID
+        let present: ReplicaID
+        do {
+            let replica = try StoreReplica(absolute)
+            defer { try? replica.close() }
+            former = replica.replicaID
+            present = try replica.renewIdentity()
+        }
+        if !options.direct { try await reopen(absolute) }
+        return [
+            "this file is replica \(present) now; it was \(former). "
+                + "Next: synctool sync \(Shell.quoted(path))"
+        ]
+    }
+
+    /// Tracking again what is tracked changes nothing, and closes and opens the file.
+    private func reopen(_ path: String) async throws {
+        let client = StoreClient(socket: options.socket)
+        do {
+            guard try await client.list().contains(where: { $0.path == path }) else { return }
+            let entities = try await client.status(path).entities.map(\.name)
+            guard !entities.isEmpty else { return }
+            _ = try await client.track(path, entities: entities)
+        } catch let error as SyncError where error.code == .unreachable && options.socket == nil {
+            // No daemon has it.
+        } catch var error as SyncError {
+            error.hint = "The identity is renewed, but the daemon still has the old one: restart it"
+            throw error
+        }
+    }
+
     /// One database: its integrity, its capture, its consumers.
     func store(_ path: String) async throws -> Result {
         let access = try await Access.open(path, options)

@@ -12,6 +12,11 @@ struct Doctor: StoreCommand {
             row with what is known of it: \
             what was written unseen becomes one transaction flagged 'recovered'. Writers wait \
             while it compares, about a second for a million rows.
+
+            --renew-identity makes the file another replica of its store. Needed when a backup was \
+            put back into the same file, and 'sync' says that others have transactions in this \
+            replica's name: what the backup lost comes back from them, and what was written \
+            since is kept.
             """)
 
     @Argument(
@@ -21,6 +26,9 @@ struct Doctor: StoreCommand {
     @Flag(help: "Put right what can be put right, and record what was missed.")
     var mend = false
 
+    @Flag(help: "Make the file another replica: after it was restored from a backup.")
+    var renewIdentity = false
+
     @OptionGroup var common: CommonOptions
     var database: String? { path }
 
@@ -29,6 +37,9 @@ struct Doctor: StoreCommand {
             throw ValidationError("--direct needs a database file.")
         }
         if path == nil && mend { throw ValidationError("--mend needs a database file.") }
+        if path == nil && renewIdentity {
+            throw ValidationError("--renew-identity needs a database file.")
+        }
     }
 
     mutating func run() async throws {
@@ -36,10 +47,11 @@ struct Doctor: StoreCommand {
         var findings: [Finding] = []
         var checked: [String] = []
         if let path {
+            let renewed = renewIdentity ? try await checkup.renewIdentity(path) : []
             let mended: Checkup.Result = mend ? try checkup.mend(path) : ([], [])
             (findings, checked) = try await checkup.store(path)
             findings = mended.findings + findings
-            checked = mended.checked + checked
+            checked = renewed + mended.checked + checked
         } else {
             (findings, checked) = try await checkup.daemon()
         }

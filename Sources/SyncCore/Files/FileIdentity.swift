@@ -1,4 +1,5 @@
 import CLinux
+import CSQLite
 
 /// Which file a path names: not its name, and not its content.
 ///
@@ -20,5 +21,25 @@ public struct FileIdentity: Sendable, Hashable {
         device = file.device
         inode = file.inode
         birth = file.birth_seconds &* 1_000_000_000 &+ Int64(file.birth_nanoseconds)
+    }
+}
+
+extension FileIdentity {
+    /// The identity of an open descriptor's file.
+    init?(descriptor: Int32) { self.init(path: "/proc/self/fd/\(descriptor)") }
+
+    /// The identity of the file that an SQLite connection has open as its main database: of the
+    /// descriptor itself, whatever the path names by now. Nil where SQLite does not say.
+    init?(openedBy connection: OpaquePointer) {
+        let descriptor = syncd_sqlite_descriptor(connection)
+        guard descriptor >= 0 else { return nil }
+        self.init(descriptor: descriptor)
+    }
+
+    /// The identity of the file at an absolute path that has no symbolic link in it; nil where it
+    /// has one, or there is no file.
+    package init?(unlinkedPath path: String) {
+        guard let file = PathWalk.file(at: path) else { return nil }
+        self = file
     }
 }

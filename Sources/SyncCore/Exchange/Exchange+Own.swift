@@ -1,0 +1,43 @@
+extension Exchange {
+    /// Makes sure that a remote has nothing in the replica's own name that the replica did not
+    /// write (``Replica/foreignNumber(in:)``).
+    ///
+    /// Numbers that were sent before are not looked at again. A restored file that has gone on
+    /// writing may have reached the numbers that it had lost: so whatever the remote has beyond
+    /// what was sent is compared, transaction by transaction.
+    /// - Parameter claimed: up to where the remote leads.
+    /// - Throws: `refused`, with the batch and its sender.
+    func requireOwn(upTo claimed: VersionVector) async throws {
+        let own = try await replica.replicaID
+        let number = claimed[own]
+        let sent = try await replica.sent
+        guard number > sent ?? 0 else { return }
+        let vector = try await replica.vector
+        let known = min(sent ?? vector[own], vector[own])
+        guard number > known else { return }
+        var since = VersionVector(vector.entries.filter { $0.replica != own })
+        since.advance(to: Dot(own, known))
+        let store = try await replica.store
+        var found: ForeignTransactions?
+        for item in try await remote.catalog(since: since).items
+        where item.envelope.store == store && item.envelope.upTo[own] > known {
+            if item.envelope.upTo[own] > vector[own] {
+                found = ForeignTransactions(
+                    replica: own, number: item.envelope.upTo[own], sender: item.envelope.sender,
+                    name: item.name)
+            }
+            guard item.envelope.from[own] < item.envelope.upTo[own] else { continue }
+            do {
+                if let number = try await replica.foreignNumber(in: try await remote.fetch(item)) {
+                    found = ForeignTransactions(
+                        replica: own, number: number, sender: item.envelope.sender,
+                        name: item.name)
+                }
+            } catch let error as SyncError where error.code == .badData {
+                // Passed over and named when it is to be merged.
+            }
+        }
+        if let found { throw found.error }
+        try await replica.noteSent(number)
+    }
+}

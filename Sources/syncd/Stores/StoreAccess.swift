@@ -1,0 +1,27 @@
+import SyncClient
+import SyncCore
+
+/// A store as one call may use it: the permission of the caller and the file that is open were
+/// checked together (``StoreRegistry/store(_:_:_:)``).
+struct StoreAccess: Sendable {
+    let hub: StoreHub
+    /// What was open when the caller's permission was checked, and is the file that the caller may
+    /// open; nil: nothing.
+    let openedNow: StoreHub.Opened?
+    /// Another file is at the path than the one that is open.
+    var isReplaced = false
+
+    /// - Throws: ``SyncError``: why the store is not open.
+    func opened() throws -> StoreHub.Opened {
+        if let openedNow { return openedNow }
+        if !isReplaced { _ = try hub.opened() }
+        throw SyncError(
+            .busy, "the store is being opened", path: hub.path, hint: "Try again in a moment")
+    }
+
+    /// - Throws: ``SyncError``: why the store is not open.
+    func store() throws -> Store { try opened().store }
+
+    /// How the store is, for lists.
+    func summary() -> StoreSummary { hub.summary(showing: openedNow) }
+}
