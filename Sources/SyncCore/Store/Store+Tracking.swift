@@ -34,6 +34,8 @@ extension Store {
                     let file = FileIdentity(openedBy: connection)
                 {
                     try settings.set(.file, .text(FileMark(file).text))
+                    // A backup from before the first push has to say so.
+                    try settings.set(.sent, .integer(0))
                 }
             }
         }
