@@ -2,23 +2,54 @@ import Foundation
 
 /// The property names of key paths, learned once for each.
 ///
+/// A key path is known by reading it from an object that does nothing but note what it was asked:
+/// the probe. What is read may be a computed property, whose getter asks for anything. A key path
+/// has a name when its getter asked for one property, once, and
+///
+/// * what asked is the accessor of a property wrapper that was given this very key path; or
+/// * the answer comes back as it was, whatever the probe answers. Inherited properties, whose
+///   accessors know themselves by the key path of the superclass, and accessors that a program has
+///   written by hand are known by this.
+///
+/// Getters are called with no lock held: they may ask for names themselves.
+///
 /// `@unchecked Sendable`: guarded by the lock. Key paths of properties capture nothing.
 final class KeyPathNames: @unchecked Sendable {
     static let shared = KeyPathNames()
 
     private let lock = NSLock()
     private var names: [AnyKeyPath: String] = [:]
-    private var probes: [ObjectIdentifier: ManagedObject] = [:]
 
     func name(of keyPath: AnyKeyPath, _ objectClass: ManagedObject.Type) -> String? {
-        lock.withLock {
-            if let name = names[keyPath] { return name }
-            let object = probes[ObjectIdentifier(objectClass)] ?? objectClass.makeProbe()
-            probes[ObjectIdentifier(objectClass)] = object
-            object.probe?.name = nil
-            _ = (object as Any)[keyPath: keyPath]
-            names[keyPath] = object.probe?.name
-            return object.probe?.name
+        if let name = lock.withLock({ names[keyPath] }) { return name }
+        guard let name = Self.learn(keyPath, objectClass) else { return nil }
+        lock.withLock { names[keyPath] = name }
+        return name
+    }
+
+    private static func learn(
+        _ keyPath: AnyKeyPath, _ objectClass: ManagedObject.Type
+    ) -> String? {
+        // Stored properties are optional, or arrays of objects. Getters of other types are not
+        // called: they may well trap on an object that has no values.
+        guard let valueType = type(of: keyPath).valueType as? any ProbedValue.Type else {
+            return nil
         }
+        let probe = NameProbe()
+        let object = ProbeSamples.object(objectClass, probe)
+        guard let value = (object as Any)[keyPath: keyPath],
+            let nothing = value as? any ProbedValue, nothing.isNothing, probe.reads.count == 1,
+            let read = probe.reads.first
+        else { return nil }
+        if read.wrapped == keyPath { return read.name }
+        let samples = valueType.samples(probe)
+        guard !samples.isEmpty else { return nil }
+        for sample in samples {
+            probe.begin(answering: sample)
+            guard let value = (object as Any)[keyPath: keyPath], probe.reads.count == 1,
+                probe.reads[0].name == read.name, ProbeSamples.isEqual(sample, value)
+            else { return nil }
+        }
+        return read.name
     }
 }

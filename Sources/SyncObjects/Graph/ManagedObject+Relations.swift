@@ -148,6 +148,7 @@ extension ManagedObject {
     public func remove(_ object: ManagedObject, from key: String) throws -> WriteOutcome {
         try gate.locked {
             guard let index = entity.relationIndex[key] else { throw entity.unknownProperty(key) }
+            try requireSameContext(object, key)
             let members = try readMembers(index)
             guard members.contains(object) else { return .unchanged }
             return try setValue(members.filter { $0 !== object }, forKey: key)

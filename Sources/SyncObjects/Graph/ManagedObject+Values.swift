@@ -60,10 +60,7 @@ extension ManagedObject {
     /// when there is none, or none is known.
     public func value(forKey key: String) -> (any Sendable)? {
         gate.locked {
-            if let probe {
-                probe.name = key
-                return nil
-            }
+            if isProbe { return probe?.read(key) }
             if let slot = entity.slotIndex[key],
                 case .attribute(let attribute) = entity.slots[slot].kind
             {
@@ -84,10 +81,7 @@ extension ManagedObject {
     /// A typed attribute; nil when it has no value or one of another type.
     @usableFromInline func attribute<T: AttributeConvertible>(_ key: String) -> T? {
         gate.locked {
-            if let probe {
-                probe.name = key
-                return nil
-            }
+            if isProbe { return probe?.read(key) as? T }
             guard let slot = entity.slotIndex[key] else { return nil }
             return T(stored: slotValue(slot), entity.slots[slot].coding)
         }
@@ -202,18 +196,23 @@ extension ManagedObject {
         guard let object = value as? ManagedObject,
             object.entity.isKind(of: description.destination)
         else { throw problem("expected an object of \(description.destination)", key) }
-        guard object.contextReference === contextReference, contextReference != nil else {
-            throw ObjectError(
-                .wrongContext, "the two objects are of different contexts",
-                hint: "Get it with existingObject(with:) from this object's context",
-                entity: entity.name, property: key, object: identity)
-        }
+        try requireSameContext(object, key)
         guard object.phase != .gone else {
             throw ObjectError(
                 .gone, "the object is gone", entity: entity.name, property: key,
                 object: object.identity)
         }
         return object
+    }
+
+    func requireSameContext(_ object: ManagedObject, _ key: String) throws {
+        guard object.contextReference !== contextReference || contextReference == nil else {
+            return
+        }
+        throw ObjectError(
+            .wrongContext, "the two objects are of different contexts",
+            hint: "Get it with existingObject(with:) from this object's context",
+            entity: entity.name, property: key, object: identity)
     }
 
     /// - Throws: what the store says when the object is a fault; nothing is changed then.
@@ -310,8 +309,8 @@ extension ManagedObject {
 }
 
 extension ManagedObject {
-    /// The name of the property that a key path reads: found by reading it once from an object that
-    /// does nothing but note what it was asked.
+    /// The name of the stored property that a key path reads; nil for a computed one, and for every
+    /// other.
     public static func propertyName(of keyPath: AnyKeyPath) -> String? {
         KeyPathNames.shared.name(of: keyPath, self)
     }
@@ -322,7 +321,7 @@ extension ManagedObject {
             description: EntityDescription(entityName()), root: entityName(),
             lineage: [entityName()], family: [], table: table, slots: [], relations: [])
         let object = self.init(detachedSeed(layout))
-        object.probe = NameProbe()
+        object.isProbe = true
         return object
     }
 }

@@ -45,6 +45,8 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
     var phase: Phase
     /// The last write changed something.
     private var wasChanged = false
+    /// It has no values, and tells the names of key paths.
+    @usableFromInline final var isProbe = false
 
     /// Makes an object of what a context prepared. Subclasses inherit it and have nothing to add.
     public required init(_ seed: ObjectSeed) {
@@ -94,6 +96,9 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
         get { aside?.probe }
         set { madeAside().probe = newValue }
     }
+
+    /// An accessor that knows itself by `keyPath` is about to ask.
+    @usableFromInline func noteAccessor(_ keyPath: AnyKeyPath) { probe?.note(keyPath) }
 
     var lastOutcome: WriteOutcome {
         get { aside?.outcome ?? (wasChanged ? .changed : .unchanged) }

@@ -96,7 +96,18 @@ extension ManagedObjectContext {
             let constant = try PredicateConstant(value)
             switch constant {
             case .null: values[slot] = .null
-            case .object(let id): values[slot] = id.key.reference ?? .null
+            case .object(let id):
+                guard case .reference(let relation) = entity.slots[slot].kind,
+                    id.entity == entity.relations[relation].destinationRoot,
+                    id.store == coordinator.storeID, !id.isTemporary,
+                    let reference = id.key.reference
+                else {
+                    throw ObjectError(
+                        .typeMismatch, "“\(id)” is no saved object that the relationship leads to",
+                        hint: "Save it first, or get it from a context of this store",
+                        entity: entity.name, property: name)
+                }
+                values[slot] = reference
             default:
                 throw ObjectError(
                     .typeMismatch, "expected an object or its id", entity: entity.name,

@@ -13,12 +13,26 @@ extension ManagedObjectContext {
 
     /// Marks an object for deletion, and what its delete rules say with it.
     ///
-    /// An object that was never saved is gone at once.
+    /// An object that was never saved is gone at once. One that was deleted before is deleted.
     ///
-    /// - Throws: what the store says when something must be read for that; nothing is marked then.
+    /// - Throws: ``ObjectError/Code/wrongContext`` for an object of another context or of none;
+    ///   ``ObjectError/Code/gone`` for one that is out of reach while its row may be there; what
+    ///   the store says when something must be read. Nothing is marked then.
     public func delete(_ object: ManagedObject) throws {
+        try requireOwn(object)
         try gate.locked {
-            guard object.contextReference === self else { return }
+            if object.phase == .gone, object.goneDetail?.cause.leavesRow == true {
+                throw ObjectError(
+                    .gone, "the object is out of reach, and its row may be there",
+                    hint: "Fetch it again, and delete what was found", entity: object.entity.name,
+                    object: object.identity)
+            }
+            try markDeleted(object)
+        }
+    }
+
+    func markDeleted(_ object: ManagedObject) throws {
+        try gate.locked {
             guard object.phase == .live || object.phase == .inserted else {
                 if object.phase == .deletePending { object.prepareForDeletion() }
                 return
@@ -53,7 +67,8 @@ extension ManagedObjectContext {
         let object = item.object
         guard object.phase == .live || object.phase == .inserted else { return }
         object.prepareForDeletion()
-        undoLog?.note(.delete(object, wasInserted: object.phase == .inserted))
+        undoLog?.note(
+            .delete(object, wasInserted: object.phase == .inserted, values: object.current))
         let isNew = object.phase == .inserted
         object.phase = .deletePending
         deleteCauses[object.identity] = item.cause
@@ -79,6 +94,16 @@ extension ManagedObjectContext {
         }
         if case .join(let join, let isSource) = relation.storage {
             setPairs(object, join, isSource: isSource, targets, [])
+        }
+    }
+}
+
+extension GoneCause {
+    /// The object ended in its context alone: nothing says that its row was deleted.
+    fileprivate var leavesRow: Bool {
+        switch self {
+        case .contextReset, .storeReplaced, .merged: return true
+        case .deleted, .cascade, .replaced, .neverSaved, .entityRemoved, .unknown: return false
         }
     }
 }

@@ -75,7 +75,9 @@ extension ManagedObjectContext {
 
     func markGone(_ object: ManagedObject, _ gone: Gone) {
         guard object.phase != .gone else { return }
-        let hadEdits = object.hasEdits || object.phase == .inserted
+        // Where this context deletes the object, too, both want the same: edits decide nothing.
+        let hadEdits =
+            object.phase != .deletePending && (object.hasEdits || object.phase == .inserted)
         object.phase = .gone
         object.goneDetail = gone
         touched.deleted.insert(object.identity)
@@ -89,10 +91,12 @@ extension ManagedObjectContext {
     /// Makes an unchanged object a fault again, or reads it anew.
     ///
     /// - Parameter mergeChanges: Reads it anew with its edits on top; else edits are dropped.
-    /// - Throws: what the store says; the object is as it was.
+    /// - Throws: ``ObjectError/Code/wrongContext``, or what the store says; the object is as it
+    ///   was.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
+        try requireOwn(object)
         try gate.locked {
-            guard object.phase == .live, object.contextReference === self else { return }
+            guard object.phase == .live else { return }
             if mergeChanges, object.hasEdits {
                 var query = ObjectQuery(entity: object.entity)
                 query.keys = [object.identity.key]

@@ -29,7 +29,7 @@ extension ManagedObjectContext {
         var query = ObjectQuery(entity: entity)
         query.includesSubentities = request.includesSubentities
         query.predicate = try request.predicate.map {
-            try PredicateBinder(model: model).bind($0, entity)
+            try PredicateBinder(model: model, store: coordinator.storeID).bind($0, entity)
         }
         query.sort = try request.sortKeys.map { try BoundSortKey($0, entity, model) }
         query.limit = request.limit

@@ -158,8 +158,9 @@ extension ManagedObjectContext {
         _ members: [ManagedObject]
     ) {
         guard let own = owner.identity.key.reference else { return }
-        var edit = joinEdits[join.table] ?? SaveRequest.JoinEdit(join: join)
-        undoLog?.note(.pairs(edit))
+        let before = joinEdits[join.table] ?? SaveRequest.JoinEdit(join: join)
+        var edit = before
+        var changes: [SaveRequest.Pair: UndoLog.PairsEntry.Change] = [:]
         let pair = { (other: ManagedObject) -> SaveRequest.Pair in
             let key = other.identity.key.reference ?? .null
             return isSource
@@ -168,20 +169,34 @@ extension ManagedObjectContext {
         }
         let kept = Set(members)
         let had = Set(former)
+        let isOrdered = join.orderColumn(isSource: isSource) != nil
+        let order = { (place: Int, known: SaveRequest.PairOrder?) -> SaveRequest.PairOrder in
+            var order = known ?? SaveRequest.PairOrder()
+            let value: Value = isOrdered ? .real(Double(place + 1) * 1024) : .null
+            if isSource { order.target = value } else { order.source = value }
+            return order
+        }
+        for (place, object) in former.enumerated() {
+            changes[pair(object)] = .init(
+                old: before.added[pair(object)] ?? order(place, nil), new: nil)
+        }
         for object in former where !kept.contains(object) {
             if edit.added.removeValue(forKey: pair(object)) == nil || owner.phase != .inserted {
                 edit.removed.insert(pair(object))
             }
             touched.updated.insert(object.identity)
         }
-        let isOrdered = join.orderColumn(isSource: isSource) != nil
-        for (place, object) in members.enumerated() where isOrdered || !had.contains(object) {
-            var order = edit.added[pair(object)] ?? SaveRequest.PairOrder()
-            let value: Value = isOrdered ? .real(Double(place + 1) * 1024) : .null
-            if isSource { order.target = value } else { order.source = value }
-            edit.added[pair(object)] = order
+        for (place, object) in members.enumerated() {
+            let new = order(place, edit.added[pair(object)])
+            let old = changes[pair(object)]?.old
+            changes[pair(object)] = isOrdered || old == nil ? .init(old: old, new: new) : nil
+            guard isOrdered || !had.contains(object) else { continue }
+            edit.added[pair(object)] = new
             edit.removed.remove(pair(object))
             touched.updated.insert(object.identity)
+        }
+        if !changes.isEmpty {
+            undoLog?.note(.pairs(.init(former: before, saves: saveCount, changes: changes)))
         }
         joinEdits[join.table] = edit
         touched.updated.insert(owner.identity)

@@ -194,7 +194,7 @@ extension ManagedObjectContext {
 
     func change(_ object: ManagedObject, _ slot: Int, from old: Value, to new: Value) {
         object.current?[slot] = new
-        undoLog?.note(.slot(object, slot, old: old))
+        if object.phase != .deletePending { undoLog?.note(.slot(object, slot, old: old)) }
         if object.phase == .live {
             if new != object.committed?[slot] || object.hasEdits {
                 hold(object)
@@ -253,14 +253,33 @@ extension ManagedObjectContext {
 
     /// Drops the unsaved edits of one object; for one that is gone, so that the others can be
     /// saved.
-    public func discardEdits(of object: ManagedObject) {
-        gate.locked {
-            guard object.contextReference === self else { return }
-            touched.updated.insert(object.identity)
-            if object.phase == .live || object.phase == .gone { object.current = object.committed }
-            if object.phase == .live || object.phase == .gone { release(object) }
-            dropMembers()
-        }
+    ///
+    /// - Throws: ``ObjectError/Code/wrongContext``
+    public func discardEdits(of object: ManagedObject) throws {
+        try requireOwn(object)
+        gate.locked { dropEdits(of: object) }
+    }
+
+    func dropEdits(of object: ManagedObject) {
+        touched.updated.insert(object.identity)
+        if object.phase == .live || object.phase == .gone { object.current = object.committed }
+        if object.phase == .live || object.phase == .gone { release(object) }
+        dropMembers()
+    }
+
+    /// An object of another context is no object of this one, and neither is one of no context:
+    /// what is asked for it would be done to nothing.
+    ///
+    /// The error does not name the object: its identity is guarded by the lock of its own context,
+    /// which is not taken here. Two contexts that ask for each other's objects would wait forever.
+    func requireOwn(_ object: ManagedObject) throws {
+        guard object.contextReference !== self else { return }
+        let isAlone = object.contextReference == nil
+        throw ObjectError(
+            .wrongContext,
+            isAlone ? "the object has no context" : "the object is of another context",
+            hint: "Get it with existingObject(with:) from this context",
+            entity: object.entity.name)
     }
 
     /// Forgets every object. Those that somebody holds are gone, with their last known values.

@@ -115,8 +115,16 @@ extension ManagedObjectContext {
             }
         }
         forgetPending()
+        saveCount += 1
         checked = []
-        for object in saved where object.phase == .gone && object.hasEdits { hold(object) }
+        // Edits of an object that this save deleted end with it. Those of an object that somebody
+        // else deleted stay in the way of the next save.
+        let ended = Set(deleted.map(ObjectIdentifier.init))
+        for object in saved
+        where object.phase == .gone && object.hasEdits && !ended.contains(ObjectIdentifier(object))
+        {
+            hold(object)
+        }
         applyUnknown(change, inserted + updated)
         for object in saved where object.phase != .gone { object.didSave() }
         for object in deleted { object.didSave() }

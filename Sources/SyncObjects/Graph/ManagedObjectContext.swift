@@ -112,6 +112,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
     /// deletion is taken back.
     var overtaken: [ManagedObjectID: [Value]] = [:]
     var memberCache: [MemberKey: [ManagedObjectID]] = [:]
+    /// How often the context was saved.
+    var saveCount = 0
     var joinEdits: [String: SaveRequest.JoinEdit] = [:]
     var touched = TouchLog()
     var undoLog: UndoLog?

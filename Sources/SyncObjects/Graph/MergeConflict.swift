@@ -29,9 +29,12 @@ public struct MergeConflict: Sendable {
 extension ManagedObjectContext {
     /// Has the next save compare an unchanged object with the store, as if it were to be written:
     /// for what was decided by looking at it. Does nothing for an object without values.
-    public func detectConflicts(for object: ManagedObject) {
+    ///
+    /// - Throws: ``ObjectError/Code/wrongContext``
+    public func detectConflicts(for object: ManagedObject) throws {
+        try requireOwn(object)
         gate.locked {
-            guard object.contextReference === self, object.phase == .live else { return }
+            guard object.phase == .live else { return }
             checked.insert(object.identity)
         }
     }

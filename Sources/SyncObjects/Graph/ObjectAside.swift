@@ -9,13 +9,8 @@ final class ObjectAside {
     var readFailure: ObjectError?
     /// Objects that were read along with it, so that following its relationships reads nothing.
     var prefetched: [ManagedObject] = []
-    /// Set in the one object of a class that tells the names of key paths.
+    /// Set in objects that tell the names of key paths.
     var probe: NameProbe?
     /// Who listens to the object.
     var events: Broadcast<ObjectEvent>?
-}
-
-/// Notes which property was asked for.
-final class NameProbe {
-    var name: String?
 }

@@ -100,6 +100,7 @@ extension ManagedObjectContext: ObjectSource {
             }
             for edit in request.joins {
                 var own = joinEdits[edit.join.table] ?? SaveRequest.JoinEdit(join: edit.join)
+                if undoLog != nil { try notePairs(edit, own) }
                 for (pair, order) in edit.added {
                     own.added[pair] = order
                     own.removed.remove(pair)
@@ -115,6 +116,20 @@ extension ManagedObjectContext: ObjectSource {
             tellChildren(change, except: saver)
             return change
         }
+    }
+
+    /// What a child's save does to a table of pairs can be undone here.
+    private func notePairs(
+        _ edit: SaveRequest.JoinEdit, _ own: SaveRequest.JoinEdit
+    ) throws {
+        var changes: [SaveRequest.Pair: UndoLog.PairsEntry.Change] = [:]
+        for pair in edit.removed.union(edit.added.keys) {
+            let stored = try pairs(edit.join, isSource: true, of: pair.source)
+                .first { $0.key == pair.target }
+            let old = stored.map { own.added[pair] ?? .init(target: $0.order) }
+            changes[pair] = .init(old: old, new: edit.added[pair])
+        }
+        undoLog?.note(.pairs(.init(former: own, saves: saveCount, changes: changes)))
     }
 
     private func held(_ id: ManagedObjectID, _ entity: EntityLayout) throws -> ManagedObject? {

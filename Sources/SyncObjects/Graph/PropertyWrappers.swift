@@ -16,10 +16,14 @@ public struct Attribute<Value: AttributeConvertible>: Sendable {
     /// Reads and writes the attribute of `object`.
     @inlinable
     public static subscript<Object: ManagedObject>(
-        _enclosingInstance object: Object, wrapped _: ReferenceWritableKeyPath<Object, Value?>,
+        _enclosingInstance object: Object,
+        wrapped keyPath: ReferenceWritableKeyPath<Object, Value?>,
         storage storage: ReferenceWritableKeyPath<Object, Self>
     ) -> Value? {
-        get { object.attribute(object[keyPath: storage].name) }
+        get {
+            if object.isProbe { object.noteAccessor(keyPath) }
+            return object.attribute(object[keyPath: storage].name)
+        }
         set { object.assignAttribute(newValue, object[keyPath: storage].name) }
     }
 }
@@ -42,10 +46,14 @@ public struct Transformed<Value: Sendable>: Sendable {
     /// Reads and writes the attribute of `object`.
     @inlinable
     public static subscript<Object: ManagedObject>(
-        _enclosingInstance object: Object, wrapped _: ReferenceWritableKeyPath<Object, Value?>,
+        _enclosingInstance object: Object,
+        wrapped keyPath: ReferenceWritableKeyPath<Object, Value?>,
         storage storage: ReferenceWritableKeyPath<Object, Self>
     ) -> Value? {
-        get { object.value(forKey: object[keyPath: storage].name) as? Value }
+        get {
+            if object.isProbe { object.noteAccessor(keyPath) }
+            return object.value(forKey: object[keyPath: storage].name) as? Value
+        }
         set { object.assign(newValue, object[keyPath: storage].name) }
     }
 }
@@ -68,10 +76,14 @@ public struct ToOne<Target: ManagedObject>: Sendable {
     /// Reads and writes the relationship of `object`.
     @inlinable
     public static subscript<Object: ManagedObject>(
-        _enclosingInstance object: Object, wrapped _: ReferenceWritableKeyPath<Object, Target?>,
+        _enclosingInstance object: Object,
+        wrapped keyPath: ReferenceWritableKeyPath<Object, Target?>,
         storage storage: ReferenceWritableKeyPath<Object, Self>
     ) -> Target? {
-        get { object.value(forKey: object[keyPath: storage].name) as? Target }
+        get {
+            if object.isProbe { object.noteAccessor(keyPath) }
+            return object.value(forKey: object[keyPath: storage].name) as? Target
+        }
         set { object.assign(newValue, object[keyPath: storage].name) }
     }
 }
@@ -95,10 +107,12 @@ public struct ToMany<Target: ManagedObject>: Sendable {
     /// Reads and writes the relationship of `object`.
     @inlinable
     public static subscript<Object: ManagedObject>(
-        _enclosingInstance object: Object, wrapped _: ReferenceWritableKeyPath<Object, [Target]>,
+        _enclosingInstance object: Object,
+        wrapped keyPath: ReferenceWritableKeyPath<Object, [Target]>,
         storage storage: ReferenceWritableKeyPath<Object, Self>
     ) -> [Target] {
         get {
+            if object.isProbe { object.noteAccessor(keyPath) }
             let members = object.value(forKey: object[keyPath: storage].name) as? [ManagedObject]
             return members?.compactMap { $0 as? Target } ?? []
         }

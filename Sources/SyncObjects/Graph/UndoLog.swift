@@ -8,9 +8,26 @@ final class UndoLog {
     enum Entry {
         case slot(ManagedObject, Int, old: Value)
         case insert(ManagedObject)
-        case delete(ManagedObject, wasInserted: Bool)
-        /// The edits of a table of pairs as they were before.
-        case pairs(SaveRequest.JoinEdit)
+        /// With the object's values when it was marked: what is done to it afterwards is done to an
+        /// object that is to be deleted, and is no step.
+        case delete(ManagedObject, wasInserted: Bool, values: [Value]?)
+        case pairs(PairsEntry)
+    }
+
+    /// A change of a table of pairs.
+    struct PairsEntry {
+        /// The edits of the table as they were before: they are so again, unless a save came
+        /// between, which has written them.
+        let former: SaveRequest.JoinEdit
+        /// The number of the saves until then.
+        let saves: Int
+        /// Which pairs came and went; nil is no pair.
+        let changes: [SaveRequest.Pair: Change]
+
+        struct Change {
+            let old: SaveRequest.PairOrder?
+            let new: SaveRequest.PairOrder?
+        }
     }
 
     private(set) var undoSteps: [[Entry]] = []
@@ -129,12 +146,10 @@ extension ManagedObjectContext {
                         lost.append(Self.readError(error, object))
                     }
                 }
-            case .insert(let object): try delete(object)
-            case .delete(let object, let wasInserted): bringBack(object, wasInserted)
-            case .pairs(let edit):
-                undoLog?.note(.pairs(joinEdits[edit.join.table] ?? .init(join: edit.join)))
-                joinEdits[edit.join.table] = edit
-                dropMembers()
+            case .insert(let object): try markDeleted(object)
+            case .delete(let object, let wasInserted, let values):
+                bringBack(object, wasInserted, values)
+            case .pairs(let entry): revert(entry)
             }
         }
         guard lost.isEmpty else {
@@ -142,9 +157,34 @@ extension ManagedObjectContext {
         }
     }
 
+    private func revert(_ entry: UndoLog.PairsEntry) {
+        let join = entry.former.join
+        var edit = joinEdits[join.table] ?? .init(join: join)
+        undoLog?.note(
+            .pairs(
+                .init(
+                    former: edit, saves: saveCount,
+                    changes: entry.changes.mapValues { .init(old: $0.new, new: $0.old) })))
+        if entry.saves == saveCount {
+            edit = entry.former
+        } else {
+            for (pair, change) in entry.changes {
+                edit.added[pair] = change.old
+                if change.old == nil {
+                    edit.removed.insert(pair)
+                } else {
+                    edit.removed.remove(pair)
+                }
+            }
+        }
+        joinEdits[join.table] = edit
+        dropMembers()
+    }
+
     /// Takes a deletion back: an unsaved one by itself, a saved one by inserting the object again.
-    func bringBack(_ object: ManagedObject, _ wasInserted: Bool) {
+    func bringBack(_ object: ManagedObject, _ wasInserted: Bool, _ values: [Value]?) {
         undoLog?.note(.insert(object))
+        object.current = values ?? object.current
         let isSaved = object.phase == .gone && !wasInserted
         object.goneDetail = nil
         deleteCauses[object.identity] = nil

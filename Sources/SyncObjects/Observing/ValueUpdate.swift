@@ -19,7 +19,7 @@ extension ManagedObjectContext {
                 try save()
             } catch {
                 if object.phase == .live { forget(object) }
-                discardEdits(of: object)
+                dropEdits(of: object)
                 throw error
             }
         }

@@ -45,6 +45,7 @@ indirect enum BoundTerm {
     case count(BoundPath, BoundRelation, BoundPredicate?)
     case aggregate(BoundPath, BoundRelation, BoundAggregate, slot: Int, BoundKind)
     case coalesce(BoundTerm, BoundTerm)
+    case when(BoundPredicate, BoundTerm)
 
     var kind: BoundKind {
         switch self {
@@ -53,8 +54,17 @@ indirect enum BoundTerm {
         case .count: return .number
         case .aggregate(_, _, let function, _, let kind):
             return function == .sum || function == .average ? .number : kind
-        case .coalesce(let first, _): return first.kind
+        case .coalesce(let first, let second): return first.isNull ? second.kind : first.kind
+        case .when(_, let term): return term.kind
         }
+    }
+}
+
+extension BoundTerm {
+    /// Never a value.
+    var isNull: Bool {
+        if case .value(.null, _) = self { return true }
+        return false
     }
 }
 
@@ -101,6 +111,7 @@ extension BoundTerm {
         case .aggregate(let path, let relation, _, _, _):
             return path.visited.union([relation.destination.root])
         case .coalesce(let first, let second): return first.visited.union(second.visited)
+        case .when(let condition, let term): return condition.visited.union(term.visited)
         }
     }
 }

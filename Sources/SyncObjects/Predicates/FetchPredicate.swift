@@ -144,4 +144,6 @@ public indirect enum PredicateTerm: Sendable, Hashable {
     case count(path: [String], FetchPredicate)
     /// The first, or the second when that is nil.
     case coalesce(PredicateTerm, PredicateTerm)
+    /// The term where the predicate holds; nil where it does not.
+    case when(FetchPredicate, PredicateTerm)
 }

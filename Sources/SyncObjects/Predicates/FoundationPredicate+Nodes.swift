@@ -21,17 +21,34 @@ extension PredicateExpressions.NilLiteral: BridgedNode {
 extension PredicateExpressions.KeyPath: BridgedNode {
     func bridge(_ bridge: inout PredicateBridge) throws -> BridgedPart {
         let part = try bridge.part(root)
-        if kind == .collectionCount || "\(keyPath)".hasSuffix(".count") {
-            if case .filtered(let path, let inner) = part {
-                return .term(.count(path: path, inner))
-            }
-            if case .term(.keyPath(let path)) = part { return .term(.keyPath(path + ["@count"])) }
+        if kind == .collectionCount || kind == .collectionIsEmpty {
+            return try ofCollection(part)
         }
         guard case .term(.keyPath(let path)) = part,
-            let naming = Root.Output.self as? any KeyPathNaming.Type,
-            let name = naming.propertyName(of: keyPath)
+            let naming = Root.Output.self as? any KeyPathNaming.Type
         else { throw PredicateBridge.unsupported(self) }
+        guard let name = naming.propertyName(of: keyPath) else {
+            throw ObjectError(
+                .unsupportedPredicate, "\(keyPath) reads no stored property of \(Root.Output.self)",
+                hint: "Write what it computes, of stored properties, in the predicate itself")
+        }
         return .term(.keyPath(path + name.split(separator: ".").map(String.init)))
+    }
+
+    /// `count` and `isEmpty`. How long a text is, only Swift can say.
+    private func ofCollection(_ part: BridgedPart) throws -> BridgedPart {
+        let count: PredicateTerm
+        switch part {
+        case .filtered(let path, let inner): count = .count(path: path, inner)
+        case .term(.keyPath(let path)) where Root.Output.self is any BridgedMembers.Type:
+            count = .keyPath(path + ["@count"])
+        case .term(let text) where Root.Output.self is any StringProtocol.Type:
+            guard kind == .collectionIsEmpty else { throw PredicateBridge.unsupported(self) }
+            return .predicate(.comparison(.init(text, .equal, .constant(.text("")))))
+        default: throw PredicateBridge.unsupported(self)
+        }
+        guard kind == .collectionIsEmpty else { return .term(count) }
+        return .predicate(.comparison(.init(count, .equal, .constant(.integer(0)))))
     }
 }
 
@@ -61,20 +78,10 @@ extension PredicateExpressions.Comparison: BridgedNode {
     }
 }
 
-extension PredicateBridge {
-    fileprivate mutating func comparison(
-        _ left: Any, _ name: FetchPredicate.Operator, _ right: Any
-    ) throws -> BridgedPart {
-        // `$0.tags.contains { … } == true` compares a condition, not a value.
-        if case .predicate(let inner) = try part(left),
-            case .term(.constant(.boolean(let wanted))) = try part(right),
-            name == .equal || name == .notEqual
-        {
-            return .predicate(wanted == (name == .equal) ? inner : .not(inner))
-        }
-        return .predicate(.comparison(.init(try term(left), name, try term(right))))
-    }
-}
+/// The objects that a to-many relationship leads to.
+private protocol BridgedMembers {}
+
+extension Array: BridgedMembers where Element: KeyPathNaming {}
 
 extension PredicateExpressions.Conjunction: BridgedNode {
     func bridge(_ bridge: inout PredicateBridge) throws -> BridgedPart {
@@ -94,22 +101,15 @@ extension PredicateExpressions.Negation: BridgedNode {
     }
 }
 
-extension PredicateExpressions.NilCoalesce: BridgedNode {
+extension PredicateExpressions.UnaryMinus: BridgedNode {
     func bridge(_ bridge: inout PredicateBridge) throws -> BridgedPart {
-        // `$0.group?.tasks.contains { … } ?? false`: a condition is never nil here.
-        if case .predicate(let inner) = try bridge.part(lhs) { return .predicate(inner) }
-        return .term(.coalesce(try bridge.term(lhs), try bridge.term(rhs)))
-    }
-}
-
-extension PredicateExpressions.ForcedUnwrap: BridgedNode {
-    func bridge(_ bridge: inout PredicateBridge) throws -> BridgedPart { try bridge.part(inner) }
-}
-
-extension PredicateExpressions.OptionalFlatMap: BridgedNode {
-    func bridge(_ bridge: inout PredicateBridge) throws -> BridgedPart {
-        let path = try bridge.path(wrapped)
-        return try bridge.with(variable.key, at: path) { try $0.part(transform) }
+        switch try bridge.part(wrapped) {
+        case .term(.constant(.integer(let number))) where number != .min:
+            return .term(.constant(.integer(-number)))
+        case .term(.constant(.real(let number))): return .term(.constant(.real(-number)))
+        case .term(.constant(.decimal(let number))): return .term(.constant(.decimal(-number)))
+        default: throw PredicateBridge.unsupported(self)
+        }
     }
 }
 

@@ -10,11 +10,13 @@ extension FetchPredicate {
     /// Takes over what `#Predicate` wrote.
     ///
     /// Understood: properties and paths over to-one relationships (`$0.group?.title`), `==`, `!=`,
-    /// `<` and so on, `&&`, `||`, `!`, `??`, forced unwrapping (which never traps here),
-    /// `contains`, `starts(with:)`, ranges, `contains(where:)`, `allSatisfy`, and `filter {
-    /// }.count`.
+    /// `<` and so on, `&&`, `||`, `!`, `??`, `flatMap`, forced unwrapping (which never traps here),
+    /// `contains`, `starts(with:)`, `isEmpty`, ranges, negative numbers, `contains(where:)`,
+    /// `allSatisfy`, and `filter { }.count`. What is nil in Swift is nil here: of a condition on an
+    /// optional, `??` decides as written.
     ///
-    /// - Throws: ``ObjectError/Code/unsupportedPredicate`` that names the part which is not.
+    /// - Throws: ``ObjectError/Code/unsupportedPredicate`` that names the part which is not
+    ///   understood, or the key path that reads no stored property.
     public init<Object: KeyPathNaming>(_ predicate: Predicate<Object>) throws {
         var bridge = PredicateBridge(subject: predicate.variable.key)
         self = try bridge.predicate(predicate.expression)
@@ -34,7 +36,7 @@ struct PredicateBridge {
         case .term(let term):
             // A bare Boolean property.
             return .comparison(.init(term, .equal, .constant(.boolean(true))))
-        case .filtered: throw Self.unsupported(expression)
+        case .optional, .filtered: throw Self.unsupported(expression)
         }
     }
 
@@ -42,7 +44,7 @@ struct PredicateBridge {
         switch try part(expression) {
         case .term(let term): return term
         case .predicate(.constant(let value)): return .constant(.boolean(value))
-        case .predicate, .filtered: throw Self.unsupported(expression)
+        case .predicate, .optional, .filtered: throw Self.unsupported(expression)
         }
     }
 
@@ -101,6 +103,8 @@ struct PredicateBridge {
 enum BridgedPart {
     case predicate(FetchPredicate)
     case term(PredicateTerm)
+    /// A condition that is nil where the second predicate holds.
+    case optional(FetchPredicate, isNil: FetchPredicate)
     /// `relation.filter { … }`, which `.count` makes a term of.
     case filtered([String], FetchPredicate)
 }

@@ -1,9 +1,12 @@
+import Foundation
 import SyncCore
 
 /// Looks up a predicate's names and values in a model. Every mistake is found here, before anything
 /// is read.
 struct PredicateBinder {
     let model: ManagedObjectModel
+    /// The store whose objects are meant; nil where no predicate can name an object.
+    var store: UUID?
 
     func bind(_ predicate: FetchPredicate, _ entity: EntityLayout) throws -> BoundPredicate {
         switch predicate {
@@ -147,16 +150,11 @@ struct PredicateBinder {
         let isMixed =
             left.kind != right.kind && !kinds.contains(.any)
             && Set(kinds.map { $0 == .decimal ? BoundKind.number : $0 }.map { "\($0)" }).count > 1
-        if isMixed, !isNull(left), !isNull(right) {
+        if isMixed, !left.isNull, !right.isNull {
             throw ObjectError(
                 .invalidPredicate, "a \(left.kind) cannot be compared with a \(right.kind)",
                 entity: entity.name)
         }
-    }
-
-    private func isNull(_ term: BoundTerm) -> Bool {
-        if case .value(.null, _) = term { return true }
-        return false
     }
 
     // MARK: Terms
@@ -180,7 +178,11 @@ struct PredicateBinder {
             return .count(steps, relation, try bind(inner, relation.destination))
         case .coalesce(let first, let second):
             let first = try self.term(first, entity, like: other)
-            return .coalesce(first, try self.term(second, entity, like: first))
+            return .coalesce(
+                first, try self.term(second, entity, like: first.isNull ? other : first))
+        case .when(let condition, let inner):
+            return .when(
+                try bind(condition, entity), try self.term(inner, entity, like: other))
         }
     }
 
@@ -244,6 +246,7 @@ struct PredicateBinder {
         _ constant: PredicateConstant, like other: BoundTerm?, _ entity: EntityLayout
     ) throws -> (Value, BoundKind) {
         if case .object(let id) = constant, other.map({ $0.kind == .reference }) ?? true {
+            try check(id, other.flatMap(destination), entity)
             guard let reference = id.key.reference else {
                 throw ObjectError(
                     .unsupportedPredicate, "objects with composite keys cannot be compared",
@@ -255,6 +258,8 @@ struct PredicateBinder {
             throw ObjectError(.invalidPredicate, "a list goes with IN", entity: entity.name)
         }
         let coding = other.flatMap(coding) ?? AttributeCoding(.any)
+        if case .real(let number) = constant, number.isNaN { throw Self.notANumber(entity) }
+        if case .decimal(let number) = constant, number.isNaN { throw Self.notANumber(entity) }
         switch (constant, coding.type) {
         case (.integer(let number), _) where coding.type.isNumeric && coding.type != .decimal:
             return (.integer(number), .number)
@@ -276,6 +281,39 @@ struct PredicateBinder {
         return (value, other?.kind ?? Self.kind(of: value))
     }
 
+    private static func notANumber(_ entity: EntityLayout) -> ObjectError {
+        ObjectError(
+            .invalidPredicate, "NaN is no value that a store has, and equals nothing",
+            entity: entity.name)
+    }
+
+    /// The entity of the objects that a term stands for.
+    private func destination(_ term: BoundTerm) -> EntityLayout? {
+        switch term {
+        case .key(_, let entity): return entity
+        case .coalesce(let first, let second): return destination(first) ?? destination(second)
+        case .when(_, let inner): return destination(inner)
+        case .value, .slot, .count, .aggregate: return nil
+        }
+    }
+
+    /// Keys are compared, so that an object of another entity or store would pass for the one that
+    /// has the same key here.
+    private func check(
+        _ id: ManagedObjectID, _ destination: EntityLayout?, _ entity: EntityLayout
+    ) throws {
+        if let destination, destination.root != id.entity {
+            throw ObjectError(
+                .invalidPredicate, "“\(id)” is no object of “\(destination.name)”",
+                entity: entity.name)
+        }
+        if let store, store != id.store {
+            throw ObjectError(
+                .invalidPredicate, "“\(id)” is of another store, or of none",
+                hint: "Get it from a context of this store", entity: entity.name)
+        }
+    }
+
     private func coding(_ term: BoundTerm) -> AttributeCoding? {
         switch term {
         case .slot(_, let entity, let slot, _): return entity.slots[slot].coding
@@ -283,7 +321,8 @@ struct PredicateBinder {
             return function == .sum || function == .average
                 ? AttributeCoding(.double) : relation.destination.slots[slot].coding
         case .count: return AttributeCoding(.integer64)
-        case .coalesce(let first, _): return coding(first)
+        case .coalesce(let first, let second): return coding(first) ?? coding(second)
+        case .when(_, let inner): return coding(inner)
         case .value, .key: return nil
         }
     }

@@ -46,7 +46,13 @@ public indirect enum PredicateConstant: Sendable, Hashable {
         case let value as UUID: self = .uuid(value)
         case let value as URL: self = .uri(value)
         case let value as Decimal: self = .decimal(value)
-        case let value as any BinaryInteger: self = .integer(Int64(clamping: value))
+        case let value as any BinaryInteger:
+            guard let number = Int64(exactly: value) else {
+                throw ObjectError(
+                    .invalidPredicate, "\(value) is more than a store can hold: 64 bits with a sign"
+                )
+            }
+            self = .integer(number)
         case let value as any BinaryFloatingPoint: self = .real(Double(value))
         case let value as any Sequence: self = .list(try value.map { try PredicateConstant($0) })
         case let value as any AttributeConvertible:

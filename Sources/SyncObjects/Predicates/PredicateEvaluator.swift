@@ -66,6 +66,8 @@ enum PredicateEvaluator {
         case .coalesce(let first, let second):
             let value = value(first, subject)
             return value == .null ? self.value(second, subject) : value
+        case .when(let condition, let term):
+            return evaluate(condition, subject) ? value(term, subject) : .null
         }
     }
 

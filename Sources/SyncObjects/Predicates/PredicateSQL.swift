@@ -148,6 +148,9 @@ struct PredicateSQL {
             }
         case .coalesce(let first, let second):
             return "coalesce(\(try self.term(first, alias)), \(try self.term(second, alias)))"
+        case .when(let predicate, let term):
+            let condition = try condition(predicate, alias)
+            return "(CASE WHEN \(condition) THEN \(try self.term(term, alias)) END)"
         }
     }
 

@@ -209,6 +209,10 @@ struct SaveTransaction {
     // MARK: Deletions
 
     private mutating func delete(_ item: SaveRequest.Delete) throws {
+        // Its key is another object's now, or nobody's: somebody else deleted it.
+        guard identities.id(item.id.origin, item.id.key) == item.id else {
+            return noteDeleted(item.entity, item.id, item.cause)
+        }
         try followRules(item.entity, item.id)
         let prepared = try statements.delete(item.entity)
         prepared.statement.reset()

@@ -55,7 +55,7 @@ import Testing
         #expect(task.lastKnown?["title"] as? String == "a")
         #expect(task.changedValues["title"] as? String == "edited")
         #expect(try stored().isEmpty)
-        mine.discardEdits(of: task)
+        try mine.discardEdits(of: task)
         try mine.save()
         #expect(second.state == .clean)
         #expect(task.title == "a")

@@ -47,7 +47,7 @@ import Testing
         let gone = #expect(throws: ObjectError.self) { try context.save() }
         #expect(gone?.code == .deletedElsewhere)
         #expect(fault.state.isGone)
-        context.discardEdits(of: fault)
+        try context.discardEdits(of: fault)
         #expect(try context.fetch(request).map(\.title) == [nil, "theirs"])
     }
 

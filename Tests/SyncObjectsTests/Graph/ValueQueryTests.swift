@@ -88,7 +88,7 @@ import Testing
         let other = try container.newBackgroundContext()
         context.automaticallyMergesChangesFromParent = false
         try other.update(TodoTask.self, tasks[0].id) { $0.title = "theirs" }
-        context.detectConflicts(for: tasks[0])
+        try context.detectConflicts(for: tasks[0])
         tasks[1].title = "mine"
         let error = #expect(throws: ObjectError.self) { try context.save() }
         #expect(error?.code == .mergeConflict)

@@ -65,7 +65,7 @@ import Testing
         #expect(tasks[1].changedValues.isEmpty)
         let error = #expect(throws: ObjectError.self) { try store.context.save() }
         #expect(error?.code == .deletedElsewhere)
-        store.context.discardEdits(of: tasks[0])
+        try store.context.discardEdits(of: tasks[0])
         #expect(!store.context.hasChanges)
         #expect(group.tasks == [tasks[2]])
     }

@@ -1,0 +1,27 @@
+/// A type that a stored property can have.
+protocol ProbedValue {
+    /// Values by which a getter shows whether it answers what it was answered.
+    static func samples(_ probe: NameProbe) -> [any Sendable]
+    /// The answer of a property that has no value.
+    var isNothing: Bool { get }
+}
+
+extension Optional: ProbedValue {
+    static func samples(_ probe: NameProbe) -> [any Sendable] {
+        if let type = Wrapped.self as? ManagedObject.Type {
+            return [ProbeSamples.object(type, probe)]
+        }
+        guard let type = Wrapped.self as? any AttributeConvertible.Type else { return [] }
+        return ProbeSamples.values(of: type)
+    }
+
+    var isNothing: Bool { self == nil }
+}
+
+extension Array: ProbedValue where Element: ManagedObject {
+    static func samples(_ probe: NameProbe) -> [any Sendable] {
+        [[ProbeSamples.object(Element.self, probe), ProbeSamples.object(Element.self, probe)]]
+    }
+
+    var isNothing: Bool { isEmpty }
+}
