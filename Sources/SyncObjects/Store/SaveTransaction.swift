@@ -220,11 +220,34 @@ struct SaveTransaction {
         _ = bind(prepared.statement, prepared.slots, item.old, place)
         try prepared.statement.run()
         if db.changesCount == 0, let row = try stored(item.entity, item.id.key) {
-            conflicts.append(SaveConflict(id: item.id, kind: .deleteOfChanged(stored: row)))
-            return
+            guard isOwnDoing(row, item) else {
+                conflicts.append(SaveConflict(id: item.id, kind: .deleteOfChanged(stored: row)))
+                return
+            }
+            let table = item.entity.table
+            let statement = try RawStatement(
+                db, "DELETE FROM \(SQLText.quoted(table.name)) WHERE \(key(table))")
+            statement.bind(item.id.key.values)
+            try statement.run()
         }
         // No row: somebody else deleted it. Both wanted the same.
         noteDeleted(item.entity, item.id, item.cause)
+    }
+
+    /// The row differs from what the context had read in nothing but references to what this save
+    /// deletes, too: the foreign keys have emptied them a moment ago.
+    private func isOwnDoing(_ row: StoredRow, _ item: SaveRequest.Delete) -> Bool {
+        item.entity.slots.indices.allSatisfy { slot in
+            let layout = item.entity.slots[slot]
+            if layout.column == nil || layout.isDerived || row.values[slot] == item.old[slot] {
+                return true
+            }
+            guard row.values[slot] == .null, case .reference(let relation) = layout.kind,
+                let key = ManagedObjectKey(reference: item.old[slot])
+            else { return false }
+            let origin = identities.origin(item.entity.relations[relation].destinationRoot)
+            return deleting.contains(identities.id(origin, key))
+        }
     }
 
     private mutating func noteDeleted(

@@ -7,7 +7,7 @@ import Testing
 @Suite final class OwnDeletionTests {
     /// How an object with edits comes to be deleted by the context itself.
     enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
-        case editThenDelete, deleteThenEdit, loop, ownerThenMember, moved
+        case editThenDelete, deleteThenEdit, loop, ownerThenMember, memberThenOwner, moved
         case cascade, willSave, editedInTheParent, editedInTheChild, childOfAChild
         case deniedThenSaved, refusedThenSaved, undoneAndRedone, deletedTwice, deletedByBoth
 
@@ -56,6 +56,10 @@ import Testing
         case .ownerThenMember:
             try context.delete(chief)
             try context.delete(person)
+            return (person, 2)
+        case .memberThenOwner:
+            try context.delete(person)
+            try context.delete(chief)
             return (person, 2)
         case .moved:
             person.boss = nil

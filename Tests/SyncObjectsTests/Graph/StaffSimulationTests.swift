@@ -128,14 +128,14 @@ private struct StaffSimulation {
     ) throws {
         let objects = try objects(context)
         let numbers = picture.items.keys.sorted()
-        guard numbers.count > 4, let number = numbers.randomElement(using: &random) else {
+        guard numbers.count > 9, let number = numbers.randomElement(using: &random) else {
             return try insert(context, &picture)
         }
         guard let object = objects[number], let item = picture.items[number] else {
             return #expect(objects[number] != nil, "\(number) is missing: \(story)") as Void
         }
         switch roll(10) {
-        case 0 where numbers.count < 16: try insert(context, &picture)
+        case 0 where numbers.count < 24: try insert(context, &picture)
         case 0, 1, 2:
             log.append("delete \(item.entity) \(number)")
             try context.delete(object)
