@@ -21,14 +21,6 @@ public struct Token: Sendable, Hashable {
         self.check = number == 0 ? 0 : Self.check(of: time)
     }
 
-    /// A position for queries that stay inside: its check is not valid.
-    init(unchecked number: Int64, store: StoreID, epoch: Int64) {
-        self.store = store
-        self.epoch = epoch
-        self.number = number
-        self.check = 0
-    }
-
     static func check(of time: Timestamp) -> UInt32 {
         UInt32(truncatingIfNeeded: time.milliseconds)
     }

@@ -49,7 +49,9 @@ final class TrackedEntity: Sendable {
     /// What an update of everything overwrote, by column; empty when old values are not kept, or
     /// not all.
     func oldValues(fromKept kept: [Value]) -> [Value] {
-        guard keepsOldValues, layout.kept.count == kept.count else { return [] }
+        guard keepsOldValues, layout.kept.count == kept.count,
+            Set(layout.kept).union(keyPositions).isSuperset(of: 0..<columnCount)
+        else { return [] }
         var old = [Value](repeating: .null, count: columnCount)
         for (position, value) in zip(layout.kept, kept) where old.indices.contains(position) {
             old[position] = value

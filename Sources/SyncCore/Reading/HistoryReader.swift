@@ -16,7 +16,7 @@ final class HistoryReader {
             connection,
             """
             SELECT seq, op, key, data FROM syncd_change
-            WHERE seq > ?1 AND seq <= ?2 ORDER BY seq
+            WHERE seq >= ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq
             """)
     }
 
@@ -69,6 +69,18 @@ final class HistoryReader {
         return true
     }
 
+    /// The transaction of a number with all of its changes; nil when the tables have none.
+    ///
+    /// - Complexity: O(its changes)
+    func transaction(_ number: Int64) throws -> Transaction? {
+        let select = try Statement(connection, NumberRange.oneSQL)
+        select.bind(1, number)
+        guard try select.step() else { return nil }
+        var transaction = try header(select)
+        transaction.changes = try changes(of: transaction, after: nil)
+        return transaction
+    }
+
     /// The numbers of the transactions that changed an object, in the order asked for.
     private func numbers(
         of object: HistoryQuery.ObjectName, reverse: Bool
@@ -106,8 +118,9 @@ final class HistoryReader {
     /// Where the reader's position lies inside a transaction (its commits ran together after it was
     /// read), what was read already is left out.
     private func changes(of transaction: Transaction, after: Token?) throws -> [Change] {
-        selectChanges.bind(1, max(transaction.first - 1, after?.number ?? 0))
-        selectChanges.bind(2, transaction.number)
+        selectChanges.bind(1, transaction.first)
+        selectChanges.bind(2, after?.number ?? 0)
+        selectChanges.bind(3, transaction.number)
         defer { selectChanges.reset() }
         var changes: [Change] = []
         while try selectChanges.step() {

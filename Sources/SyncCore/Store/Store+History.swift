@@ -75,7 +75,7 @@ extension Store {
                 let seq = try newest.step() ? newest.integer(0) : 0
                 newest.reset()
                 let known = try max(
-                    boundaries.last?.last ?? 0, reader.settings.integer(.digested))
+                    boundaries.last?.last ?? 0, reader.settings.position(.digested))
                 // Somebody committed in between: once more.
                 guard seq <= known else { return nil }
                 return try body(reader, HistoryScan(reader, boundaries))
@@ -125,7 +125,7 @@ struct HistoryScan {
             left -= 1
             return try body(transaction) && left > 0
         }
-        let digested = try reader.settings.integer(.digested)
+        let digested = try reader.settings.position(.digested)
         reader.resolver.births.forget(upTo: digested)
         if query.reverse {
             var newest: [Transaction] = []
@@ -143,6 +143,27 @@ struct HistoryScan {
             guard try written(query, limited) else { return }
             try pending(query, after: digested, limited)
         }
+    }
+
+    /// The transaction of a number with all of its changes, wherever it is stored; nil when there
+    /// is none.
+    ///
+    /// A query after the position just before it is no way to ask for it: that position lies inside
+    /// the transaction, and such a reader gets the rest of it alone.
+    func transaction(_ number: Int64) throws -> Transaction? {
+        let digested = try reader.settings.position(.digested)
+        reader.resolver.births.forget(upTo: digested)
+        guard number > digested else {
+            return try HistoryReader(
+                reader.connection, catalog: reader.catalog, resolver: reader.resolver
+            ).transaction(number)
+        }
+        var found: Transaction?
+        try pending(HistoryQuery(), after: digested) { transaction in
+            if transaction.number == number { found = transaction }
+            return transaction.number < number
+        }
+        return found
     }
 
     /// What the history tables hold, in the query's order.

@@ -22,18 +22,26 @@ extension Store {
             ) { writer in
                 var report = UndoReport()
                 var back: Set<ObjectID> = []
-                // Parents stand before what their delete took along.
-                for change in transaction.changes where change.kind == .delete {
-                    let isRoot =
-                        change.object.key == object.key
-                        && SQLName.equal(change.entity, object.entity)
-                    guard isRoot || change.isCascade(of: back) else { continue }
-                    try bringBack(change, writer, &report, isRoot: isRoot)
+                // Where commits ran together, one transaction may have deleted it several times.
+                let root = transaction.changes.lastIndex {
+                    $0.kind == .delete && $0.object.key == object.key
+                        && SQLName.equal($0.entity, object.entity)
+                }
+                guard let root else {
+                    throw SyncError(.internalFault, "history lost the delete of \(name)")
+                }
+                var rest = transaction.changes.filter { $0.kind == .delete }
+                var next: Change? = transaction.changes[root]
+                rest.removeAll { $0.seq == next?.seq }
+                while let change = next {
+                    try bringBack(change, writer, &report, isRoot: back.isEmpty)
                     back.insert(change.object)
+                    let index = try rest.firstIndex { try wasTakenAlong($0, by: back, writer) }
+                    next = index.map { rest.remove(at: $0) }
                 }
                 return report
             }
-            report.token = try head()
+            if !report.steps.isEmpty { report.token = try head() }
             return report
         }
     }
@@ -90,11 +98,27 @@ extension Store {
         try writer.insert(table, NamedValues(pairs))
         report.steps.append(.init(kind: .insert, object: change.object, properties: []))
     }
-}
 
-extension Change {
-    fileprivate func isCascade(of objects: Set<ObjectID>) -> Bool {
-        guard case .cascade(let parent) = cause else { return false }
-        return objects.contains(parent)
+    /// Whether the delete of one of the objects deleted this one, too. A merge does not say so: its
+    /// deletes go by the references in what was kept.
+    private func wasTakenAlong(
+        _ change: Change, by objects: Set<ObjectID>, _ writer: UndoWriter
+    ) throws -> Bool {
+        switch change.cause {
+        case .cascade(let parent): return objects.contains(parent)
+        case .merge:
+            guard let values = change.tombstone else { return false }
+            return try writer.table(change.entity).foreignKeys.contains { reference in
+                let parent = writer.tables[SQLName.folded(reference.parent)]
+                guard reference.onDelete == .cascade, let parent,
+                    reference.parentColumns.isEmpty || reference.parentColumns == parent.key
+                else { return false }
+                let key = ObjectKey(reference.columns.map { values[$0] ?? .null })
+                return objects.contains { object in
+                    object.key == key && SQLName.equal(object.entity, parent.name)
+                }
+            }
+        case .direct, .replace, .renumbered: return false
+        }
     }
 }

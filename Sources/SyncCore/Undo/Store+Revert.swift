@@ -3,9 +3,9 @@ extension Store {
     ///
     /// An inserted object is deleted, a deleted one comes back from its tombstone, a changed
     /// property gets its old value, where nothing later stands on it: what a later transaction
-    /// changed again, or where values were not kept, stays as it is and is named in the report. The
-    /// new transaction is ordinary work: triggers fire, constraints hold, and it can be reverted
-    /// itself.
+    /// changed again or refers to, or where values were not kept, stays as it is and is named in
+    /// the report. The new transaction is ordinary work: triggers fire, constraints hold, and it
+    /// can be reverted itself.
     ///
     /// - Parameters:
     ///   - number: the number of the transaction.
@@ -20,8 +20,24 @@ extension Store {
             var report = try UndoWriter.transaction(path, author: author, context: context) {
                 writer in
                 var report = UndoReport()
+                // What refers to an inserted object may be undone after it.
+                var referred: [Change] = []
                 for change in transaction.changes.reversed() {
-                    try undo(change, of: transaction, writer, &report)
+                    if change.kind == .insert, try writer.referrer(to: change) != nil {
+                        referred.append(change)
+                    } else {
+                        try undo(change, of: transaction, writer, &report)
+                    }
+                }
+                for change in referred {
+                    if let referrer = try writer.referrer(to: change) {
+                        report.refusals.append(
+                            .init(
+                                object: change.object, properties: [],
+                                reason: "\(referrer) refers to it", blockedBy: nil))
+                    } else {
+                        try undo(change, of: transaction, writer, &report)
+                    }
                 }
                 return report
             }
@@ -33,17 +49,7 @@ extension Store {
     /// The transaction of a number, whole.
     /// - Throws: `invalidArgument` when history has none.
     func transaction(_ number: Int64) throws -> Transaction {
-        var query = HistoryQuery()
-        query.after = Token(unchecked: number - 1, store: id, epoch: epoch)
-        query.limit = 1
-        var found: Transaction?
-        try consistentRead { _, scan in
-            try scan.run(query) {
-                found = $0
-                return false
-            }
-        }
-        guard let found, found.number == number else {
+        guard let found = try consistentRead({ try $1.transaction(number) }) else {
             throw SyncError(
                 .invalidArgument, "there is no transaction \(number)",
                 hint: "Take the number of a line of: synctool history \(path)")
@@ -68,6 +74,9 @@ extension Store {
             if let blocker = later.first {
                 return refuse("it was changed again", by: blocker.number)
             }
+            guard try writer.exists(table, change.object.key) else {
+                return refuse("it is not there")
+            }
             try writer.delete(table, change.object.key)
             report.steps.append(.init(kind: .delete, object: change.object, properties: []))
         case .delete:
@@ -80,8 +89,13 @@ extension Store {
             try writer.insert(table, values)
             report.steps.append(.init(kind: .insert, object: change.object, properties: []))
         case .update:
-            guard let old = change.oldValues else {
-                return refuse("old values of \(change.entity) are not kept", change.properties)
+            let old = change.oldValues ?? NamedValues([])
+            let lost = change.properties.filter { old[$0] == nil }
+            if !lost.isEmpty { refuse("old values of \(change.entity) are not kept", lost) }
+            guard lost.count < change.properties.count else { return }
+            let isThere = try writer.exists(table, change.object.key)
+            guard isThere || later.contains(where: { $0.change.kind == .delete }) else {
+                return refuse("it is not there", change.properties)
             }
             try restore(old, of: change.object, table, later, writer, &report)
         }

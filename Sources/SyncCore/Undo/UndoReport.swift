@@ -28,4 +28,7 @@ public struct UndoReport: Sendable, Hashable {
     public internal(set) var refusals: [Refusal] = []
     /// The transaction that did it; nil when nothing was done.
     public internal(set) var token: Token?
+
+    /// Everything that was asked for was done.
+    public var isComplete: Bool { !steps.isEmpty && refusals.isEmpty }
 }

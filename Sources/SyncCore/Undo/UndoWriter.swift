@@ -4,10 +4,11 @@ import GRDB
 /// hold.
 ///
 /// One transaction on a connection of its own, with foreign keys enforced at its end, so that the
-/// order of parents and children does not matter.
+/// order of parents and children does not matter. `ON CONFLICT` clauses of the tables do not apply:
+/// they would replace another row, or leave out the written one, in silence.
 struct UndoWriter {
+    let tables: [String: TableSchema]
     private let database: Database
-    private let tables: [String: TableSchema]
 
     /// Runs `body` in one transaction that names its author.
     ///
@@ -21,6 +22,8 @@ struct UndoWriter {
         let queue = try StoreConnection.openQueue(path, foreignKeys: true)
         defer { try? queue.close() }
         return try queue.writeWithoutTransaction { database in
+            // In the rollback journal modes it would lock out those who read history meanwhile.
+            try database.execute(sql: "PRAGMA cache_spill = OFF")
             var result: Result?
             try database.inTransaction(.immediate) {
                 try database.execute(sql: "PRAGMA defer_foreign_keys = ON")
@@ -29,9 +32,14 @@ struct UndoWriter {
                     sql: "INSERT INTO syncd_txn(author, context) VALUES (?, ?)",
                     arguments: [author, context])
                 let writer = UndoWriter(
-                    database: database,
-                    tables: Dictionary(tables.map { (SQLName.folded($0.name), $0) }) { $1 })
-                result = try body(writer)
+                    tables: Dictionary(tables.map { (SQLName.folded($0.name), $0) }) { $1 },
+                    database: database)
+                do {
+                    result = try body(writer)
+                    try ReferenceCheck(try writer.connection, tables).run()
+                } catch let error as SyncError where error.code == .refused && error.hint == nil {
+                    throw error.hinting(path)
+                }
                 try database.execute(sql: "INSERT INTO syncd_txn(author) VALUES (NULL)")
                 return .commit
             }
@@ -65,13 +73,17 @@ struct UndoWriter {
     }
 
     func delete(_ table: TableSchema, _ key: ObjectKey) throws {
-        try run("DELETE FROM \(SQLName.quoted(table.name)) WHERE \(condition(table))", key.values)
+        try run(
+            table, "DELETE FROM \(SQLName.quoted(table.name)) WHERE \(condition(table))",
+            key.values)
     }
 
     func update(_ table: TableSchema, _ key: ObjectKey, _ values: NamedValues) throws {
         let assignments = values.pairs.map { SQLName.quoted($0.name) + " = ?" }
+            .joined(separator: ", ")
         try run(
-            "UPDATE \(SQLName.quoted(table.name)) SET \(assignments.joined(separator: ", ")) "
+            table,
+            "UPDATE\(orAbort(table)) \(SQLName.quoted(table.name)) SET \(assignments) "
                 + "WHERE \(condition(table))",
             values.pairs.map(\.value) + key.values)
     }
@@ -80,7 +92,9 @@ struct UndoWriter {
         let names = values.pairs.map { SQLName.quoted($0.name) }.joined(separator: ", ")
         let marks = values.pairs.map { _ in "?" }.joined(separator: ", ")
         try run(
-            "INSERT INTO \(SQLName.quoted(table.name))(\(names)) VALUES (\(marks))",
+            table,
+            "INSERT\(orAbort(table)) INTO \(SQLName.quoted(table.name))(\(names)) "
+                + "VALUES (\(marks))",
             values.pairs.map(\.value))
     }
 
@@ -96,22 +110,91 @@ struct UndoWriter {
         }
     }
 
+    /// A row that a foreign key with an action leads from to an object: `album/10`. Deleting the
+    /// object would delete or change it along. Nil when there is none.
+    ///
+    /// - Complexity: O(rows of the tables that refer to it), where they have no index for that.
+    func referrer(to change: Change) throws -> String? {
+        let parent = try table(change.entity)
+        for child in tables.values.sorted(by: { $0.name < $1.name }) where child.kind == .table {
+            for reference in child.foreignKeys
+            where SQLName.equal(reference.parent, parent.name) && reference.actsOnDelete {
+                if let found = try referrer(child, reference, parent, change.object.key) {
+                    return found
+                }
+            }
+        }
+        return nil
+    }
+
+    private func referrer(
+        _ child: TableSchema, _ reference: ForeignKey, _ parent: TableSchema, _ key: ObjectKey
+    ) throws -> String? {
+        let targets = reference.parentColumns.isEmpty ? parent.key : reference.parentColumns
+        guard targets.count == reference.columns.count, !targets.isEmpty else { return nil }
+        let joined = zip(targets, reference.columns).map {
+            "p.\(SQLName.quoted($0)) = c.\(SQLName.quoted($1))"
+        }
+        let isParent = parent.key.map { "p.\(SQLName.quoted($0)) IS ?" }
+        var conditions = isParent + joined
+        if SQLName.equal(child.name, parent.name) {
+            let isSame = parent.key.map { "c.\(SQLName.quoted($0)) IS p.\(SQLName.quoted($0))" }
+            conditions.append("NOT (\(isSame.joined(separator: " AND ")))")
+        }
+        let shown = child.key.isEmpty ? reference.columns : child.key
+        let row = try Statement(
+            try connection,
+            "SELECT \(shown.map { "c." + SQLName.quoted($0) }.joined(separator: ", ")) FROM "
+                + "\(SQLName.quoted(parent.name)) p, \(SQLName.quoted(child.name)) c WHERE "
+                + conditions.joined(separator: " AND ") + " LIMIT 1")
+        row.bind(key.values)
+        guard try row.step() else { return nil }
+        guard !child.key.isEmpty else { return "a row of \(child.name)" }
+        return child.name + "/\(ObjectKey(shown.indices.map { row.value(Int32($0)) }))"
+    }
+
     private func condition(_ table: TableSchema) -> String {
         table.key.map { SQLName.quoted($0) + " IS ?" }.joined(separator: " AND ")
     }
 
-    private func run(_ sql: String, _ values: [Value]) throws {
+    /// Only where the table has such a clause: what a statement says also overrides what the user's
+    /// triggers that it fires say.
+    private func orAbort(_ table: TableSchema) -> String {
+        table.sql.uppercased().contains("CONFLICT") ? " OR ABORT" : ""
+    }
+
+    private func run(_ table: TableSchema, _ sql: String, _ values: [Value]) throws {
         let statement = try Statement(try connection, sql)
         statement.bind(values)
         try statement.run()
+        guard statement.changes == 1 else {
+            throw SyncError(.refused, "a trigger of \(table.name) does not let a row be written")
+        }
     }
 
-    private var connection: OpaquePointer {
+    var connection: OpaquePointer {
         get throws {
             guard let connection = database.sqliteConnection else {
                 throw SyncError(.internalFault, "the connection is closed")
             }
             return connection
         }
+    }
+}
+
+extension ForeignKey {
+    /// Deleting the object that it leads to changes or deletes the one that it leads from.
+    fileprivate var actsOnDelete: Bool {
+        [.cascade, .setNull, .setDefault].contains(onDelete)
+    }
+}
+
+extension SyncError {
+    /// A statement of the undo that a constraint refused, with what to do about it.
+    fileprivate func hinting(_ path: String) -> SyncError {
+        var error = self
+        error.hint =
+            "Nothing was written. See what stands in the way: synctool history \(path)"
+        return error
     }
 }

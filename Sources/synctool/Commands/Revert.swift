@@ -8,7 +8,7 @@ struct Revert: StoreCommand {
         discussion: """
             Inserted objects are deleted, deleted ones come back, changed properties get their old \
             values where they are kept (synctool track --undo). What later transactions changed \
-            again stays as it is and is named.
+            again or refers to stays as it is and is named; the exit status is 1 then.
             """)
 
     @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
@@ -26,7 +26,7 @@ struct Revert: StoreCommand {
         defer { try? store.close() }
         let report = try store.revert(number, author: Self.author)
         try UndoText(path: path, done: "reverted \(number)").print(report, common)
-        if report.steps.isEmpty { throw ExitCode(1) }
+        if !report.isComplete { throw ExitCode(1) }
     }
 
     /// Whom history names for what the command line undoes.
@@ -38,7 +38,8 @@ struct Restore: StoreCommand {
     static let configuration = CommandConfiguration(
         abstract: "Bring a deleted object back from its tombstone.",
         discussion: """
-            With the relations that still exist, and with what its delete took along by cascade.
+            With the relations that still exist, and with what its delete took along by cascade. \
+            What does not come back is named; the exit status is 1 then.
 
             Example: synctool restore music.db Album/348
             """)
@@ -58,5 +59,6 @@ struct Restore: StoreCommand {
         defer { try? store.close() }
         let report = try store.restore(name, author: Revert.author)
         try UndoText(path: path, done: "restored \(object)").print(report, common)
+        if !report.isComplete { throw ExitCode(1) }
     }
 }

@@ -12,13 +12,17 @@ struct UndoText {
             try Terminal.output.json(json(report))
             return
         }
-        let number = report.token.map { ", transaction \($0.number)" } ?? ""
-        try Terminal.output.line(
-            report.steps.isEmpty
-                ? "\(path): nothing could be done"
-                : "\(path): \(done)" + number)
+        try Terminal.output.line("\(path): " + headline(report))
         for step in report.steps { try Terminal.output.line("  " + line(step)) }
         for refusal in report.refusals { try Terminal.output.line("  " + line(refusal)) }
+    }
+
+    private func headline(_ report: UndoReport) -> String {
+        let number = report.token.map { ", transaction \($0.number)" } ?? ""
+        if report.isComplete { return done + number }
+        if !report.steps.isEmpty { return "\(done) in part" + number }
+        return report.refusals.isEmpty
+            ? "nothing to do: the transaction changed no object here" : "nothing could be done"
     }
 
     private func line(_ step: UndoReport.Step) -> String {
