@@ -59,6 +59,11 @@ package enum BatchDecoder {
         guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
         else { throw SyncError(.badData, "the batch holds other counts than its envelope says") }
         try check(transactions, envelope)
+        // Each life but the first began with a transaction that had seen the one before.
+        let lives = max(1, envelope.upTo.transactionsMax)
+        guard facts.allSatisfy({ Int64($0.incarnation) <= lives }) else {
+            throw SyncError(.badData, "an object has more lives than there are transactions")
+        }
         var batch = Batch(
             store: envelope.store, sender: envelope.sender, from: envelope.from,
             upTo: envelope.upTo, entities: tables.entities, transactions: transactions,

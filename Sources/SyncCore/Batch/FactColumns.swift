@@ -181,7 +181,7 @@ enum FactColumns {
     }
 
     private static func incarnation(_ reader: inout ByteReader) throws -> Int {
-        let incarnation = try reader.count(atMost: Int(Int32.max))
+        let incarnation = try reader.count(atMost: Life.incarnationMax)
         guard incarnation > 0 else { throw SyncError(.badData, "incarnations begin with 1") }
         return incarnation
     }

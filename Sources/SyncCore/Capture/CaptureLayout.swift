@@ -8,6 +8,8 @@ import Foundation
 public struct CaptureLayout: Sendable, Hashable, Codable {
     /// How many columns one mask has bits for.
     static let columnsPerMask = 63
+    /// SQLite's own limit (SQLITE_MAX_COLUMN).
+    static let columnsMax = 32_767
     /// How many values one log row holds.
     static let valuesPerRow = 7
 
@@ -115,11 +117,20 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
     init(json: String) throws {
         do {
             self = try JSONDecoder().decode(Self.self, from: Data(json.utf8))
+            guard isSound else { throw SyncError(.badData, "it names columns that it has not") }
         } catch {
             throw SyncError(
                 .badData, "an entity's layout cannot be read", hint: "Run: synctool doctor",
                 underlying: error)
         }
+    }
+
+    /// Every position and every name of the key is among the columns.
+    private var isSound: Bool {
+        let positions = kept + (cascades ?? []).flatMap(\.columns)
+        return !key.isEmpty && columns.count <= Self.columnsMax
+            && key.count <= columns.count && key.allSatisfy(columns.contains)
+            && positions.allSatisfy(columns.indices.contains) && kept.count <= columns.count
     }
 
     func json() throws -> String {

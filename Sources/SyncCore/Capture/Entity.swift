@@ -13,13 +13,17 @@ public struct Entity: Sendable, Hashable {
 
     /// All entities of a store, in order of number.
     static func all(_ db: Database) throws -> [Entity] {
-        try Row.fetchAll(db, sql: "SELECT id, name, layout, retired FROM syncd_entity ORDER BY id")
-            .map { row in
-                Entity(
-                    id: row["id"], name: row["name"],
-                    layout: try CaptureLayout(json: row["layout"]),
-                    isRetired: (row["retired"] as Int64? ?? 0) != 0)
-            }
+        // A column may hold a value of any type, whatever it was declared as.
+        let sql = """
+            SELECT id, coalesce(CAST(name AS TEXT), '') AS name,
+              coalesce(CAST(layout AS TEXT), '') AS layout,
+              coalesce(CAST(retired AS INTEGER), 0) AS retired FROM syncd_entity ORDER BY id
+            """
+        return try Row.fetchAll(db, sql: sql).map { row in
+            Entity(
+                id: row["id"], name: row["name"], layout: try CaptureLayout(json: row["layout"]),
+                isRetired: (row["retired"] as Int64) != 0)
+        }
     }
 
     static func live(_ db: Database) throws -> [Entity] { try all(db).filter { !$0.isRetired } }

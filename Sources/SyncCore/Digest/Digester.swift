@@ -68,7 +68,7 @@ final class Digester {
     func digest(
         _ boundaries: [Boundary], while isDue: () throws -> Bool
     ) throws -> Int64 {
-        var digested = try settings.integer(.digested)
+        var digested = try settings.position(.digested)
         while let end = boundaries.last?.last, digested < end, try isDue() {
             digested = try digestBatch(boundaries.filter { $0.last > digested }, digested)
         }
@@ -109,7 +109,7 @@ final class Digester {
     ) throws {
         try commit {
             // Another process may have digested meanwhile.
-            guard try settings.integer(.digested) < end else { return }
+            guard try settings.position(.digested) < end else { return }
             for transaction in transactions {
                 for change in transaction.changes { try writer.write(change) }
                 try writer.write(header: transaction)

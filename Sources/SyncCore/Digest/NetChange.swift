@@ -69,7 +69,7 @@ extension NetChange {
         case .merge: writer.append(byte: CauseTag.merge.rawValue)
         case .cascade(let entity, let key):
             writer.append(byte: CauseTag.cascade.rawValue)
-            writer.append(varint: UInt64(entity))
+            writer.append(varint: UInt64(bitPattern: entity))
             writer.append(values: key.values)
         case .renumbered(let key):
             writer.append(byte: CauseTag.renumbered.rawValue)

@@ -7,7 +7,8 @@ struct TransactionAssembler {
     /// Calls `body` for each transaction after `seq` that changed something, until it returns
     /// false.
     ///
-    /// - Parameter boundaries: ascending; the last one is where reading ends.
+    /// - Parameter boundaries: ascending, below ``LogReader/seqMax``; the last one is where reading
+    ///   ends.
     func forEach(
         after seq: Int64, _ boundaries: some BidirectionalCollection<Boundary>,
         _ body: (NetTransaction) throws -> Bool

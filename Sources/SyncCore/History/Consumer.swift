@@ -24,6 +24,9 @@ public struct Consumer: Sendable, Hashable {
     /// When it registered first.
     public let created: Timestamp
 
+    /// The longest lease: some 35,000 years.
+    public static let leaseMax = Duration.seconds(1 << 40)
+
     /// Makes a consumer: for those who read it off a wire.
     public init(
         name: String, kind: Kind, acknowledged: Int64, lease: Duration?, lastSeen: Timestamp,
@@ -40,7 +43,10 @@ public struct Consumer: Sendable, Hashable {
     /// True when the lease ran out: purging no longer waits for it.
     public func isLapsed(at now: Timestamp) -> Bool {
         guard let lease else { return false }
-        return now.milliseconds - lastSeen.milliseconds > lease.milliseconds
+        let silence = now.milliseconds.subtractingReportingOverflow(lastSeen.milliseconds)
+        // Beyond the range only where the file says so.
+        guard !silence.overflow else { return lastSeen < now }
+        return silence.partialValue > lease.milliseconds
     }
 
     /// True when purging has to wait for it.
@@ -48,8 +54,13 @@ public struct Consumer: Sendable, Hashable {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded down.
+    /// Whole milliseconds, rounded towards zero; beyond the range the greatest or the least number
+    /// there is.
     var milliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+        let (seconds, isBeyond) = components.seconds.multipliedReportingOverflow(by: 1000)
+        let rest = components.attoseconds / 1_000_000_000_000_000
+        let sum = seconds.addingReportingOverflow(rest)
+        guard !isBeyond, !sum.overflow else { return components.seconds < 0 ? .min : .max }
+        return sum.partialValue
     }
 }

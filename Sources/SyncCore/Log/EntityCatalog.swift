@@ -19,6 +19,7 @@ final class EntityCatalog {
         byID = [:]
         byLineage = [:]
         idsByName = [:]
+        defer { select.reset() }
         while try select.step() {
             let id = select.integer(0)
             let layout = try CaptureLayout(json: select.text(2) ?? "")
@@ -56,7 +57,8 @@ final class EntityCatalog {
         var step = now
         while step.id != old {
             steps.append(step)
-            guard let id = step.layout.previous, let previous = try entity(id) else { return nil }
+            guard let id = step.layout.previous, id < step.id, let previous = try entity(id)
+            else { return nil }
             step = previous
         }
         var names: [String?] = first.columnNames

@@ -7,6 +7,10 @@ final class LogReader {
     private let catalog: EntityCatalog
     private var hasRow = false
 
+    /// No store gets this far by writing: a million rows a second would take 146,000 years. Numbers
+    /// can be added up without care below it.
+    static let seqMax: Int64 = 1 << 62
+
     private static let firstValueColumn: Int32 = 4
 
     init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
@@ -17,6 +21,17 @@ final class LogReader {
             FROM syncd_log WHERE seq > ?1 AND seq <= ?2 ORDER BY seq
             """)
         self.catalog = catalog
+    }
+
+    /// Checks the number of the newest row.
+    /// - Throws: `corrupt` beyond ``seqMax``: SQLite gives random numbers to further rows then.
+    static func checked(newest seq: Int64) throws -> Int64 {
+        guard seq <= seqMax else {
+            throw SyncError(
+                .corrupt, "the log has a row with the number \(seq): no more rows fit in after it",
+                hint: Settings.startOver)
+        }
+        return seq
     }
 
     /// Starts over, at the rows after `seq` up to `last`.

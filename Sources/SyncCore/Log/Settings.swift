@@ -18,6 +18,10 @@ final class Settings {
         case unseen, gone, keys
     }
 
+    /// What to do about settings that make no sense.
+    static let startOver =
+        "Restore a backup, or start over: synctool untrack DB, synctool track DB"
+
     private let select: Statement
     private let upsert: Statement
 
@@ -40,6 +44,19 @@ final class Settings {
     func integer(_ key: Key) throws -> Int64 {
         if case .integer(let value) = try value(key) { return value }
         return 0
+    }
+
+    /// A position in the log or in history: 0 when there is none.
+    /// - Throws: `corrupt` for what no position can be.
+    func position(_ key: Key) throws -> Int64 {
+        let value = try value(key)
+        if value == .null { return 0 }
+        guard case .integer(let position) = value, 0...LogReader.seqMax ~= position else {
+            throw SyncError(
+                .corrupt, "the setting \(key.rawValue) in syncd_meta is no position: \(value)",
+                hint: Self.startOver)
+        }
+        return position
     }
 
     func set(_ key: Key, _ value: Value) throws { try upsert.run(.text(key.rawValue), value) }

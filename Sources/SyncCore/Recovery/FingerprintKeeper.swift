@@ -45,7 +45,7 @@ final class FingerprintKeeper {
         _ connection: OpaquePointer, catalog: EntityCatalog, settings: Settings
     ) throws -> Bool {
         guard try FingerprintTable.exists(connection) else { return false }
-        if try settings.integer(.fingerprinted) < settings.integer(.digested) { return true }
+        if try settings.position(.fingerprinted) < settings.position(.digested) { return true }
         let complete = try FingerprintTable.complete(connection)
         return catalog.present.contains { !complete.contains($0.lineage) }
     }
@@ -65,7 +65,7 @@ final class FingerprintKeeper {
     }
 
     private func hasWork() throws -> Bool {
-        if try settings.integer(.fingerprinted) < settings.integer(.digested) { return true }
+        if try settings.position(.fingerprinted) < settings.position(.digested) { return true }
         return try catalog.present.contains { try !table.isComplete($0.lineage) }
     }
 
@@ -117,8 +117,8 @@ final class FingerprintKeeper {
     }
 
     private func goThroughChanges() throws {
-        let digested = try settings.integer(.digested)
-        changes.bind(1, try settings.integer(.fingerprinted))
+        let digested = try settings.position(.digested)
+        changes.bind(1, try settings.position(.fingerprinted))
         changes.bind(2, digested)
         changes.bind(3, Int64(Self.sliceRowsMax))
         defer { changes.reset() }

@@ -6,7 +6,7 @@ struct RecentChanges {
         let settings = try Settings(connection)
         let changes = try Statement(
             connection, "SELECT op, key FROM syncd_change WHERE seq > ?1 ORDER BY seq")
-        changes.bind(1, try settings.integer(.fingerprinted))
+        changes.bind(1, try settings.position(.fingerprinted))
         while try changes.step() {
             let op = changes.integer(0)
             guard let kind = Change.Kind(rawValue: Int(op & 7)),
@@ -15,7 +15,7 @@ struct RecentChanges {
             kinds[entity.lineage, default: [:]][changes.value(1)] = kind
         }
         let log = try LogReader(connection, catalog: catalog)
-        try log.seek(after: try settings.integer(.digested), upTo: .max)
+        try log.seek(after: try settings.position(.digested), upTo: .max)
         defer { log.finish() }
         var builder = TransactionBuilder()
         while let record = try log.next() { builder.append(record) }

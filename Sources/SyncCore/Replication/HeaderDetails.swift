@@ -73,7 +73,7 @@ enum HeaderDetails {
             let object = try reader.identifier(ObjectUID.init(bytes:))
             let word = try reader.varint()
             let cells = try (0..<(try reader.countOfRest(atMost: bytes.count))).map { _ in
-                Int(try reader.varint())
+                try reader.count(atMost: BatchLimits.entitiesMax)
             }
             guard let kind = Batch.Change.Kind(rawValue: UInt8(word & 3)),
                 let entity = try entity(Int64(word >> 2))

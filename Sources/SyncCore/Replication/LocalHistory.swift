@@ -31,9 +31,10 @@ final class LocalHistory {
     func digest(_ boundaries: [Boundary]) throws {
         writer = try HistoryWriter(connection)
         try catalog.reload()
-        let digested = try settings.integer(.digested)
+        let digested = try settings.position(.digested)
         defer { newest.reset() }
-        last = max(digested, try newest.step() ? newest.integer(0) : 0)
+        last = max(
+            digested, try LogReader.checked(newest: newest.step() ? newest.integer(0) : 0))
         var ends = boundaries.filter { $0.last > digested }
         if last > ends.last?.last ?? digested { ends.append(Boundary(last: last, isExact: true)) }
         try assembler.forEach(after: digested, ends) {
@@ -62,7 +63,7 @@ final class LocalHistory {
 
     /// Makes sure that no number is given twice.
     func finish() throws {
-        guard try settings.integer(.digested) < last else { return }
+        guard try settings.position(.digested) < last else { return }
         try keepNumber.run(.integer(last))
         try settings.set(.digested, .integer(last))
     }

@@ -99,6 +99,9 @@ public struct MergePolicies: Sendable, Hashable, Codable {
     /// changed more often holds, on every replica.
     public internal(set) var revision = 0
 
+    /// The last revision: whoever wrote it, nobody can change the policies any more.
+    static let revisionMax = Int(Int32.max)
+
     /// The defaults, but for the entities that are named.
     public init(entities: [String: EntityPolicy] = [:]) { self.entities = entities }
 
@@ -135,9 +138,20 @@ public struct MergePolicies: Sendable, Hashable, Codable {
     }
 
     /// Those of a batch's sender; nil when it had the defaults.
+    ///
+    /// Each change of them but the first is a transaction, so that a revision beyond all that the
+    /// batch has seen is invented: adopted, it could never be replaced.
+    /// - Throws: `badData` for such a revision, and for text that cannot be read.
     init?(batch: Batch) throws {
         if batch.extras.policies.isEmpty { return nil }
         try self.init(json: batch.extras.policies)
+        let revisions = max(1, batch.upTo.transactionsMax)
+        guard 0...revisions ~= Int64(revision), revision <= Self.revisionMax else {
+            throw SyncError(
+                .badData,
+                "the merge policies of the batch have the revision \(revision), which "
+                    + "its sender cannot have come to")
+        }
     }
 
     func json() throws -> String {

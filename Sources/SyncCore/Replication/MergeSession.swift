@@ -231,6 +231,14 @@ final class MergeSession {
             let present = work.prepared.policies
             wanted.revision = present.revision
             guard wanted != present else { return }
+            guard present.revision < MergePolicies.revisionMax else {
+                throw SyncError(
+                    .refused,
+                    "the merge policies cannot be changed any more: they have the last "
+                        + "revision, \(present.revision)",
+                    hint: "Begin a new store with: synctool untrack DB, synctool track DB; the "
+                        + "other replicas are cloned from it")
+            }
             wanted.revision = present.revision + 1
             try PolicyCheck(work.schema).run(wanted, after: present)
             let work = try adopt(wanted, after: work)

@@ -34,7 +34,7 @@ final class MergeWork {
     func stateLocal() throws {
         let settings = prepared.history.settings
         let isFirst = try settings.value(.stated) == .null
-        let entries = try prepared.tail.entries(after: try settings.integer(.stated))
+        let entries = try prepared.tail.entries(after: try settings.position(.stated))
             .filter(\.isLocal)
         guard isFirst || !entries.isEmpty else { return }
         var headers = try self.headers(of: entries)
@@ -498,7 +498,7 @@ final class MergeWork {
         let settings = prepared.history.settings
         let clock = Int64(bitPattern: clock.last.rawValue)
         if try settings.integer(.clock) != clock { try settings.set(.clock, .integer(clock)) }
-        if try settings.integer(.stated) < prepared.history.head {
+        if try settings.position(.stated) < prepared.history.head {
             try settings.set(.stated, .integer(prepared.history.head))
         }
     }

@@ -13,7 +13,9 @@ struct PeerStorage {
 
         /// Whether it has been away for longer than a lease: nobody waits for it any more.
         func isAbsent(at now: Int64, lease: Int64) -> Bool {
-            behindSince.map { now - $0 > lease } ?? false
+            guard let behindSince else { return false }
+            let (time, isBeyond) = now.subtractingReportingOverflow(behindSince)
+            return isBeyond ? behindSince < now : time > lease
         }
     }
 

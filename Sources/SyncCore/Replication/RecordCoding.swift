@@ -37,7 +37,7 @@ enum RecordCoding {
             guard let kind = LifeKind(rawValue: try reader.byte()) else {
                 throw SyncError(.badData, "an object's record has an unknown life fact")
             }
-            let incarnation = Int(try reader.varint())
+            let incarnation = try reader.count(atMost: Life.incarnationMax)
             let dot = try dot(&reader, replicas)
             record.life.append(Life(dot, kind, incarnation: incarnation))
         }
@@ -47,7 +47,7 @@ enum RecordCoding {
         for (cell, width) in widths.enumerated() {
             for _ in 0..<(try reader.countOfRest(atMost: bytes.count)) {
                 let dot = try dot(&reader, replicas)
-                let incarnation = Int(try reader.varint())
+                let incarnation = try reader.count(atMost: Life.incarnationMax)
                 let value = try (0..<width).map { _ in try field(&reader) }
                 record.cells[cell].append(
                     Version(dot, incarnation: incarnation, value: value))
@@ -60,7 +60,7 @@ enum RecordCoding {
         _ dot: Dot, _ replicas: ReplicaNames, _ writer: inout ByteWriter
     ) throws {
         writer.append(varint: UInt64(try replicas.number(of: dot.replica)))
-        writer.append(varint: UInt64(dot.number))
+        writer.append(varint: UInt64(bitPattern: dot.number))
     }
 
     static func dot(_ reader: inout ByteReader, _ replicas: ReplicaNames) throws -> Dot {
@@ -82,6 +82,6 @@ enum RecordCoding {
         let tag = try reader.byte()
         guard tag == referenceTag else { return .value(try reader.value(tag: tag)) }
         let uid = try reader.identifier(ObjectUID.init(bytes:))
-        return .reference(uid, part: Int(try reader.varint()))
+        return .reference(uid, part: try reader.count(atMost: BatchLimits.entitiesMax))
     }
 }

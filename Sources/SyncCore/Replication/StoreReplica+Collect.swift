@@ -39,7 +39,7 @@ extension StoreReplica {
                 return CollectionReport()
             }
             return try CollectionRun(
-                session: session, lease: lease.components.seconds * 1000,
+                session: session, lease: lease.milliseconds,
                 slice: slice ?? Self.sliceCount, factsMax: Self.factsMax
             ).run()
         }
@@ -52,7 +52,8 @@ extension StoreReplica {
         let isDue = try run("collect") { session in
             guard try ReplicationTables.exist(session.connection) else { return false }
             let last = try Settings(session.connection).integer(.collectedAt)
-            return session.environment.wall() - last >= interval.components.seconds * 1000
+            let (time, isBeyond) = session.environment.wall().subtractingReportingOverflow(last)
+            return isBeyond || time >= interval.milliseconds
         }
         return isDue ? try collect() : nil
     }
@@ -71,7 +72,7 @@ extension StoreReplica {
             try run("pull") { session in
                 guard try ReplicationTables.exist(session.connection) else { return [:] }
                 let (now, lease) = (
-                    session.environment.wall(), Self.lease.components.seconds * 1000
+                    session.environment.wall(), Self.lease.milliseconds
                 )
                 return try session.transact { work in
                     try PeerStorage(session.connection, work.prepared.replicas).all()

@@ -139,13 +139,42 @@ struct TableImage {
                 let known =
                     try greatest[row.entity]
                     ?? max(numbering.greatest(row.entity), used[row.entity]?.max() ?? 0)
-                number = known + 1
-                greatest[row.entity] = known + 1
+                let next =
+                    try known < .max
+                    ? known + 1 : freeNumber(for: name, row.entity, used, numbering)
+                number = next
+                greatest[row.entity] = max(known, next)
             } else if let known = greatest[row.entity], let number {
                 greatest[row.entity] = max(known, number)
             }
             numbers[name] = number
             used[row.entity, default: []].insert(number ?? 0)
         }
+    }
+
+    /// Tries before a table is taken for full, as SQLite has it.
+    private static let triesMax = 100
+
+    /// A number below the greatest one, which is taken: as SQLite does for a rowid, from the whole
+    /// range. Drawn from the identity, so that each computation of the image comes to the same.
+    /// - Throws: `refused` when none can be found.
+    private func freeNumber(
+        for name: ObjectUID, _ entity: Int, _ used: [Int: Set<Int64>], _ numbering: Numbering
+    ) throws -> Int64 {
+        var state = name.high ^ name.low
+        for _ in 0..<Self.triesMax {
+            // SplitMix64, whose steps go through every number once.
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var word = state
+            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+            let number = Int64((word ^ (word >> 31)) >> 2) + 1
+            let isUsed = used[entity, default: []].contains(number)
+            if try !isUsed && !numbering.isTaken(entity, number, name) { return number }
+        }
+        let table = schema.entities[entity].name
+        throw SyncError(
+            .refused, "the table \(table) has no free number for a row of another replica",
+            hint: "Give the row with the greatest number of \(table) a smaller one")
     }
 }

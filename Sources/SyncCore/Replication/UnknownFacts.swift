@@ -118,12 +118,12 @@ final class UnknownFacts {
             guard let kind = LifeKind(rawValue: try reader.byte()) else {
                 throw SyncError(.badData, "a fact that was kept is of no known kind")
             }
-            let incarnation = Int(try reader.varint())
+            let incarnation = try reader.count(atMost: Life.incarnationMax)
             let dot = try RecordCoding.dot(&reader, replicas)
             let life = Life(dot, kind, incarnation: incarnation)
             return (.life(uid, entity: 0, life), reader.isAtEnd ? nil : try reader.signed())
         }
-        let incarnation = Int(try reader.varint())
+        let incarnation = try reader.count(atMost: Life.incarnationMax)
         let dot = try RecordCoding.dot(&reader, replicas)
         let value = try (0..<width).map { _ in try RecordCoding.field(&reader) }
         let version = Version(dot, incarnation: incarnation, value: value)

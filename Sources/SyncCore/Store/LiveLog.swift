@@ -39,7 +39,7 @@ final class LiveLog {
         commits = try BoundaryReader(connection)
         schemaVersion = try Statement(connection, "PRAGMA schema_version")
         newestSeq = try Statement(connection, "SELECT max(seq) FROM syncd_log")
-        let digested = try settings.integer(.digested)
+        let digested = try settings.position(.digested)
         seen = digested
         bounded = digested
         schema = 0
@@ -77,7 +77,7 @@ final class LiveLog {
         self.keep = keep
         let newest = bounded
         if let last = found.last, last.last <= newest {
-            let digested = try settings.integer(.digested)
+            let digested = try settings.position(.digested)
             var ends: [Int64: Boundary] = [:]
             for boundary in boundaries + found where boundary.last > digested {
                 let isExact = boundary.isExact || ends[boundary.last]?.isExact == true
@@ -90,7 +90,7 @@ final class LiveLog {
 
     /// Reads the ends of new commits; returns how far the history tables go.
     private func extendBoundaries() throws -> Int64 {
-        let digested = try settings.integer(.digested)
+        let digested = try settings.position(.digested)
         if digested > bounded { bounded = digested }
         if let first = boundaries.first, first.last <= digested {
             boundaries.removeAll { $0.last <= digested }
@@ -113,7 +113,7 @@ final class LiveLog {
 
     private func newestSeqInLog() throws -> Int64 {
         defer { newestSeq.reset() }
-        return try newestSeq.step() ? newestSeq.integer(0) : 0
+        return try LogReader.checked(newest: newestSeq.step() ? newestSeq.integer(0) : 0)
     }
 
     private func readSchemaVersion() throws -> Int64 {
@@ -132,6 +132,7 @@ final class LiveLog {
         query.after = resolver.token(seen, Timestamp(milliseconds: 0))
         let history = try HistoryReader(connection, catalog: catalog, resolver: resolver)
         _ = try history.forEach(query) { transaction in
+            // Both are positions: `first` may be anything, `seen` is not negative.
             if transaction.number - max(seen, transaction.first) > Self.lookRowsMax {
                 look.tooLarge = true
             } else {
@@ -189,7 +190,7 @@ final class LiveLog {
     /// Most stores have nothing to digest when they are opened, and should not pay for it.
     private func hasWork() throws -> Bool {
         if digestion != nil { return true }
-        let digested = try settings.integer(.digested)
+        let digested = try settings.position(.digested)
         guard bounded == digested else { return true }
         if try Digester.canTrim(connection, digested) { return true }
         return try FingerprintKeeper.hasWork(connection, catalog: catalog, settings: settings)

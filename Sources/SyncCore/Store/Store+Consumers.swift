@@ -28,6 +28,12 @@ extension Store {
                     .invalidArgument, "a lease has to be longer than nothing",
                     hint: "Leave it out for a consumer that never lapses")
             }
+            if let lease, lease > Consumer.leaseMax {
+                throw SyncError(
+                    .invalidArgument,
+                    "a lease has at most \(Consumer.leaseMax.components.seconds) seconds",
+                    hint: "Leave it out for a consumer that never lapses")
+            }
             return try live.withState { connection, _ in
                 try RawTransaction.write(connection) {
                     try ConsumerTable.upsert(connection, name, kind, lease, now: .now())

@@ -67,7 +67,9 @@ private struct LimitSearch {
             defer { sample.reset() }
             let each = try sample.step() ? max(1, sample.real(0)) : 1
             // A number stands for one change at most.
-            goals.append(last - Int64(Double(bytes) / each))
+            let count = Int64(exactly: (Double(bytes) / each).rounded(.down)) ?? .max
+            let goal = last.subtractingReportingOverflow(count)
+            goals.append(goal.overflow ? .min : goal.partialValue)
         }
         return goals.max().flatMap { $0 > first ? $0 : nil }
     }
@@ -77,11 +79,13 @@ private struct LimitSearch {
     private func firstSince(_ time: Int64, _ first: Int64, _ last: Int64) throws -> Int64 {
         var (low, high) = (first, last)
         while low < high {
-            let middle = low + (high - low) / 2
+            // Numbers of a damaged file may be so far apart that their difference is no number.
+            let middle = (low & high) + ((low ^ high) >> 1)
             next.bind(1, middle)
             defer { next.reset() }
             guard try next.step() else { return low }
-            if next.integer(1) < time { low = next.integer(0) + 1 } else { high = middle }
+            let number = next.integer(0)
+            if next.integer(1) >= time || number == .max { high = middle } else { low = number + 1 }
         }
         return low
     }

@@ -15,11 +15,12 @@ struct StoreIdentity: Hashable, Sendable {
         }
         guard format >= 1, case .blob(let store) = try settings.value(.store),
             case .blob(let replica) = try settings.value(.replica),
-            let store = StoreID(bytes: store), let replica = ReplicaID(bytes: replica)
+            let store = StoreID(bytes: store), let replica = ReplicaID(bytes: replica),
+            0...LogReader.seqMax ~= (try settings.integer(.epoch))
         else {
             throw SyncError(
                 .corrupt, "the table syncd_meta has no valid identity",
-                hint: "Restore a backup, or start over: synctool untrack DB, synctool track DB")
+                hint: Settings.startOver)
         }
         self.store = store
         self.replica = replica

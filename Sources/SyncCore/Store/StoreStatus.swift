@@ -34,11 +34,11 @@ extension Store {
         return try explaining("status") {
             try reading.read { reader in
                 let connection = reader.connection
-                let digested = try reader.settings.integer(.digested)
+                let digested = try reader.settings.position(.digested)
                 try reader.catalog.reload()
                 return StoreStatus(
                     store: id, replica: replica, epoch: epoch, head: head,
-                    purged: try reader.settings.integer(.purged),
+                    purged: try reader.settings.position(.purged),
                     entities: reader.catalog.present.map(\.name),
                     transactions: try number(connection, "SELECT count(*) FROM syncd_transaction"),
                     logRows: try number(

@@ -17,7 +17,7 @@ struct TokenCheck {
         guard token.epoch == identity.epoch else {
             throw foreign("the token is from before this file was copied, restored or replaced")
         }
-        let purged = try reader.settings.integer(.purged)
+        let purged = try reader.settings.position(.purged)
         guard token.number > purged || purged == 0 else {
             throw SyncError(
                 .historyExpired,

@@ -255,12 +255,17 @@ struct RandomWriter {
     }
 
     private mutating func privateNumber(_ entity: Int, _ rows: [RowKey: [Value]]) -> Value {
-        guard random.chance(0.8) else { return .integer(Int64(1 + random.below(5))) }
+        guard random.chance(0.8) else {
+            let drawn = random.below(40)
+            let ends: [Int64] = [.max, .max - 1, .min]
+            return .integer(drawn < ends.count ? ends[drawn] : Int64(1 + drawn % 5))
+        }
         var greatest: Int64 = 0
         for key in rows.keys where key.entity == entity {
             if case .integer(let number) = key.values[0] { greatest = max(greatest, number) }
         }
-        return .integer(greatest + 1)
+        // After the greatest there is SQLite would draw one.
+        return .integer(greatest < .max ? greatest + 1 : Int64(1 + random.below(1 << 40)))
     }
 }
 

@@ -16,7 +16,8 @@ enum LocalTime {
 
     /// `3 minutes ago`, in whole units.
     static func ago(_ time: Timestamp, now: Timestamp = .now()) -> String {
-        let seconds = max(0, now.milliseconds - time.milliseconds) / 1000
+        let (time, isBeyond) = now.milliseconds.subtractingReportingOverflow(time.milliseconds)
+        let seconds = isBeyond ? 0 : max(0, time) / 1000
         return seconds < 2 ? "just now" : length(.seconds(seconds)) + " ago"
     }
 

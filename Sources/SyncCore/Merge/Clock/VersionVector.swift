@@ -33,6 +33,14 @@ package struct VersionVector: Sendable, Hashable {
     /// Whether everything that `other` covers is covered.
     package func covers(_ other: VersionVector) -> Bool { other.entries.allSatisfy(covers) }
 
+    /// No more transactions than this are covered: numbers ascend from 1.
+    package var transactionsMax: Int64 {
+        entries.reduce(0) { sum, entry in
+            let (sum, isBeyond) = sum.addingReportingOverflow(entry.number)
+            return isBeyond ? .max : sum
+        }
+    }
+
     /// Covers `dot` from now on; never takes anything back.
     package mutating func advance(to dot: Dot) {
         guard dot.number > 0 else { return }

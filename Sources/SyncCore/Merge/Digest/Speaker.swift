@@ -59,7 +59,9 @@ struct Speaker {
     mutating func create(
         _ uid: ObjectUID, entity: Int, _ fields: [Field], at dot: ([Int]) -> Dot? = { _ in nil }
     ) {
-        let incarnation = incarnation(uid) + 1
+        // At the end of the range the next life has the number of the one before: it has seen its
+        // end, which says the same.
+        let incarnation = min(incarnation(uid) + 1, Life.incarnationMax)
         let life = Life(dot([]) ?? header.dot, .created, incarnation: incarnation)
         state(.life(uid, entity: entity, life))
         for (cell, columns) in schema.entities[entity].cells.enumerated() {

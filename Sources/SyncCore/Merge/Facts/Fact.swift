@@ -17,6 +17,9 @@ package struct Life: Sendable, Hashable {
     /// Which life of the object: 1 for the first insert, one more for each insert after a delete.
     package let incarnation: Int
 
+    /// The last number of a life.
+    package static let incarnationMax = Int(Int32.max)
+
     /// Makes a life fact.
     package init(_ dot: Dot, _ kind: LifeKind, incarnation: Int) {
         self.dot = dot
@@ -50,6 +53,15 @@ package enum Fact: Sendable, Hashable {
     case cell(ObjectUID, entity: Int, cell: Int, Version)
     /// The two identities are one object, for ever.
     case alias(ObjectUID, ObjectUID, Dot)
+
+    /// The life that it is about; 0 for an alias.
+    package var incarnation: Int {
+        switch self {
+        case .life(_, _, let life): return life.incarnation
+        case .cell(_, _, _, let version): return version.incarnation
+        case .alias: return 0
+        }
+    }
 
     /// The transaction that stated it.
     package var dot: Dot {
