@@ -28,4 +28,86 @@ import Testing
             #expect(unknown.status == 64)
         }
     }
+
+    /// With a daemon that has digested it, and without: every row comes back.
+    @Test(arguments: [false, true])
+    func aWholeTransactionComesBack(withDaemon: Bool) async throws {
+        try await Scene.with { scene in
+            try await scene.sql(
+                "a.db",
+                """
+                PRAGMA journal_mode = WAL;
+                CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT);
+                CREATE TABLE c(id INTEGER PRIMARY KEY, t INTEGER REFERENCES t ON DELETE CASCADE);
+                INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c');
+                INSERT INTO c VALUES (1, 1), (2, 1), (3, 2);
+                """)
+            let daemon = withDaemon ? try await scene.startDaemon() : nil
+            try await scene.tool("track", "a.db", "--undo", "*").expectSuccess()
+            let before = try await scene.sql("a.db", "SELECT * FROM t; SELECT * FROM c")
+
+            try await scene.sql("a.db", "UPDATE t SET v = 'OOPS'")
+            let update = try await number(scene, withDaemon)
+            let reverted = try await scene.tool("revert", "a.db", update).expectSuccess()
+            #expect(reverted.lines.count == 4, "\(reverted.text)")
+            try await scene.sql(
+                "a.db", "PRAGMA foreign_keys = ON; DELETE FROM t WHERE id = 1")
+            _ = try await number(scene, withDaemon)
+            let restored = try await scene.tool("restore", "a.db", "t/1").expectSuccess()
+            #expect(restored.lines.count == 4, "\(restored.text)")
+            let after = try await scene.sql("a.db", "SELECT * FROM t; SELECT * FROM c")
+            #expect(after == before)
+            await daemon?.stop()
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func whatIsNotUndoneIsNamedWithStatusOne(withDaemon: Bool) async throws {
+        try await Scene.with { scene in
+            try await scene.sql(
+                "a.db",
+                """
+                PRAGMA journal_mode = WAL;
+                CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT);
+                CREATE TABLE c(id INTEGER PRIMARY KEY, t INTEGER REFERENCES t);
+                INSERT INTO t VALUES (1, 'a'), (2, 'b'); INSERT INTO c VALUES (1, 1);
+                """)
+            let daemon = withDaemon ? try await scene.startDaemon() : nil
+            try await scene.tool("track", "a.db", "--undo", "*").expectSuccess()
+            try await scene.sql("a.db", "UPDATE t SET v = 'OOPS'")
+            let update = try await number(scene, withDaemon)
+            try await scene.sql("a.db", "UPDATE t SET v = 'later' WHERE id = 2")
+            _ = try await number(scene, withDaemon)
+            let part = try await scene.tool("revert", "a.db", update)
+            #expect(part.status == 1)
+            #expect(part.text.contains("in part"), "\(part.text)")
+            #expect(part.text.contains("! t/2 v stays as it is"), "\(part.text)")
+            let nothing = try await scene.tool("revert", "a.db", update, "--json")
+            #expect(nothing.status == 1)
+            #expect(nothing.text.contains("\"token\":null"), "\(nothing.text)")
+            #expect(nothing.text.contains("\"steps\":[]"), "\(nothing.text)")
+
+            try await scene.sql("a.db", "DELETE FROM c; DELETE FROM t")
+            let delete = try await number(scene, withDaemon)
+            _ = delete
+            let child = try await scene.tool("restore", "a.db", "c/1")
+            #expect(child.status == 1, "its parent is gone: \(child.text)")
+            #expect(child.text.contains("c/1 t stays as it is"), "\(child.text)")
+            await daemon?.stop()
+        }
+    }
+
+    /// The number of the newest transaction, once the daemon has digested it.
+    private func number(_ scene: Scene, _ withDaemon: Bool) async throws -> String {
+        if withDaemon {
+            let isDigested = try await eventually(within: .seconds(60), every: .milliseconds(50)) {
+                try await scene.tool("status", "a.db", "--json").text.contains("\"pending\":0")
+            }
+            try #require(isDigested)
+        }
+        let history = try await scene.tool("history", "a.db", "--json").expectSuccess()
+        let last = history.lines.last ?? ""
+        return String(
+            try #require(last.split(separator: "\"number\":").last?.prefix { $0.isNumber }))
+    }
 }

@@ -30,6 +30,21 @@ import Testing
         #expect(try await daemon.client.history(store, query).count == 1)
     }
 
+    // MARK: Numbers
+
+    @Test func aLeaseBeyondTheRangeIsRefused() async throws {
+        let daemon = try await TestDaemon()
+        let store = try await daemon.makeStore()
+        for lease in [Int64.max, .max - 1, .max / 1000 + 1, .min] {
+            await expect(.invalidArgument, "never lapses") {
+                try await daemon.client.register(store, consumer: "c", lease: .seconds(lease))
+            }
+        }
+        try await daemon.client.register(store, consumer: "c", lease: Consumer.leaseMax)
+        _ = try await daemon.client.consumers(store)
+        try await expectAlive(daemon, store)
+    }
+
     // MARK: The socket
 
     @Test func aSocketPathThatIsTooLongIsAConfigurationError() throws {
