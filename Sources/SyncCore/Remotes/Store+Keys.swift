@@ -57,12 +57,7 @@ private enum KeyTable {
     }
 
     static func write(_ connection: OpaquePointer, _ ring: KeyRing) throws {
-        try RawTransaction.execute(
-            connection,
-            """
-            CREATE TABLE IF NOT EXISTS syncd_key(
-              id BLOB PRIMARY KEY, secret BLOB, created INTEGER, active INTEGER) WITHOUT ROWID
-            """)
+        try RawTransaction.execute(connection, StoreBlueprint.key)
         try RawTransaction.execute(connection, "DELETE FROM syncd_key")
         let insert = try Statement(connection, "INSERT INTO syncd_key VALUES (?1, ?2, ?3, ?4)")
         for key in ring.keys {

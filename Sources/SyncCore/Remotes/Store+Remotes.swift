@@ -67,12 +67,7 @@ private enum RemoteTable {
     }
 
     static func insert(_ connection: OpaquePointer, _ remote: RemoteEntry) throws {
-        try RawTransaction.execute(
-            connection,
-            """
-            CREATE TABLE IF NOT EXISTS syncd_remote(
-              name TEXT PRIMARY KEY, url TEXT, options TEXT) WITHOUT ROWID
-            """)
+        try RawTransaction.execute(connection, StoreBlueprint.remote)
         guard try !all(connection).contains(where: { $0.name == remote.name }) else {
             throw SyncError(
                 .refused, "there is a remote '\(remote.name)' already",

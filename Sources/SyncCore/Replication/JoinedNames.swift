@@ -4,10 +4,7 @@
 /// A row that is not in it gets an identity of its own: without that, a row of before history would
 /// be taken for the other store's row of that number.
 struct JoinedNames {
-    static let createSQL = """
-        CREATE TABLE syncd_join(entity TEXT, number INTEGER, uid BLOB, PRIMARY KEY(entity, number))
-        WITHOUT ROWID
-        """
+    static let createSQL = StoreBlueprint.join
 
     private let names: [RowKey: ObjectUID]
 

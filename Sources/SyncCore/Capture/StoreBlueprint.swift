@@ -1,0 +1,184 @@
+/// The statements of every object that syncd adds to a database, triggers on the user's tables
+/// aside: what the file holds (`docs/store-format.md`), and by what each object is told from one of
+/// the user's with the same name.
+enum StoreBlueprint {
+    /// What a part of the tables is for.
+    enum Part: CaseIterable {
+        case capture, history, replication, remotes
+    }
+
+    /// One object as its statement makes it.
+    struct Item: Hashable {
+        let part: Part
+        /// `table`, `view`, `index` or `trigger`, as in `sqlite_schema`.
+        let type: String
+        let name: String
+        /// The table or view that it is on; of tables and views the name.
+        let table: String
+        /// The columns of a table, in order.
+        let columns: [String]
+    }
+
+    /// The tables of the digest, with their indexes.
+    static let history = [
+        """
+        CREATE TABLE IF NOT EXISTS syncd_transaction(
+          number INTEGER PRIMARY KEY, first INTEGER, time INTEGER, who INTEGER, pid INTEGER,
+          flags INTEGER, origin BLOB)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_who(
+          id INTEGER PRIMARY KEY, author TEXT, context TEXT, process TEXT)
+        """,
+        // What nobody signed costs nothing in it.
+        """
+        CREATE INDEX IF NOT EXISTS syncd_transaction_who ON syncd_transaction(who)
+          WHERE who IS NOT NULL
+        """,
+        "CREATE INDEX IF NOT EXISTS syncd_who_name ON syncd_who(author, context, process)",
+        """
+        CREATE TABLE IF NOT EXISTS syncd_change(
+          seq INTEGER PRIMARY KEY, op INTEGER, key, data BLOB)
+        """,
+        "CREATE INDEX IF NOT EXISTS syncd_change_object ON syncd_change(key, op)",
+        """
+        CREATE TABLE IF NOT EXISTS syncd_consumer(
+          name TEXT PRIMARY KEY, kind TEXT, acknowledged INTEGER, lease INTEGER, seen INTEGER,
+          created INTEGER) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_fingerprint(
+          lineage INTEGER, key, entity INTEGER, print INTEGER,
+          PRIMARY KEY(lineage, key)) WITHOUT ROWID
+        """,
+        "CREATE TABLE IF NOT EXISTS syncd_lineage(lineage INTEGER PRIMARY KEY)",
+    ]
+
+    /// The tables of merging, with their indexes.
+    static let replication = [
+        """
+        CREATE TABLE IF NOT EXISTS syncd_replica(
+          id INTEGER PRIMARY KEY, replica BLOB UNIQUE, merged INTEGER)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_run(id INTEGER PRIMARY KEY, seen BLOB UNIQUE)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_header(
+          place INTEGER PRIMARY KEY, replica INTEGER, number INTEGER, previous INTEGER,
+          time INTEGER, run INTEGER, details BLOB, UNIQUE(replica, number))
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_shape(
+          id INTEGER PRIMARY KEY, name TEXT UNIQUE, private INTEGER, cells TEXT)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_object(
+          id INTEGER PRIMARY KEY, uid BLOB UNIQUE, shape INTEGER, key, number INTEGER,
+          state INTEGER, place INTEGER, record BLOB)
+        """,
+        """
+        CREATE INDEX IF NOT EXISTS syncd_object_key ON syncd_object(key, shape)
+          WHERE key IS NOT NULL
+        """,
+        """
+        CREATE INDEX IF NOT EXISTS syncd_object_number ON syncd_object(number, shape)
+          WHERE number IS NOT NULL AND key IS NULL
+        """,
+        "CREATE INDEX IF NOT EXISTS syncd_object_place ON syncd_object(place)",
+        """
+        CREATE INDEX IF NOT EXISTS syncd_object_state ON syncd_object(state) WHERE state <> 0
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_alias(
+          first BLOB, second BLOB, replica INTEGER, number INTEGER, PRIMARY KEY(first, second))
+          WITHOUT ROWID
+        """,
+        "CREATE INDEX IF NOT EXISTS syncd_alias_second ON syncd_alias(second)",
+        """
+        CREATE TABLE IF NOT EXISTS syncd_conflict(
+          id INTEGER PRIMARY KEY, uid BLOB, cell INTEGER, replica INTEGER, number INTEGER,
+          entity TEXT, columns TEXT, reason TEXT, value BLOB, key BLOB, met_replica INTEGER,
+          met_number INTEGER, opened INTEGER, closed INTEGER, UNIQUE(uid, cell, replica, number))
+        """,
+        """
+        CREATE INDEX IF NOT EXISTS syncd_conflict_open ON syncd_conflict(uid)
+          WHERE closed IS NULL
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_peer(
+          replica INTEGER PRIMARY KEY, merged BLOB, behind INTEGER)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_mark(uid BLOB PRIMARY KEY, round INTEGER) WITHOUT ROWID
+        """,
+        "CREATE INDEX IF NOT EXISTS syncd_mark_round ON syncd_mark(round)",
+        "CREATE TABLE IF NOT EXISTS syncd_round(id INTEGER PRIMARY KEY, merged BLOB)",
+        """
+        CREATE TABLE IF NOT EXISTS syncd_unknown(
+          id INTEGER PRIMARY KEY, replica INTEGER, number INTEGER, entity TEXT, private INTEGER,
+          columns TEXT, fact BLOB)
+        """,
+    ]
+
+    static let remote = """
+        CREATE TABLE IF NOT EXISTS syncd_remote(
+          name TEXT PRIMARY KEY, url TEXT, options TEXT) WITHOUT ROWID
+        """
+    static let key = """
+        CREATE TABLE IF NOT EXISTS syncd_key(
+          id BLOB PRIMARY KEY, secret BLOB, created INTEGER, active INTEGER) WITHOUT ROWID
+        """
+    static let join = """
+        CREATE TABLE syncd_join(entity TEXT, number INTEGER, uid BLOB, PRIMARY KEY(entity, number))
+        WITHOUT ROWID
+        """
+
+    private static func statements(_ part: Part) -> [String] {
+        switch part {
+        case .capture:
+            [
+                StoreSchema.log, StoreSchema.entity, StoreSchema.meta,
+                StoreSchema.guardTable(keyColumns: 1), StoreSchema.transactionView,
+                StoreSchema.marker,
+            ]
+        case .history: history
+        case .replication: replication
+        case .remotes: [remote, key, join]
+        }
+    }
+
+    /// Every object, by name.
+    static let items: [String: Item] = {
+        var items: [String: Item] = [:]
+        for part in Part.allCases {
+            for sql in statements(part) {
+                let item = item(sql, part)
+                items[item.name] = item
+            }
+        }
+        return items
+    }()
+
+    /// The tables of a part, in the order in which they are made.
+    static func tables(_ part: Part) -> [String] {
+        statements(part).map { item($0, part) }.filter { $0.type == "table" }.map(\.name)
+    }
+
+    private static func item(_ sql: String, _ part: Part) -> Item {
+        let sql = SQLTokens(sql)
+        let words = sql.tokens.map(\.text)
+        let type = words[1].lowercased()
+        let name = words[2] == "IF" ? 5 : 2
+        let on = words.firstIndex(of: "ON")
+        var columns: [String] = []
+        if type == "table", let close = sql.close(of: name + 1) {
+            columns = sql.items(between: name + 1, and: close).map { words[$0.lowerBound] }
+                .filter { $0 != "PRIMARY" && $0 != "UNIQUE" }
+        }
+        return Item(
+            part: part, type: type, name: words[name],
+            table: type == "table" || type == "view" ? words[name] : on.map { words[$0 + 1] } ?? "",
+            columns: columns)
+    }
+}
