@@ -47,7 +47,7 @@ extension StoreClient {
     ///   - keepsValues: deleted objects keep their values.
     public func track(
         _ path: String, entities: [String] = [], undo: [String] = [], keepsValues: Bool = true
-    ) async throws -> (store: StoreSummary, tables: [TableSummary]) {
+    ) async throws -> (store: StoreSummary, tables: [TableSummary], repaired: [String]) {
         var parameters: JSONObject = ["path": .string(path)]
         if !entities.isEmpty { parameters["entities"] = .array(entities.map(JSONValue.string)) }
         if !undo.isEmpty { parameters["undo"] = .array(undo.map(JSONValue.string)) }
@@ -55,17 +55,20 @@ extension StoreClient {
         let reader = JSONReader(try await call("Track", parameters), "the answer to Track")
         return (
             try StoreSummary(json: reader.optional("store")),
-            try reader.array("tables").map(TableSummary.init(json:))
+            try reader.array("tables").map(TableSummary.init(json:)),
+            try reader.strings("repaired")
         )
     }
 
     /// Has the daemon stop watching a store, and removes every trace of history from the database.
     ///
     /// - Parameter forget: leave the database as it is, only have the daemon forget it.
-    public func untrack(_ store: String, forget: Bool = false) async throws {
+    @discardableResult
+    public func untrack(_ store: String, forget: Bool = false) async throws -> [String] {
         var parameters: JSONObject = ["store": .string(store)]
         if forget { parameters["forget"] = true }
-        _ = try await call("Untrack", parameters)
+        let answer = try await call("Untrack", parameters)
+        return try JSONReader(answer, "the answer to Untrack").strings("left")
     }
 
     /// The stores of the daemon that this process may see.

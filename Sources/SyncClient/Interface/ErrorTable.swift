@@ -29,6 +29,7 @@ public enum ErrorTable {
         Row(.busy, 75),
         Row(.diskFull, 75),
         Row(.notTracked, 1),
+        Row(.storeDamaged, 1),
         Row(.newerFormat, 1),
         Row(.cannotTrack, 1),
         Row(.unknownStore, 66),

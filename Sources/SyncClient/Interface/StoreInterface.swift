@@ -150,13 +150,15 @@ public enum StoreInterface {
         # Tracks a database: installs capture in it, opens it and remembers it. A tracked one is
         # only opened. entities: only these tables; absent: all. undo: entities that keep the old
         # values of updates ("*": all). keep: "all" (default) or "none" of a deleted object's
-        # values.
+        # values. repaired: what was wrong with a store whose tables had been dropped, and what of
+        # it is lost.
         method Track(path: string, entities: ?[]string, undo: ?[]string, keep: ?string)
-          -> (store: Store, tables: []Table)
+          -> (store: Store, tables: []Table, repaired: ?[]string)
 
         # Stops watching a store and removes every trace of capture and history from it. forget:
-        # leave the database as it is, only forget it here (also when its file is gone).
-        method Untrack(store: string, forget: ?bool) -> ()
+        # leave the database as it is, only forget it here (also when its file is gone). left:
+        # objects named syncd_... that are of somebody else's making and stay.
+        method Untrack(store: string, forget: ?bool) -> (left: ?[]string)
 
         # The stores that the caller may see.
         method List() -> (stores: []Store)

@@ -15,6 +15,8 @@ public struct CaptureFinding: Sendable, Hashable {
         case newTable
         /// A trigger of the user, made after ours, runs before them and could hide what it does.
         case triggersOutOfOrder
+        /// Triggers of ours on the table are of no entity: they are left from another history.
+        case triggersOrphaned([String])
         /// An object of the store itself is missing: the log, the guard or the marker.
         case storeObjectMissing(String)
     }
@@ -30,7 +32,7 @@ public struct CaptureFinding: Sendable, Hashable {
     public var mayHaveLostChanges: Bool {
         switch problem {
         case .triggersMissing, .triggersOutdated, .storeObjectMissing, .tableDropped: return true
-        case .renamed, .newTable, .triggersOutOfOrder: return false
+        case .renamed, .newTable, .triggersOutOfOrder, .triggersOrphaned: return false
         }
     }
 }
@@ -52,7 +54,13 @@ extension CaptureFinding {
                 ? "\(table): a new table that is not tracked; run: synctool track DB"
                 : "\(table): a new table, tracked from now on"
         case .triggersOutOfOrder: "\(table): a trigger of yours runs before those of the history"
-        case .storeObjectMissing(let name): "\(name) of the history itself is missing"
+        case .triggersOrphaned(let names):
+            "\(table): triggers are left from another history (\(names.joined(separator: ", ")))"
+        case .storeObjectMissing(let name):
+            StoreBlueprint.items[name]?.part == .replication && name == table
+                && StoreBlueprint.items[name]?.type == "table"
+                ? "\(name), which synchronising needs, was dropped; run: synctool doctor DB --mend"
+                : "\(name) of the history itself is missing"
         }
     }
 }

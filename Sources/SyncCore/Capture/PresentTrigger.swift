@@ -11,7 +11,34 @@ struct PresentTrigger: Equatable {
     /// Its place in the schema: later triggers fire first.
     var position: Int64
 
-    /// Every trigger named `syncd_<number>_<letter>`.
+    /// The number in the name of a capture trigger, `syncd_<number>_<letter>`; nil for any other.
+    static func number(in name: String) -> Int64? {
+        let parts = name.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "syncd", parts[2].count == 1,
+            parts[1].utf8.allSatisfy({ (48...57).contains($0) }),
+            let letter = parts[2].first, events[letter] != nil
+        else { return nil }
+        return Int64(parts[1])
+    }
+
+    /// The events by the letter at the end of the name.
+    private static let events: [Character: String] = [
+        "i": "AFTER INSERT", "g": "BEFORE INSERT", "u": "AFTER UPDATE", "k": "AFTER UPDATE",
+        "h": "BEFORE UPDATE", "r": "AFTER UPDATE", "d": "AFTER DELETE",
+    ]
+
+    /// Capture made it: it has a name and the event of one, and writes to the log or to the guard.
+    static func isOwn(name: String, sql: String) -> Bool {
+        guard number(in: name) != nil, let event = name.last.flatMap({ events[$0] }) else {
+            return false
+        }
+        return sql.contains(event) && (sql.contains("syncd_log") || sql.contains("syncd_guard"))
+    }
+
+    /// It writes what capture would: not a trigger of somebody else with such a name.
+    var isOwn: Bool { Self.isOwn(name: name, sql: sql) }
+
+    /// Every trigger with a name of ours: one of a live entity is ours, whatever became of it.
     static func all(_ db: Database) throws -> [PresentTrigger] {
         try Row.fetchAll(
             db,
@@ -21,9 +48,10 @@ struct PresentTrigger: Equatable {
                 """
         ).compactMap { row in
             let name: String = row["name"]
-            guard let number = Int64(name.split(separator: "_")[1]) else { return nil }
+            let sql: String = row["sql"] as String? ?? ""
+            guard let number = number(in: name) else { return nil }
             return PresentTrigger(
-                name: name, entity: number, table: row["tbl_name"], sql: row["sql"],
+                name: name, entity: number, table: row["tbl_name"], sql: sql,
                 position: row["position"])
         }
     }

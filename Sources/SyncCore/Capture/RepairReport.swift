@@ -10,4 +10,18 @@ public struct RepairReport: Sendable, Hashable {
     /// The tables were left to be compared with what was sent and merged
     /// (``StoreReplica/recordMissed()``); the next merge does it otherwise.
     public internal(set) var isComparedWhenMerging = false
+    /// Tables of the store that were missing, and were made again.
+    public internal(set) var missing: [String] = []
+    /// What is gone for good with tables that were dropped.
+    public internal(set) var losses: [StoreLoss] = []
+
+    /// Rows were not compared, because the fingerprints of before are lost.
+    public internal(set) var isIncomparable = false
+
+    /// What was wrong and what is lost, a sentence each.
+    public var explanations: [String] {
+        (missing.isEmpty
+            ? [] : ["tables of the history were dropped: \(missing.joined(separator: ", "))"])
+            + losses.map(\.explanation) + findings.map(\.explanation)
+    }
 }

@@ -56,12 +56,37 @@ enum StoreMeta {
 
     private static let select = "SELECT value FROM syncd_meta WHERE key = ?"
 
-    /// - Throws: `newerFormat` when a newer version wrote the store, `notTracked` when none did.
+    /// - Throws: `newerFormat` when a newer version wrote the store, `notTracked` when none did,
+    ///   `storeDamaged` when tables of it are missing.
     static func requireReadable(_ db: Database) throws {
-        guard try StoreSchema.isTracked(db) else {
-            throw SyncError(
-                .notTracked, "the database is not tracked", hint: "Run: synctool track FILE")
-        }
+        try requireKnownFormat(db)
+        if let damage = try StoreDamage.find(db) { throw damage.error }
+        if try !exist(db) { throw notTracked }
+    }
+
+    static let notTracked = SyncError(
+        .notTracked, "the database is not tracked", hint: "Run: synctool track DB")
+
+    /// Whether there are settings, of whatever version.
+    static func exist(_ db: Database) throws -> Bool {
+        try String.fetchAll(db, sql: "SELECT name FROM pragma_table_xinfo('syncd_meta', 'main')")
+            == ["key", "value"]
+    }
+
+    /// A batch was sent or merged: the clock of merging was read.
+    static func hasMerged(_ db: Database) throws -> Bool {
+        guard try exist(db) else { return false }
+        return try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS(SELECT 1 FROM syncd_meta
+                WHERE key IN ('stated', 'clock') AND value <> 0)
+                """) ?? false
+    }
+
+    /// - Throws: `newerFormat` when a newer version wrote what is there.
+    static func requireKnownFormat(_ db: Database) throws {
+        guard try exist(db) else { return }
         let format = try integer(db, "format") ?? 0
         guard format <= StoreSchema.format else {
             throw SyncError(
@@ -82,6 +107,12 @@ enum StoreMeta {
                 INSERT INTO syncd_meta(key, value)
                 VALUES('created', CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))
                 """)
+    }
+
+    /// Makes it another store, and its file another replica.
+    static func renewIdentity(_ db: Database) throws {
+        try set(db, "store", randomBytes())
+        try set(db, "replica", randomBytes())
     }
 
     private static func randomBytes() -> Data {

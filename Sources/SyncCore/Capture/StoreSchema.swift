@@ -54,26 +54,4 @@ enum StoreSchema {
         try db.execute(sql: "DROP TABLE IF EXISTS syncd_guard")
         try db.execute(sql: guardTable(keyColumns: keyColumns))
     }
-
-    /// The names and types of everything that is ours, in an order in which it can be dropped.
-    static func objects(_ db: Database) throws -> [(type: String, name: String)] {
-        try Row.fetchAll(
-            db,
-            sql: """
-                SELECT type, name FROM main.sqlite_schema
-                WHERE name LIKE 'syncd\\_%' ESCAPE '\\'
-                ORDER BY CASE type WHEN 'trigger' THEN 0 WHEN 'view' THEN 1 WHEN 'index' THEN 2
-                  ELSE 3 END, rowid DESC
-                """
-        ).map { ($0["type"], $0["name"]) }
-    }
-
-    static func isTracked(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            db,
-            sql: """
-                SELECT count(*) = 2 FROM main.sqlite_schema
-                WHERE type = 'table' AND name IN ('syncd_meta', 'syncd_log')
-                """) ?? false
-    }
 }

@@ -43,6 +43,8 @@ public struct TrackReport: Sendable, Hashable {
     public var replica: [UInt8]
     /// Every table of the database, in order of name.
     public var entries: [Entry]
+    /// What was repaired first, because tables of the store had been dropped; nil: nothing.
+    public var repair: RepairReport?
 
     /// The names of the tables that are recorded now.
     public var tracked: [String] {

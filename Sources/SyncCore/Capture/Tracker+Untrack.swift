@@ -1,13 +1,17 @@
 import GRDB
 
 extension Tracker {
-    /// Ends the recording. With `.all` every trace goes, history too; otherwise the triggers of the
-    /// named entities go, and their history stays.
-    /// - Throws: `notTracked`, `unknownEntity`, `newerFormat`, `busy`.
-    public func untrack(entities: EntityFilter = .all) throws {
+    /// Ends the recording. With `.all` every trace goes, history too, also when only a rest of it
+    /// is left; otherwise the triggers of the named entities go, and their history stays.
+    ///
+    /// - Returns: what has a name like ours and stays, because syncd did not make it.
+    /// - Throws: `notTracked`, `unknownEntity`, `newerFormat`, `busy`; `storeDamaged` for single
+    ///   entities of a store whose tables are missing.
+    @discardableResult
+    public func untrack(entities: EntityFilter = .all) throws -> UntrackReport {
         try write("untrack") { db in
-            try StoreMeta.requireReadable(db)
             guard entities != .all else { return try dropEverything(db) }
+            try StoreMeta.requireReadable(db)
             let live = try Entity.live(db)
             if case .only(let names) = entities {
                 for name in names where !live.contains(where: { SQLName.equal($0.name, name) }) {
@@ -20,18 +24,21 @@ extension Tracker {
                 try entity.retire(db)
             }
             try rememberSchema(db)
+            return UntrackReport()
         }
     }
 
-    private func dropEverything(_ db: Database) throws {
-        for (type, name) in try StoreSchema.objects(db) {
-            try db.execute(sql: "DROP \(type.uppercased()) IF EXISTS \(SQLName.quoted(name))")
-        }
+    private func dropEverything(_ db: Database) throws -> UntrackReport {
+        try StoreMeta.requireKnownFormat(db)
+        let objects = try StoreObjects(db)
+        guard !objects.own.isEmpty else { throw StoreMeta.notTracked }
+        try objects.dropOwn(db)
+        return UntrackReport(leftAlone: objects.foreign.map(\.description))
     }
 
     func dropTriggers(_ db: Database, of entity: Int64) throws {
         for name in try PresentTrigger.all(db).filter({ $0.entity == entity }).map(\.name) {
-            try db.execute(sql: "DROP TRIGGER \(SQLName.quoted(name))")
+            try db.execute(sql: "DROP TRIGGER main.\(SQLName.quoted(name))")
         }
     }
 }

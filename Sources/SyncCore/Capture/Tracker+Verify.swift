@@ -25,13 +25,23 @@ extension Tracker {
 
     func findings(_ db: Database) throws -> [CaptureFinding] {
         var findings: [CaptureFinding] = []
-        let objects = Set(try StoreSchema.objects(db).map(\.name))
-        for name in ["syncd_guard", "syncd_txn", "syncd_txn_mark"] where !objects.contains(name) {
+        for name in try missingObjects(db) {
             findings.append(
                 CaptureFinding(entity: nil, table: name, problem: .storeObjectMissing(name)))
         }
         let tables = try SchemaReader(db).tables()
-        let present = Dictionary(grouping: try PresentTrigger.all(db), by: \.entity)
+        let triggers = try PresentTrigger.all(db)
+        let live = Set(try Entity.live(db).map(\.id))
+        for (table, orphans) in Dictionary(grouping: triggers, by: \.table).sorted(by: {
+            $0.key < $1.key
+        }) {
+            let names = orphans.filter { !live.contains($0.entity) && $0.isOwn }.map(\.name)
+            guard !names.isEmpty else { continue }
+            findings.append(
+                CaptureFinding(entity: nil, table: table, problem: .triggersOrphaned(names)))
+        }
+        let present = Dictionary(
+            grouping: triggers.filter { live.contains($0.entity) }, by: \.entity)
         let lastUserTrigger = try UserTriggers.lastPositions(db)
         // A table that has the triggers of one entity is no other's, whatever it was named.
         var accounted = Set(present.values.compactMap { $0.first.map { SQLName.folded($0.table) } })
@@ -55,6 +65,21 @@ extension Tracker {
             findings.append(CaptureFinding(entity: nil, table: table.name, problem: .newTable))
         }
         return findings
+    }
+
+    /// Objects of the store that are missing, where its tables are there.
+    private func missingObjects(_ db: Database) throws -> [String] {
+        let objects = try StoreObjects(db)
+        let present = Set(objects.own.map(\.name))
+        let wanted = StoreBlueprint.items.values.filter { item in
+            switch item.part {
+            case .capture: true
+            case .history, .replication: item.type == "index" && present.contains(item.table)
+            case .remotes: false
+            }
+        }
+        return wanted.map(\.name).filter { !present.contains($0) }.sorted()
+            + (try StoreDamage.missingReplication(db))
     }
 
     private func problem(

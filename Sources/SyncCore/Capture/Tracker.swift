@@ -43,16 +43,25 @@ public struct Tracker: Sendable {
         try track(entities: entities, options: options, alongside: { _ in })
     }
 
-    /// - Parameter alongside: what else belongs into the same transaction.
+    /// - Parameters:
+    ///   - mending: repairs a store whose tables were dropped, within the same transaction.
+    ///   - alongside: what else belongs into the same transaction.
     func track(
         entities: EntityFilter, options: [String: CaptureOptions],
+        mending: (Database) throws -> RepairReport? = { _ in nil },
         alongside: (Database) throws -> Void
     ) throws -> TrackReport {
         try write("track") { db in
-            if try StoreSchema.isTracked(db) {
-                try StoreMeta.requireReadable(db)
-            } else {
+            try StoreMeta.requireKnownFormat(db)
+            var repair: RepairReport?
+            let isDamaged =
+                try StoreDamage.find(db) != nil || !StoreDamage.missingReplication(db).isEmpty
+            if isDamaged { repair = try mending(db) }
+            if try StoreDamage.isUntracked(db) {
                 try refuseReservedNames(db)
+            } else {
+                try StoreMeta.requireReadable(db)
+                try StoreObjects(db).requireNoClash(db)
             }
             let tables = try SchemaReader(db).tables()
             try refuseUnknownNames(entities, options, tables)
@@ -73,7 +82,7 @@ public struct Tracker: Sendable {
             try rememberSchema(db)
             return TrackReport(
                 store: try StoreMeta.bytes(db, "store") ?? [],
-                replica: try StoreMeta.bytes(db, "replica") ?? [], entries: entries)
+                replica: try StoreMeta.bytes(db, "replica") ?? [], entries: entries, repair: repair)
         }
     }
 
@@ -163,11 +172,10 @@ public struct Tracker: Sendable {
     // MARK: Refusals
 
     private func refuseReservedNames(_ db: Database) throws {
-        guard let name = try StoreSchema.objects(db).first?.name else { return }
+        guard let object = try StoreObjects(db).foreign.first else { return }
         throw SyncError(
-            .cannotTrack,
-            "the database has a table, view, index or trigger of its own named \(name)",
-            hint: "Names beginning with syncd_ belong to syncd: rename it")
+            .cannotTrack, "the database has a \(object.description) of its own",
+            hint: "Names beginning with syncd_ belong to syncd: rename it, or drop it")
     }
 
     private func refuseUnknownNames(

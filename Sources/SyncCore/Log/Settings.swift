@@ -60,11 +60,4 @@ final class Settings {
     }
 
     func set(_ key: Key, _ value: Value) throws { try upsert.run(.text(key.rawValue), value) }
-
-    /// Whether the database has been tracked, by any version.
-    static func exist(_ connection: OpaquePointer) throws -> Bool {
-        try Statement(
-            connection, "SELECT 1 FROM sqlite_schema WHERE name = 'syncd_meta' AND type = 'table'"
-        ).step()
-    }
 }

@@ -10,7 +10,8 @@ extension Tracker {
     ///
     /// - Parameter comparing: compares every table, also those whose triggers are right: somebody
     ///   may have written with triggers switched off.
-    /// - Throws: `notTracked`, `newerFormat`, `busy`, `corrupt`.
+    /// - Throws: `notTracked`, `newerFormat`, `busy`, `corrupt`; `storeDamaged` when tables of the
+    ///   store are missing, for which there is ``mend(alongside:)``.
     /// - Complexity: O(rows) of the tables that are compared; writers wait meanwhile.
     @discardableResult
     public func repairCapture(comparing: Bool = false) throws -> RepairReport {
@@ -18,6 +19,44 @@ extension Tracker {
             try StoreMeta.requireReadable(db)
             return try repairCapture(db, comparingAll: comparing)
         }
+    }
+
+    /// Makes a store again of what is left of one whose tables were dropped (``StoreMending``), and
+    /// says what is lost.
+    ///
+    /// - Parameters:
+    ///   - comparing: compares every table. Without it they are compared when changes may be lost.
+    ///   - alongside: what else belongs into the same transaction.
+    /// - Throws: `notTracked` when nothing is left; `cannotTrack` when somebody else's objects have
+    ///   names that are needed; `newerFormat`, `busy`, `corrupt`.
+    /// - Complexity: O(rows); writers wait meanwhile.
+    func mend(comparing: Bool, alongside: (Database) throws -> Void) throws -> RepairReport {
+        try write("mend") { db in
+            try StoreMeta.requireKnownFormat(db)
+            if try StoreDamage.isUntracked(db) { throw StoreMeta.notTracked }
+            return try mend(db, comparing: comparing, alongside: alongside)
+        }
+    }
+
+    /// The same within a transaction, for a database that has something of a store.
+    func mend(
+        _ db: Database, comparing: Bool = false, alongside: (Database) throws -> Void
+    ) throws -> RepairReport {
+        let damage = try StoreDamage.find(db)
+        let isReplicaDamaged = try !StoreDamage.missingReplication(db).isEmpty
+        guard damage != nil || isReplicaDamaged else {
+            return try repairCapture(db, comparingAll: comparing)
+        }
+        var mending = try StoreMending(db, self, damage)
+        try mending.run()
+        try alongside(db)
+        let isComparable = !mending.losses.contains(.fingerprints)
+        var report = try repairCapture(
+            db, comparingAll: isComparable && (comparing || mending.mayHaveLostChanges))
+        report.losses = mending.losses
+        report.isIncomparable = !isComparable
+        report.missing = damage?.missing ?? []
+        return report
     }
 
     /// The same within a transaction.
@@ -31,9 +70,11 @@ extension Tracker {
         _ db: Database, but excluded: [CaptureFinding.Problem] = [], comparingAll: Bool = false,
         byRecord: Bool = false
     ) throws -> RepairReport {
+        try StoreObjects(db).requireNoClash(db)
         var findings = try findings(db).filter { !excluded.contains($0.problem) }
         let tables = try SchemaReader(db).tables()
         try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
+        try makeMissing(db, findings)
         let entities = try Entity.live(db)
         var due = Comparison()
         due.isMerged = try StoreMeta.isStated(db)
@@ -64,6 +105,29 @@ extension Tracker {
         try recover(db, due, &report)
         try rememberSchema(db)
         return report
+    }
+
+    /// Indexes of the store that were dropped, and triggers of entities that are none any more.
+    private func makeMissing(_ db: Database, _ findings: [CaptureFinding]) throws {
+        let missing = findings.compactMap { finding -> String? in
+            guard case .storeObjectMissing(let name) = finding.problem else { return nil }
+            return name
+        }
+        let parts = Set(
+            missing.compactMap { StoreBlueprint.items[$0] }.filter { $0.type == "index" }
+                .map(\.part))
+        if parts.contains(.history) {
+            for sql in StoreBlueprint.history { try db.execute(sql: sql) }
+        }
+        if parts.contains(.replication) {
+            for sql in StoreBlueprint.replication { try db.execute(sql: sql) }
+        }
+        let live = Set(try Entity.live(db).map(\.id))
+        for number in Set(try PresentTrigger.all(db).filter(\.isOwn).map(\.entity)).subtracting(
+            live)
+        {
+            try dropTriggers(db, of: number)
+        }
     }
 
     /// What is to be compared after a repair, and with what.

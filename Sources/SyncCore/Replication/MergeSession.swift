@@ -183,6 +183,7 @@ final class MergeSession {
             prepared.headers.reload()
             return prepared
         }
+        try requireWhole()
         try ReplicationTables.create(connection)
         let settings = try Settings(connection)
         let policies = try storedPolicies(settings)
@@ -196,6 +197,25 @@ final class MergeSession {
             connection, schema, policies, triggers, version: try schemaVersion())
         self.prepared = prepared
         return prepared
+    }
+
+    /// Half of what merging has stored, or the tables of another store, would make the other
+    /// replicas merge nonsense.
+    private func requireWhole() throws {
+        try StoreMeta.requireReadable(database)
+        let missing = try StoreDamage.missingReplication(database)
+        guard missing.isEmpty else {
+            throw SyncError(
+                .storeDamaged,
+                "tables that synchronising needs were dropped (\(missing.joined(separator: ", ")))",
+                hint: "It cannot go on as the replica that it was. To make it a store of its own "
+                    + "again run: synctool doctor DB --mend")
+        }
+        guard try StoreIdentity(Settings(connection)) == identity else {
+            throw SyncError(
+                .storeReplaced, "the store began again under another identity meanwhile",
+                hint: "Run it again")
+        }
     }
 
     // MARK: Policies

@@ -123,8 +123,15 @@ final class LiveLog {
 
     private func noticeSchemaChange() throws -> Bool {
         let version = try readSchemaVersion()
-        defer { schema = version }
-        return version != schema
+        guard version != schema else { return false }
+        // Its tables were dropped and made again, or it joined another store.
+        guard try StoreIdentity(settings).isSameHistory(as: identity) else {
+            throw SyncError(
+                .foreignHistory, "the history of the store was begun again",
+                hint: "Readers have to resync")
+        }
+        schema = version
+        return true
     }
 
     private func takeDigested(upTo digested: Int64, into look: inout Store.Look) throws {

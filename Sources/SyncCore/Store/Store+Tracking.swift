@@ -26,36 +26,89 @@ extension Store {
         try explaining(path, "track") {
             let tracker = try Tracker(path: path)
             try tracker.verifyFile(verify)
-            return try tracker.track(entities: entities, options: options) { database in
-                guard let connection = database.sqliteConnection else { return }
-                try HistorySchema.create(connection)
-                let settings = try Settings(connection)
-                if case .null = try settings.value(.file),
-                    let file = FileIdentity(openedBy: connection)
-                {
-                    try settings.set(.file, .text(FileMark(file).text))
-                    // A backup from before the first push has to say so.
-                    try settings.set(.sent, .integer(0))
-                }
-            }
+            return try tracker.track(
+                entities: entities, options: options,
+                mending: { try tracker.mend($0) { try claimFile($0) } },
+                alongside: { database in
+                    guard let connection = database.sqliteConnection else { return }
+                    try HistorySchema.create(connection)
+                    try nameFile(database)
+                })
+        }
+    }
+
+    /// Says which file the replica lives in, where nothing says so yet.
+    private static func nameFile(_ database: Database) throws {
+        guard let connection = database.sqliteConnection else { return }
+        let settings = try Settings(connection)
+        if case .null = try settings.value(.file),
+            let file = FileIdentity(openedBy: connection)
+        {
+            try settings.set(.file, .text(FileMark(file).text))
+            // A backup from before the first push has to say so.
+            try settings.set(.sent, .integer(0))
+        }
+    }
+
+    /// The same for a store that was just repaired; one whose file was copied before becomes a
+    /// replica of its own.
+    private static func claimFile(_ database: Database) throws {
+        try nameFile(database)
+        guard let connection = database.sqliteConnection,
+            let file = FileIdentity(openedBy: connection)
+        else { return }
+        try renew(connection, FileMark(file))
+    }
+
+    /// Makes a store again of what is left of one whose tables another program dropped, in one
+    /// transaction. Of a whole store only the triggers are put right.
+    ///
+    /// What cannot be made again is in the report's `losses`. When history is among it, tokens of
+    /// before are `foreignHistory`; a store that was synchronised becomes a store of its own.
+    ///
+    /// - Parameter comparing: compares every table with what is remembered of it; without it that
+    ///   is done when changes may be lost.
+    /// - Throws: ``SyncError``: `notTracked` when nothing of a store is left; `cannotTrack` when
+    ///   objects of somebody else have names that are needed; `newerFormat`, `busy`, and what
+    ///   opening throws.
+    /// - Complexity: O(rows) of all tables; writers wait meanwhile.
+    @discardableResult
+    public static func mend(_ path: String, comparing: Bool = false) throws -> RepairReport {
+        try mend(path, comparing: comparing, isResolved: false)
+    }
+
+    /// - Parameter isResolved: as in ``open(_:isResolved:)``.
+    @discardableResult
+    package static func mend(
+        _ path: String, comparing: Bool = false, isResolved: Bool
+    ) throws -> RepairReport {
+        try explaining(path, "mend") {
+            let queue = try StoreConnection.openQueue(
+                path, expecting: isResolved ? .unlinked : .any)
+            defer { try? queue.close() }
+            return try Tracker(queue).mend(comparing: comparing) { try claimFile($0) }
         }
     }
 
     /// Ends the recording and removes every trace of it: triggers, log, history, consumers.
     ///
+    /// Also when only a rest of it is left.
+    ///
+    /// - Returns: what has a name like ours and stays, because syncd did not make it.
     /// - Throws: ``SyncError``: `notTracked`, and what opening throws.
-    public static func untrack(_ path: String) throws {
+    @discardableResult
+    public static func untrack(_ path: String) throws -> UntrackReport {
         try untrack(path) { _ in }
     }
 
     /// - Parameter verify: gets the file that was opened, before anything is written to it.
     package static func untrack(
         _ path: String, verifying verify: (FileIdentity) throws -> Void
-    ) throws {
+    ) throws -> UntrackReport {
         try explaining(path, "untrack") {
             let tracker = try Tracker(path: path)
             try tracker.verifyFile(verify)
-            try tracker.untrack()
+            return try tracker.untrack()
         }
     }
 
@@ -98,12 +151,14 @@ extension Store {
     ///
     /// No ``Store`` may have the file open meanwhile that is to be used afterwards: reopen it.
     static func renewReplica(_ connection: OpaquePointer, _ mark: FileMark) throws {
-        try RawTransaction.write(connection) {
-            let settings = try Settings(connection)
-            guard try settings.value(.file) != .text(mark.text) else { return }
-            try becomeNew(connection, settings)
-            try settings.set(.file, .text(mark.text))
-        }
+        try RawTransaction.write(connection) { try renew(connection, mark) }
+    }
+
+    private static func renew(_ connection: OpaquePointer, _ mark: FileMark) throws {
+        let settings = try Settings(connection)
+        guard try settings.value(.file) != .text(mark.text) else { return }
+        try becomeNew(connection, settings)
+        try settings.set(.file, .text(mark.text))
     }
 
     /// Gives the file a new replica id and the next epoch, in the transaction that the connection

@@ -51,7 +51,7 @@ public final class Store: Sendable {
     /// Opens a tracked database.
     ///
     /// - Throws: ``SyncError``: `noSuchFile`, `notADatabase`, `corrupt`, `notAllowed`,
-    ///   `notTracked`, `newerFormat`, `busy`.
+    ///   `notTracked`, `storeDamaged`, `newerFormat`, `busy`.
     public static func open(_ path: String) throws -> Store {
         try open(path, isResolved: false)
     }
@@ -63,13 +63,10 @@ public final class Store: Sendable {
             let queue = try StoreConnection.openQueue(
                 path, isLive: true, expecting: isResolved ? .unlinked : .any)
             let (identity, file) = try queue.writeWithoutTransaction { database in
-                guard let connection = database.sqliteConnection,
-                    try Settings.exist(connection)
-                else {
-                    throw SyncError(
-                        .notTracked, "the database is not tracked",
-                        hint: "Run: synctool track \(path)")
+                guard let connection = database.sqliteConnection else {
+                    throw SyncError(.internalFault, "the connection is closed")
                 }
+                try StoreMeta.requireReadable(database)
                 let settings = try Settings(connection)
                 guard let file = FileIdentity(openedBy: connection) else {
                     throw SyncError(.internalFault, "SQLite does not say which file it has open")

@@ -131,9 +131,28 @@ enum StoreConnection {
         }
     }
 
+    /// Why a store that was open is none any more; nil when it is whole.
+    private static func missingTables(_ path: String) -> SyncError? {
+        guard let queue = try? openQueue(path, readOnly: true) else { return nil }
+        defer { try? queue.close() }
+        do {
+            try queue.read { database in
+                try StoreMeta.requireReadable(database)
+                try StoreObjects(database).requireNoClash(database)
+            }
+            return nil
+        } catch let error as SyncError {
+            return error.code == .newerFormat ? nil : error
+        } catch {
+            return nil
+        }
+    }
+
     /// The error with file and operation, where it has none yet.
     static func explain(_ error: any Error, path: String, operation: String) -> any Error {
         guard var error = SyncError.wrapping(error) as? SyncError else { return error }
+        // A statement on a table that was dropped under an open store.
+        if error.code == .refused, let cause = missingTables(path) { error = cause }
         if error.path == nil { error.path = path }
         if error.operation == nil { error.operation = operation }
         if error.code == .readOnly, error.hint == nil {

@@ -4,6 +4,11 @@ struct StoreIdentity: Hashable, Sendable {
     let replica: ReplicaID
     let epoch: Int64
 
+    /// A token of the one is a token of the other.
+    func isSameHistory(as other: StoreIdentity) -> Bool {
+        store == other.store && epoch == other.epoch
+    }
+
     /// - Throws: `newerFormat`; `corrupt` when the rows make no sense.
     init(_ settings: Settings) throws {
         let format = try settings.integer(.format)

@@ -65,6 +65,8 @@ extension SyncError.Code {
     public static let diskFull = Self("diskFull")
     /// The database has no history: it was never tracked.
     public static let notTracked = Self("notTracked")
+    /// Tables of the store itself are missing: another program dropped them.
+    public static let storeDamaged = Self("storeDamaged")
     /// A newer version of syncd wrote this store.
     public static let newerFormat = Self("newerFormat")
     /// The database cannot be tracked as it is.

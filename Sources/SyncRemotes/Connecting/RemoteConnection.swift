@@ -22,11 +22,24 @@ package struct RemoteConnection: Sendable {
         let address = try RemoteAddress(entry.url)
         switch address {
         case .directory(let path):
-            let folder = try DirectoryRemote(path, store: store, replica: replica)
+            let folder = try Self.folder(path, entry, store, replica)
             remote = EncryptedRemote(folder, ring: ring, isSealing: entry.isEncrypted)
         case .ssh:
             remote = try SSHRemote(address, store: store, options: Self.options(entry.options))
         case .hub: throw Self.noHub(entry.url)
+        }
+    }
+
+    private static func folder(
+        _ path: String, _ entry: RemoteEntry, _ store: StoreID, _ replica: ReplicaID
+    ) throws -> DirectoryRemote {
+        do {
+            return try DirectoryRemote(path, store: store, replica: replica)
+        } catch var error as SyncError where error.code == .refused {
+            error.hint =
+                "To join that store run: synctool remote remove DB \(entry.name) then "
+                + "synctool remote add DB \(entry.name) \(entry.url) --join by-key"
+            throw error
         }
     }
 

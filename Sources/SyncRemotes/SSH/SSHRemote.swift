@@ -109,7 +109,8 @@ package actor SSHRemote: Remote {
             if let store, greeted.store != store {
                 throw SyncError(
                     .refused, "\(address) is another store (\(greeted.store))",
-                    hint: "Look at the address; or join that store: synctool remote add --join")
+                    hint: "Look at the address; or join that store: synctool remote remove DB NAME "
+                        + "then synctool remote add DB NAME \(address) --join by-key")
             }
             self.greeted = greeted
             self.client = client

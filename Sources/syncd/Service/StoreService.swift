@@ -44,12 +44,14 @@ struct StoreService: Sendable {
             return [
                 "store": .object(store.summary().jsonObject),
                 "tables": .array(report.entries.map { .object(TableSummary($0).jsonObject) }),
+                "repaired": .array(
+                    (report.repair?.explanations ?? []).map(JSONValue.string)),
             ]
         }
         on("Untrack", &interface) { arguments in
-            try registry.untrack(
+            let report = try registry.untrack(
                 arguments.store, arguments.peer, keepsData: arguments.flag("forget"))
-            return [:]
+            return ["left": .array(report.leftAlone.map(JSONValue.string))]
         }
         on("List", &interface) { arguments in
             let stores = registry.visible(to: arguments.peer)

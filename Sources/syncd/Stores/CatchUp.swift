@@ -42,13 +42,13 @@ struct CatchUp: Sendable {
             } catch {
                 // An error of a store that was closed meanwhile says nothing.
                 guard hub.isCurrent(page.generation) else { continue }
-                // Another file is at the path: the subscription hears of it when that was opened.
-                if (error as? SyncError)?.code == .storeReplaced {
-                    hub.waitForStore(subscriber, page.generation)
-                    return
+                let error = error as? SyncError ?? SyncError(.internalFault, "\(error)")
+                // Another file is at the path, or tables of the store were dropped: the subscription
+                // hears of it when the store is open again.
+                if error.code == .storeReplaced || error.code == .storeDamaged {
+                    return hub.waitForStore(subscriber, page.generation)
                 }
                 hub.remove(subscriber)
-                let error = error as? SyncError ?? SyncError(.internalFault, "\(error)")
                 subscriber.stream.fail(error.varlinkError)
                 return
             }

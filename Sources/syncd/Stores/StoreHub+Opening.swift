@@ -41,6 +41,18 @@ extension StoreHub {
         if case .open(let opened) = phase { shut(opened) }
     }
 
+    /// A store that cannot be opened because only a rest of it is left can still be untracked.
+    ///
+    /// - Throws: ``SyncError``: why it cannot be opened, when that is the reason.
+    func requireRemains() throws {
+        do {
+            _ = try store()
+        } catch let error as SyncError
+            where [.storeDamaged, .cannotTrack].contains(error.code)
+        {
+        }
+    }
+
     /// From the watch thread, which must not wait for it.
     func reopenLater() {
         let mayStart = state.withLock { state in
@@ -63,7 +75,7 @@ extension StoreHub {
 
     private func openNow() throws {
         if entry.track { try trackWhereMissing() }
-        let store = try Store.open(path, isResolved: true)
+        let store = try openMended()
         let journal = BoundaryJournal(directory: environment.stateDirectory, store)
         try store.adopt(journal.boundaries) { journal.append($0) }
         do {
@@ -94,6 +106,7 @@ extension StoreHub {
             state.head = head
             state.isHeadKnown = true
             state.lastIdentity = store.file
+            state.lastEra = StoreEra(store)
             state.lastFailure = nil
             return true
         }
@@ -143,7 +156,29 @@ extension StoreHub {
             try Store.open(path, isResolved: true).close()
         } catch let error as SyncError where error.code == .notTracked {
             _ = try Store.track(path, entry.captureChoice)
+        } catch let error as SyncError where error.code == .storeDamaged {
+            // Opening repairs it.
         }
+    }
+
+    /// Whoever drops tables one by one may go on while the store is repaired.
+    private static let mendingsMax = 3
+
+    /// Opens the store, and makes it one again first where another program dropped tables of it:
+    /// every writer is refused until then.
+    private func openMended() throws -> Store {
+        for _ in 0..<Self.mendingsMax {
+            do {
+                return try Store.open(path)
+            } catch let error as SyncError where error.code == .storeDamaged {
+                let report = try Store.mend(path)
+                for line in report.explanations { log.warning("repaired: \(line)") }
+                if report.recoveredCount > 0 {
+                    log.notice("recorded \(report.recoveredCount) changes that were made meanwhile")
+                }
+            }
+        }
+        return try Store.open(path)
     }
 
     /// Runs `body` while no connection of this process has the file open, then opens it.
@@ -176,7 +211,8 @@ extension StoreHub {
         defer {
             open()
             if let again = try? self.opened() {
-                tellReturn(again, isSame: again.identity == opened.identity, wasOpen: true)
+                let isSame = again.identity == opened.identity && again.era == opened.era
+                tellReturn(again, isSame: isSame, wasOpen: true)
             } else {
                 tellRemoval()
             }
@@ -186,11 +222,12 @@ extension StoreHub {
 
     /// Closes the store and opens what is at its path now; tells the subscribers what became of it.
     func reopen() {
-        let before = state.withLock { state -> (phase: Phase, identity: FileIdentity?) in
+        let before = state.withLock {
+            state -> (phase: Phase, identity: FileIdentity?, era: StoreEra?) in
             defer {
                 if case .open = state.phase { state.phase = .opening }
             }
-            return (state.phase, state.lastIdentity)
+            return (state.phase, state.lastIdentity, state.lastEra)
         }
         if case .closed = before.phase { return }
         var wasOpen = false
@@ -201,7 +238,7 @@ extension StoreHub {
         open()
         switch state.withLock({ $0.phase }) {
         case .open(let opened):
-            let isSame = opened.identity == before.identity
+            let isSame = opened.identity == before.identity && opened.era == before.era
             tellReturn(opened, isSame: isSame, wasOpen: wasOpen)
         case .missing, .failed:
             if wasOpen { tellRemoval() }
@@ -218,7 +255,8 @@ extension StoreHub {
         }
     }
 
-    /// The same file: streams go on from where they are. Another one: they begin at its end.
+    /// The same file with the same history: streams go on from where they are. Another one: they
+    /// begin at its end.
     private func tellReturn(_ opened: Opened, isSame: Bool, wasOpen: Bool) {
         let store = opened.store
         let subscribers = state.withLock { state -> [Subscriber] in
@@ -236,7 +274,7 @@ extension StoreHub {
             return state.fanOut.setPhase(.catchingUp, of: .live)
                 + state.fanOut.setPhase(.catchingUp, of: .waitingForStore)
         }
-        if !isSame { log.notice("another file is at the path now") }
+        if !isSame { log.notice("another file is at the path now, or its history began again") }
         for subscriber in subscribers { CatchUp(self, subscriber).start() }
     }
 }

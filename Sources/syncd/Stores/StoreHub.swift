@@ -50,6 +50,7 @@ final class StoreHub: Sendable {
 
         /// The file that is open.
         var identity: FileIdentity { store.file }
+        var era: StoreEra { StoreEra(store) }
     }
 
     struct State {
@@ -58,6 +59,7 @@ final class StoreHub: Sendable {
         var head: Token?
         var isHeadKnown = true
         var lastIdentity: FileIdentity?
+        var lastEra: StoreEra?
         var fanOut = FanOut()
         var isReopening = false
         var digest = DigestSchedule()
@@ -233,6 +235,7 @@ extension StoreHub {
             // A writer in a rollback mode holds its lock: come again.
             environment.watcher.poke(opened.watch, after: .milliseconds(2))
         case .foreignHistory?: reopenLater()
+        case .storeDamaged?, .notTracked?: tablesDropped(opened)
         default:
             logOnce(error?.description ?? "the store cannot be read")
             environment.watcher.poke(opened.watch, after: .milliseconds(500))
@@ -264,9 +267,23 @@ extension StoreHub {
                 let entities = try opened.store.status().entities
                 let reply = SubscriptionReplies.notice(.schemaChanged(entities: entities))
                 state.withLock { $0.fanOut.tellAll(reply) }
+            } catch let error as SyncError where error.code == .storeDamaged {
+                tablesDropped(opened)
             } catch {
                 logOnce("schema: \(error)")
             }
+        }
+    }
+
+    /// Whoever drops one table of the store drops the others, too, one statement after the other;
+    /// but every writer is refused until the store is made again.
+    private static let droppingTime: TimeAmount = .milliseconds(200)
+
+    /// Tables of the store were dropped: it is opened again, which repairs it.
+    private func tablesDropped(_ opened: Opened) {
+        environment.loop.scheduleTask(in: Self.droppingTime) { [weak self] in
+            guard let self, self.isCurrent(opened.generation) else { return }
+            self.reopenLater()
         }
     }
 

@@ -205,19 +205,22 @@ final class StoreRegistry: Sendable {
 
     /// Stops watching a store and forgets it; unless `keepsData`, removes every trace from the
     /// file.
-    func untrack(_ name: String, _ peer: PeerIdentity, keepsData: Bool) throws {
+    ///
+    /// - Returns: what stays in the file although it is named like ours.
+    func untrack(_ name: String, _ peer: PeerIdentity, keepsData: Bool) throws -> UntrackReport {
         guard let hub = find(name, peer)?.hub else { throw Self.unknown(name) }
         let isGone = FileIdentity(path: hub.path) == nil
         if !isGone, !Access.allows(.write, hub.path, peer) {
             throw Self.mayNotWrite(hub.path, peer)
         }
-        guard keepsData || isGone || hub.isOpen else { _ = try hub.store(); return }
+        if !keepsData, !isGone, !hub.isOpen { try hub.requireRemains() }
         let journal = try? hub.opened().journal
         state.withLock { $0.hubs[hub.path] = nil }
         hub.close(Self.forgotten(hub.path))
+        var report = UntrackReport()
         do {
             if !keepsData, !isGone {
-                try Store.untrack(hub.path) { try Self.check($0, hub.path, peer) }
+                report = try Store.untrack(hub.path) { try Self.check($0, hub.path, peer) }
             }
             journal?.remove()
         } catch {
@@ -228,6 +231,7 @@ final class StoreRegistry: Sendable {
             throw error
         }
         try remembered.remove(hub.path)
+        return report
     }
 
     // MARK: Names

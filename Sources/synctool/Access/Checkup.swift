@@ -34,10 +34,17 @@ struct Checkup {
     /// - Returns: what was done, and what could not be compared.
     func mend(_ path: String) throws -> Result {
         let absolute = StorePath.absolute(path)
-        let store = try Store.open(absolute)
-        defer { try? store.close() }
-        let report = try store.repairCapture(comparing: true)
-        var result: Result = ([], report.findings.map { "mended: \($0.explanation)" })
+        do {
+            // A copy becomes a replica of its own first.
+            try Store.open(absolute).close()
+        } catch let error as SyncError where error.code == .storeDamaged {
+            // What is left of it is repaired.
+        }
+        let report = try Store.mend(absolute, comparing: true)
+        let typed = TypedPath(path)
+        var result: Result = (
+            [], report.explanations.map { "mended: \(typed.fillingIn($0))" }
+        )
         var count = report.recoveredCount
         if report.isComparedWhenMerging {
             let replica = try StoreReplica(absolute)
@@ -46,6 +53,8 @@ struct Checkup {
         }
         if !report.uncompared.isEmpty {
             // From now on there is something to compare with.
+            let store = try Store.open(absolute)
+            defer { try? store.close() }
             while try store.digest() {}
         }
         for table in report.uncompared {
@@ -60,6 +69,8 @@ struct Checkup {
             result.checked.append(
                 "recorded \(Plural.text(count, "change")) that nobody had seen; "
                     + "see: synctool history \(Shell.quoted(path)) --reverse --limit 1")
+        } else if report.isIncomparable {
+            result.checked.append("rows were not compared: nothing is known of them from before")
         } else if report.uncompared.isEmpty {
             result.checked.append("compared all rows: nothing was missed")
         }
@@ -106,10 +117,18 @@ struct Checkup {
     func store(_ path: String) async throws -> Result {
         let access = try await Access.open(path, options)
         var result: Result = ([], [])
-        let verification = try await access.verify()
-        let tracked = verification.tables.count { $0.isTracked }
-        result.checked.append("\(Plural.text(tracked, "table")) recorded")
-        result.findings += verification.findings.map { Finding(problem: $0) }
+        var isWhole = true
+        let typed = TypedPath(path)
+        do {
+            let verification = try await access.verify()
+            let tracked = verification.tables.count { $0.isTracked }
+            result.checked.append("\(Plural.text(tracked, "table")) recorded")
+            result.findings += verification.findings.map { Finding(problem: typed.fillingIn($0)) }
+        } catch let error as SyncError where error.code == .storeDamaged {
+            isWhole = false
+            result.findings.append(
+                Finding(problem: error.reason, hint: error.hint.map(typed.fillingIn)))
+        }
         let damage = try Store.integrity(StorePath.absolute(path))
         if damage.isEmpty {
             result.checked.append("the file is sound (PRAGMA quick_check)")
@@ -120,6 +139,7 @@ struct Checkup {
                     hint: "Restore a backup, or run: sqlite3 \(Shell.quoted(path)) .recover")
             }
         }
+        guard isWhole else { return result }
         let status = try await access.status()
         result.checked.append(
             status.isDirect

@@ -7,13 +7,15 @@ struct DaemonAccess: StoreAccess {
     /// The absolute path.
     let path: String
 
-    func track(_ choice: CaptureChoice) async throws -> [TableSummary] {
-        try await client.track(
-            path, entities: choice.entities, undo: choice.undo, keepsValues: choice.keepsValues
-        ).tables
+    func track(_ choice: CaptureChoice) async throws -> (
+        tables: [TableSummary], repaired: [String]
+    ) {
+        let answer = try await client.track(
+            path, entities: choice.entities, undo: choice.undo, keepsValues: choice.keepsValues)
+        return (answer.tables, answer.repaired)
     }
 
-    func untrack() async throws { try await client.untrack(path) }
+    func untrack() async throws -> [String] { try await client.untrack(path) }
 
     func status() async throws -> StatusReport {
         StatusReport(isDirect: false, report: try await client.status(path))

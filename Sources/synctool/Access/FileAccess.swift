@@ -22,13 +22,15 @@ struct FileAccess: StoreAccess {
         }
     }
 
-    func track(_ choice: CaptureChoice) async throws -> [TableSummary] {
+    func track(_ choice: CaptureChoice) async throws -> (
+        tables: [TableSummary], repaired: [String]
+    ) {
         let report = try Store.track(absolute, choice)
         try StoreReplica.showWaiting(at: absolute)
-        return report.entries.map(TableSummary.init)
+        return (report.entries.map(TableSummary.init), report.repair?.explanations ?? [])
     }
 
-    func untrack() async throws { try Store.untrack(absolute) }
+    func untrack() async throws -> [String] { try Store.untrack(absolute).leftAlone }
 
     func status() async throws -> StatusReport {
         let verification = try await verify()

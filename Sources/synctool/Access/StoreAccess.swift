@@ -5,9 +5,13 @@ import SyncCore
 /// alike; a command does not know which one it has.
 protocol StoreAccess: Sendable {
     /// Tracks the database, and says for each table what was done.
-    func track(_ choice: CaptureChoice) async throws -> [TableSummary]
+    ///
+    /// - Returns: also what was repaired first, because tables of the store had been dropped.
+    func track(_ choice: CaptureChoice) async throws -> (
+        tables: [TableSummary], repaired: [String]
+    )
     /// Removes every trace of capture and history.
-    func untrack() async throws
+    func untrack() async throws -> [String]
     func status() async throws -> StatusReport
     /// Triggers and schema compared with what capture installed.
     func verify() async throws -> Verification

@@ -11,7 +11,8 @@ struct Doctor: StoreCommand {
             --mend puts the triggers right, takes the tables as they are now, and compares every \
             row with what is known of it: \
             what was written unseen becomes one transaction flagged 'recovered'. Writers wait \
-            while it compares, about a second for a million rows.
+            while it compares, about a second for a million rows. A store whose tables another \
+            program dropped is made a store again, and what of it is lost is said.
 
             --renew-identity makes the file another replica of its store. Needed when a backup was \
             put back into the same file, and 'sync' says that others have transactions in this \
@@ -52,6 +53,9 @@ struct Doctor: StoreCommand {
             (findings, checked) = try await checkup.store(path)
             findings = mended.findings + findings
             checked = renewed + mended.checked + checked
+            if common.json {
+                for line in mended.checked { try Terminal.error.line("\(path): \(line)") }
+            }
         } else {
             (findings, checked) = try await checkup.daemon()
         }

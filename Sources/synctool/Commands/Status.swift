@@ -22,7 +22,10 @@ struct Status: StoreCommand {
         if let path {
             let report = try await Access.open(path, common).status()
             if common.json { return try Terminal.output.json(report.json) }
-            for line in StatusText.lines(report, named: path) { try Terminal.output.line(line) }
+            let typed = TypedPath(path)
+            for line in StatusText.lines(report, named: path) {
+                try Terminal.output.line(typed.fillingIn(line))
+            }
             return
         }
         let stores = try await Access.daemon(common).stores()

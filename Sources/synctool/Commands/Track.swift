@@ -34,7 +34,12 @@ struct Track: StoreCommand {
         let access = try await Access.open(path, common, for: .tracking)
         let choice = CaptureChoice(entities: entity, undo: undo, keepsValues: !noTombstones)
         // SQLite's own tables are not anybody's news.
-        let tables = try await access.track(choice).filter { !$0.name.hasPrefix("sqlite_") }
+        let outcome = try await access.track(choice)
+        let tables = outcome.tables.filter { !$0.name.hasPrefix("sqlite_") }
+        for line in outcome.repaired {
+            let line = TypedPath(path).fillingIn(line)
+            try Terminal.error.line("\(path): repaired: \(line)")
+        }
         if common.json {
             for table in tables { try Terminal.output.json(table.jsonObject) }
             return

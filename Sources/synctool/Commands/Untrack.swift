@@ -26,10 +26,14 @@ struct Untrack: StoreCommand {
     }
 
     mutating func run() async throws {
+        var left: [String] = []
         if forget {
             try await Access.daemon(common).forget(path)
         } else {
-            try await Access.open(path, common).untrack()
+            left = try await Access.open(path, common).untrack()
+        }
+        for object in left {
+            try Terminal.error.line("\(path): left \(object), which syncd did not make")
         }
         guard !common.json else { return }
         try Terminal.output.line(

@@ -1,0 +1,139 @@
+import GRDB
+
+/// The objects of a database whose names begin with `syncd_`, told apart: those that syncd made,
+/// and those that only have such a name.
+///
+/// An object is ours when it has a name of ours *and* our shape: a table the columns of
+/// ``StoreBlueprint``, an index or the marker its place on one of our tables, a capture trigger its
+/// event and a body that writes to the log or to the guard.
+struct StoreObjects {
+    /// A row of `sqlite_schema`.
+    struct Object: Hashable {
+        let type: String
+        let name: String
+        let table: String
+        let sql: String
+
+        /// `table syncd_notes`
+        var description: String { "\(type) \(name)" }
+    }
+
+    /// What syncd made, in an order in which it can be dropped.
+    private(set) var own: [Object] = []
+    /// What has such a name and is of somebody else's making. What is on a table of ours is not in
+    /// it: it goes with the table.
+    private(set) var foreign: [Object] = []
+    private let names: Set<String>
+
+    /// Reads the schema.
+    /// - Complexity: O(triggers of the database)
+    init(_ db: Database) throws {
+        let objects = try Self.all(db)
+        var tables: Set<String> = []
+        for object in objects where try Self.isOwnTable(object, db) {
+            tables.insert(SQLName.folded(object.name))
+        }
+        for object in objects {
+            let isOnOwn = tables.contains(SQLName.folded(object.table))
+            switch object.type {
+            case "table", "view":
+                if isOnOwn { own.append(object) } else { foreign.append(object) }
+            case "index":
+                if isOnOwn { own.append(object) } else { foreign.append(object) }
+            default:
+                if isOnOwn || PresentTrigger.isOwn(name: object.name, sql: object.sql) {
+                    own.append(object)
+                } else {
+                    foreign.append(object)
+                }
+            }
+        }
+        names = Set(own.map { SQLName.folded($0.name) })
+    }
+
+    /// Objects of others under a name that one of ours needs. A trigger with the number of a live
+    /// entity is not among them: it stands where ours was.
+    func clashes(_ db: Database) throws -> [Object] {
+        var live: Set<Int64> = []
+        if has("syncd_entity") {
+            live = Set(
+                try Int64.fetchAll(
+                    db, sql: "SELECT id FROM syncd_entity WHERE coalesce(retired, 0) = 0"))
+        }
+        return foreign.filter { object in
+            if StoreBlueprint.items[SQLName.folded(object.name)] != nil { return true }
+            guard object.type == "trigger", let number = PresentTrigger.number(in: object.name)
+            else { return false }
+            return !live.contains(number)
+        }
+    }
+
+    /// - Throws: `cannotTrack` when objects of somebody else have names that are needed.
+    func requireNoClash(_ db: Database) throws {
+        guard let clash = try clashes(db).first else { return }
+        throw SyncError(
+            .cannotTrack,
+            "the database has a \(clash.description) that syncd did not make: names beginning with "
+                + "syncd_ belong to syncd",
+            hint: "To leave it alone and remove all else run: synctool untrack DB then rename or "
+                + "drop it, and record again: synctool track DB")
+    }
+
+    /// The triggers of ours on tables of the user, by the number in their name.
+    var captureTriggers: [(entity: Int64, object: Object)] {
+        own.compactMap { object in
+            guard object.type == "trigger", let number = PresentTrigger.number(in: object.name)
+            else { return nil }
+            return (number, object)
+        }
+    }
+
+    /// Whether syncd made an object of this name.
+    func has(_ name: String) -> Bool { names.contains(name) }
+
+    /// Which of these are missing.
+    func missing(_ names: [String]) -> [String] { names.filter { !has($0) } }
+
+    /// Drops what syncd made, indexes and triggers with their table.
+    func dropOwn(_ db: Database, where isWanted: (Object) -> Bool = { _ in true }) throws {
+        for object in own where isWanted(object) {
+            try db.execute(
+                sql: "DROP \(object.type.uppercased()) IF EXISTS "
+                    + "main.\(SQLName.quoted(object.name))")
+        }
+    }
+
+    // MARK: Shapes
+
+    private static func all(_ db: Database) throws -> [Object] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT type, name, tbl_name, sql FROM main.sqlite_schema
+                WHERE name LIKE 'syncd\\_%' ESCAPE '\\'
+                ORDER BY CASE type WHEN 'trigger' THEN 0 WHEN 'view' THEN 1 WHEN 'index' THEN 2
+                  ELSE 3 END, rowid DESC
+                """
+        ).map {
+            Object(
+                type: $0["type"], name: $0["name"], table: $0["tbl_name"],
+                sql: $0["sql"] as String? ?? "")
+        }
+    }
+
+    private static func isOwnTable(_ object: Object, _ db: Database) throws -> Bool {
+        guard let item = StoreBlueprint.items[SQLName.folded(object.name)],
+            item.type == object.type
+        else { return false }
+        if item.type == "view" { return object.sql.contains("syncd_log") }
+        guard item.type == "table" else { return false }
+        let columns = try String.fetchAll(
+            db, sql: "SELECT name FROM pragma_table_xinfo(?, 'main')", arguments: [object.name])
+        guard item.name == "syncd_guard" else { return columns == item.columns }
+        // The guard has as many columns for keys as the widest key.
+        let values = item.columns.filter { !$0.hasPrefix("k") }
+        let keys = columns.dropFirst(values.count)
+        return Array(columns.prefix(values.count)) == values
+            && keys.enumerated().allSatisfy { $1 == "k\($0)" }
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import SyncClient
+import SyncCore
+import Testing
+
+/// Another program drops the tables of a store that the daemon has.
+@Suite("Dropped tables, with the daemon", .timeLimit(.minutes(4)))
+struct DaemonDroppedTablesTests {
+    private func tables(_ store: String) throws -> [String] {
+        try sqlite3(
+            store,
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'syncd%'"
+        ).split(separator: "\n").map(String.init)
+    }
+
+    /// Every table in a statement of its own, its indexes first, as a migration of Alembic drops
+    /// what its models do not have.
+    private func dropAll(_ store: String) throws {
+        for table in try tables(store) {
+            let indexes = try sqlite3(
+                store,
+                """
+                SELECT name FROM sqlite_master
+                WHERE type = 'index' AND tbl_name = '\(table)' AND sql IS NOT NULL
+                """
+            ).split(separator: "\n")
+            for index in indexes { try sqlite3(store, "DROP INDEX IF EXISTS \(index)") }
+            try sqlite3(store, "DROP TABLE IF EXISTS \(table)")
+        }
+    }
+
+    private func write(_ store: String, _ sql: String) async throws {
+        try await eventually("writers write: \(sql)") {
+            do {
+                try sqlite3(store, sql)
+                return true
+            } catch {
+                return false
+            }
+        }
+    }
+
+    @Test(arguments: ["WAL", "DELETE"], [true, false])
+    func itIsAStoreAgain(journal: String, isRunning: Bool) async throws {
+        let daemon = try await TestDaemon()
+        let store = daemon.directory.file("music.db")
+        try sqlite3(
+            store,
+            """
+            PRAGMA journal_mode = \(journal);
+            CREATE TABLE Album(AlbumId INTEGER PRIMARY KEY, Title TEXT);
+            INSERT INTO Album VALUES (1, 'one'), (2, 'two');
+            """)
+        _ = try await daemon.client.track(store)
+        try sqlite3(store, "UPDATE Album SET Title = 'before' WHERE AlbumId = 1")
+        let seen = Collector(daemon.client.subscribe(store))
+        try await seen.begun()
+        if !isRunning { daemon.kill9() }
+        try dropAll(store)
+        if !isRunning {
+            #expect(throws: (any Error).self) {
+                try sqlite3(store, "UPDATE Album SET Title = 'refused' WHERE AlbumId = 2")
+            }
+            try await daemon.start()
+        }
+        try await write(store, "UPDATE Album SET Title = 'after' WHERE AlbumId = 2")
+        // While the last tables go, writes may be part of what is read again, and not told.
+        try await eventually("nothing is wrong") {
+            let verified = try? await daemon.client.verify(store)
+            return verified?.findings.isEmpty == true
+        }
+        if isRunning {
+            try await eventually("readers are told to read again") {
+                seen.has { if case .storeReplaced = $0 { true } else { false } }
+            }
+        } else {
+            try await eventually("readers are told to read again") {
+                (seen.error as? SyncError)?.needsResync == true
+                    || seen.has { if case .storeReplaced = $0 { true } else { false } }
+            }
+        }
+        #expect(daemon.log.contains("its identity is lost"))
+        let again = Collector(daemon.client.subscribe(store))
+        try await again.begun()
+        try await write(store, "UPDATE Album SET Title = 'told' WHERE AlbumId = 1")
+        try await eventually("the write is told") { again.objects.contains("Album/1") }
+        if isRunning {
+            try await eventually("the old subscription goes on") {
+                seen.objects.contains("Album/1")
+            }
+            #expect(seen.error == nil)
+        }
+        let history = try await daemon.client.history(store)
+        #expect(history.last?.changes.map(\.object.path) == ["Album/1"])
+    }
+
+    @Test func aDaemonUntracksARest() async throws {
+        let daemon = try await TestDaemon()
+        let store = try await daemon.makeStore(rows: 1)
+        try sqlite3(store, "DROP TABLE syncd_log; CREATE TABLE syncd_log(mine)")
+        try await eventually("it is untracked; log: \(daemon.log)") {
+            do {
+                return try await daemon.client.untrack(store) == ["table syncd_log"]
+            } catch {
+                return false
+            }
+        }
+        try sqlite3(store, "INSERT INTO Artist VALUES (2, 'Bob')")
+        #expect(
+            try sqlite3(store, "SELECT name FROM sqlite_master WHERE name LIKE 'syncd%'")
+                == "syncd_log")
+    }
+}
