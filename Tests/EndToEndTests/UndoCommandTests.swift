@@ -74,9 +74,18 @@ import Testing
                 """)
             let daemon = withDaemon ? try await scene.startDaemon() : nil
             try await scene.tool("track", "a.db", "--undo", "*").expectSuccess()
-            try await scene.sql("a.db", "UPDATE t SET v = 'OOPS'")
+            // Signed, so that they stay two transactions without a daemon, too.
+            func signed(_ sql: String) async throws {
+                try await scene.sql(
+                    "a.db",
+                    """
+                    BEGIN; INSERT INTO syncd_txn(author) VALUES ('me'); \(sql);
+                    INSERT INTO syncd_txn(author) VALUES (NULL); COMMIT
+                    """)
+            }
+            try await signed("UPDATE t SET v = 'OOPS'")
             let update = try await number(scene, withDaemon)
-            try await scene.sql("a.db", "UPDATE t SET v = 'later' WHERE id = 2")
+            try await signed("UPDATE t SET v = 'later' WHERE id = 2")
             _ = try await number(scene, withDaemon)
             let part = try await scene.tool("revert", "a.db", update)
             #expect(part.status == 1)
@@ -88,8 +97,7 @@ import Testing
             #expect(nothing.text.contains("\"steps\":[]"), "\(nothing.text)")
 
             try await scene.sql("a.db", "DELETE FROM c; DELETE FROM t")
-            let delete = try await number(scene, withDaemon)
-            _ = delete
+            _ = try await number(scene, withDaemon)
             let child = try await scene.tool("restore", "a.db", "c/1")
             #expect(child.status == 1, "its parent is gone: \(child.text)")
             #expect(child.text.contains("c/1 t stays as it is"), "\(child.text)")

@@ -61,8 +61,8 @@ import Testing
             try writer.run(statements)
             try stage.settle()
             let after = try tables()
+            guard try stage.store.head().number != head else { return }
             let transaction = try stage.last()
-            guard transaction.number != head else { return }
             if random.once(in: 3) { return try restore(transaction, before) }
             if random.once(in: 3) { return }
             trail += "-- revert \(transaction.number): \(transaction.summary)\n"
