@@ -34,11 +34,20 @@ struct NumberMap {
                 }
             }
             for name in waiting {
-                let number = max(numbers.values.max() ?? 0, used.max() ?? 0) + 1
+                let greatest = max(numbers.values.max() ?? 0, used.max() ?? 0)
+                let number = greatest < .max ? greatest + 1 : leastFree(beside: used)
                 numbers[name] = number
                 used.insert(number)
             }
         }
+    }
+
+    /// A number that no row has or reserves.
+    private func leastFree(beside used: Set<Int64>) -> Int64 {
+        let taken = used.union(numbers.values)
+        var number: Int64 = 1
+        while taken.contains(number) { number += 1 }
+        return number
     }
 
     /// Takes over the numbers of a commit; reservations of numbers that are used now are dropped.
