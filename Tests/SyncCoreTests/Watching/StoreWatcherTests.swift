@@ -142,6 +142,7 @@ struct StoreWatcherTests {
         let watcher = try StoreWatcher()
         _ = watcher.add(path: path, index: tail.index, onEvent: tail.handle)
         var last: Int64 = 0
+        var singles: [Int64] = []
         for _ in 0..<3 {
             for _ in 0..<3_000 { try writer.run("INSERT INTO t(a) VALUES ('x')") }
             last += 3_000
@@ -150,11 +151,16 @@ struct StoreWatcherTests {
                 usleep(15_000)
                 try writer.run("INSERT INTO t(a) VALUES ('x')")
                 last += 1
+                singles.append(last)
                 #expect(eventually { tail.last == last })
             }
         }
         watcher.stop()
-        #expect(tail.boundaries.map(\.last) == Array(1...last))
+        // On a busy machine the writer goes round its WAL before the burst is read: its commits may
+        // come together then. Those on their own never do.
+        let ends = tail.boundaries.map(\.last)
+        #expect(ends == Array(Set(ends)).sorted())
+        #expect(Set(singles).isSubset(of: ends))
         #expect(tail.failures == [])
     }
 
