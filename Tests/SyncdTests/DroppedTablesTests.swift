@@ -29,6 +29,19 @@ struct DaemonDroppedTablesTests {
         }
     }
 
+    /// Nothing of the new history is told before readers know that it is a new one.
+    private func expectReplacedFirst(_ seen: Collector) {
+        var store: StoreID?
+        for notice in seen.notices {
+            switch notice {
+            case .began(let token): store = token.store
+            case .storeReplaced(_, let new, _): store = new
+            case .transaction(let transaction): #expect(transaction.token.store == store)
+            default: break
+            }
+        }
+    }
+
     private func write(_ store: String, _ sql: String) async throws {
         try await eventually("writers write: \(sql)") {
             do {
@@ -89,6 +102,7 @@ struct DaemonDroppedTablesTests {
                 seen.objects.contains("Album/1")
             }
             #expect(seen.error == nil)
+            expectReplacedFirst(seen)
         }
         let history = try await daemon.client.history(store)
         #expect(history.last?.changes.map(\.object.path) == ["Album/1"])

@@ -70,6 +70,9 @@ extension StoreHub {
         // The watch first: it reads memory that the connection has mapped.
         environment.watcher.remove(opened.watch)
         environment.replication.tell(path) { $0 = .init(isClosed: true) }
+        // What is opened next may be another history: nobody hears of its commits before they are
+        // told so.
+        state.withLock { _ = $0.fanOut.setPhase(.waitingForStore, of: .live) }
         do { try opened.store.close() } catch { log.warning("closing: \(error)") }
     }
 

@@ -70,7 +70,10 @@ struct Checkup {
                 "recorded \(Plural.text(count, "change")) that nobody had seen; "
                     + "see: synctool history \(Shell.quoted(path)) --reverse --limit 1")
         } else if report.isIncomparable {
-            result.checked.append("rows were not compared: nothing is known of them from before")
+            result.findings.append(
+                Finding(
+                    problem: "rows were not compared: nothing is known of them from before",
+                    hint: "What was written unseen until now is in the tables, and not in history"))
         } else if report.uncompared.isEmpty {
             result.checked.append("compared all rows: nothing was missed")
         }
