@@ -172,16 +172,16 @@ extension StoreHub {
     private func openMended() throws -> Store {
         for _ in 0..<Self.mendingsMax {
             do {
-                return try Store.open(path)
+                return try Store.open(path, isResolved: true)
             } catch let error as SyncError where error.code == .storeDamaged {
-                let report = try Store.mend(path)
+                let report = try Store.mend(path, isResolved: true)
                 for line in report.explanations { log.warning("repaired: \(line)") }
                 if report.recoveredCount > 0 {
                     log.notice("recorded \(report.recoveredCount) changes that were made meanwhile")
                 }
             }
         }
-        return try Store.open(path)
+        return try Store.open(path, isResolved: true)
     }
 
     /// Runs `body` while no connection of this process has the file open, then opens it.
