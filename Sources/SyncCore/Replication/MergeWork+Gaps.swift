@@ -31,8 +31,9 @@ extension MergeWork {
         try prepared.objects.forEach(after: -1) { uid, object in
             guard object.record.dots.contains(where: { isGone(uid, $0) }) else { return }
             guard isBehind else {
+                // Where the snapshot tells something else of it, that decides.
                 let isWhole = object.record.dots.allSatisfy { isGone(uid, $0) }
-                if isWhole, object.key != nil { leftOutCount += 1 }
+                if isWhole, facts[uid] == nil, object.key != nil { leftOutCount += 1 }
                 return
             }
             var record = object.record

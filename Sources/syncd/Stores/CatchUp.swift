@@ -43,8 +43,8 @@ struct CatchUp: Sendable {
                 // An error of a store that was closed meanwhile says nothing.
                 guard hub.isCurrent(page.generation) else { continue }
                 let error = error as? SyncError ?? SyncError(.internalFault, "\(error)")
-                // Another file is at the path, or tables of the store were dropped: the subscription
-                // hears of it when the store is open again.
+                // Another file is at the path, or tables of the store were dropped: the
+                // subscription hears of it when the store is open again.
                 if error.code == .storeReplaced || error.code == .storeDamaged {
                     return hub.waitForStore(subscriber, page.generation)
                 }
