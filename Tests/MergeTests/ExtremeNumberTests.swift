@@ -63,7 +63,7 @@ struct ExtremeNumberTests {
 
     @Test(
         "a revision of the policies that nobody can have come to is refused",
-        arguments: [Int.max, Int(Int32.max), 1_000_000, -1, .min])
+        arguments: [Int.max, Int(Int32.max), 1_000_001, -1, .min])
     func inventedRevision(_ revision: Int) throws {
         let stores = try replicas()
         let (a, b) = (stores[0], stores[1])

@@ -59,11 +59,7 @@ package enum BatchDecoder {
         guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
         else { throw SyncError(.badData, "the batch holds other counts than its envelope says") }
         try check(transactions, envelope)
-        // Each life but the first began with a transaction that had seen the one before.
-        let lives = max(1, envelope.upTo.transactionsMax)
-        guard facts.allSatisfy({ Int64($0.incarnation) <= lives }) else {
-            throw SyncError(.badData, "an object has more lives than there are transactions")
-        }
+        try checkLives(facts, transactions)
         var batch = Batch(
             store: envelope.store, sender: envelope.sender, from: envelope.from,
             upTo: envelope.upTo, entities: tables.entities, transactions: transactions,
@@ -93,6 +89,26 @@ package enum BatchDecoder {
         }
         guard merged == envelope.upTo || envelope.hasGaps && envelope.upTo.covers(merged) else {
             throw SyncError(.badData, "the batch does not lead to where its envelope says")
+        }
+    }
+
+    /// An object's first life may be older than history; each later one began with a transaction
+    /// that had seen the end of the one before. A number beyond that is invented, and could leave
+    /// none for the next life.
+    private static func checkLives(
+        _ facts: [Fact], _ transactions: [Batch.Transaction]
+    ) throws {
+        var known: [Dot: Int64] = [:]
+        for transaction in transactions {
+            var seen = transaction.header.seen
+            seen.advance(to: transaction.header.dot)
+            known[transaction.header.dot] = seen.transactionsMax
+        }
+        for fact in facts {
+            guard Int64(fact.incarnation) - 1 <= known[fact.dot] ?? 0 else {
+                throw SyncError(
+                    .badData, "an object has more lives than its writer had seen transactions")
+            }
         }
     }
 }

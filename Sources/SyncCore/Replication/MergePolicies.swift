@@ -101,6 +101,8 @@ public struct MergePolicies: Sendable, Hashable, Codable {
 
     /// The last revision: whoever wrote it, nobody can change the policies any more.
     static let revisionMax = Int(Int32.max)
+    /// A batch is not believed to be further ahead: people change policies by hand.
+    private static let revisionStepMax = 1_000_000
 
     /// The defaults, but for the entities that are named.
     public init(entities: [String: EntityPolicy] = [:]) { self.entities = entities }
@@ -138,20 +140,27 @@ public struct MergePolicies: Sendable, Hashable, Codable {
     }
 
     /// Those of a batch's sender; nil when it had the defaults.
-    ///
-    /// Each change of them but the first is a transaction, so that a revision beyond all that the
-    /// batch has seen is invented: adopted, it could never be replaced.
-    /// - Throws: `badData` for such a revision, and for text that cannot be read.
+    /// - Throws: `badData` for text that cannot be read, and a revision that no sender can have.
     init?(batch: Batch) throws {
         if batch.extras.policies.isEmpty { return nil }
         try self.init(json: batch.extras.policies)
-        let revisions = max(1, batch.upTo.transactionsMax)
-        guard 0...revisions ~= Int64(revision), revision <= Self.revisionMax else {
-            throw SyncError(
-                .badData,
-                "the merge policies of the batch have the revision \(revision), which "
-                    + "its sender cannot have come to")
-        }
+        guard 0...Self.revisionMax ~= revision else { throw invented }
+    }
+
+    /// Whether they are to be adopted after `present`.
+    /// - Throws: `badData` for a revision that is too far ahead: adopted, policies of the last
+    ///   revision could never be replaced.
+    func replace(_ present: Self) throws -> Bool {
+        guard try isNewer(than: present) else { return false }
+        guard revision <= max(0, present.revision) + Self.revisionStepMax else { throw invented }
+        return true
+    }
+
+    private var invented: SyncError {
+        SyncError(
+            .badData,
+            "the merge policies of the batch have the revision \(revision), which nobody can have "
+                + "come to")
     }
 
     func json() throws -> String {

@@ -115,7 +115,7 @@ final class MergeSession {
                 try work.stateLocal()
                 if missed.hasReturned { try work.showAll() }
                 if isFresh { try work.adoptUnknown() }
-                if let policies, try policies.isNewer(than: prepared.policies) {
+                if let policies, try policies.replace(prepared.policies) {
                     work = try adopt(policies, after: work)
                 }
                 let result = try body(work)
