@@ -265,6 +265,70 @@ struct ForeignSchemaTests {
         expectRefusal(a, "the primary key of list")
     }
 
+    /// The rows came to the clone as inserts: those are stated, and say nothing of the new column.
+    @Test func columnAddedToAClone() throws {
+        let (a, b) = try pair()
+        try b.run("ALTER TABLE item ADD COLUMN c TEXT; UPDATE item SET c = 'of b' WHERE id = 'x'")
+        try TestStore.sync(b, a)
+        try a.run("ALTER TABLE item ADD COLUMN c TEXT")
+        try TestStore.sync(b, a)
+        for store in [a, b] {
+            let rows = try store.rows("SELECT c FROM item ORDER BY id")
+            #expect(rows == [[.null], ["of b"], [.null]])
+        }
+    }
+
+    /// Two wrote into a column that each added: one value is shown, the other one is in the log.
+    @Test func columnAddedToACloneWhereAValueWaits() throws {
+        let (a, b) = try pair()
+        try a.run("ALTER TABLE item ADD COLUMN c TEXT; UPDATE item SET c = 'of a' WHERE id = 'x'")
+        try TestStore.sync(a, b)
+        try b.run("ALTER TABLE item ADD COLUMN c TEXT; UPDATE item SET c = 'of b' WHERE id = 'x'")
+        try TestStore.sync(a, b)
+        for store in [a, b] {
+            #expect(try store.rows("SELECT c FROM item WHERE id = 'x'") == [["of b"]])
+        }
+        let conflicts = try b.rows("SELECT count(*) FROM syncd_conflict WHERE columns LIKE '%c%'")
+        #expect(conflicts == [[1]])
+    }
+
+    /// Rows of before that are in trouble are stated with every change: a table that comes back
+    /// with other rows waits until it is empty.
+    @Test func droppedTableComesBackBesideOpenConflicts() throws {
+        let part = """
+            CREATE TABLE part(id TEXT PRIMARY KEY, item TEXT REFERENCES item(id) ON DELETE SET NULL)
+            """
+        let a = try TestStore(
+            folder.path("a.db"),
+            schema: """
+                CREATE TABLE item(id TEXT PRIMARY KEY); \(part);
+                INSERT INTO item VALUES ('p'), ('q'); INSERT INTO part VALUES ('1', 'p')
+                """)
+        let snapshot = try a.replica.batches(since: VersionVector())
+        let copy = try StoreReplica.create(at: folder.path("b.db"), from: snapshot[0])
+        let b = TestStore(folder.path("b.db"), copy)
+        try b.run("INSERT INTO part VALUES ('2', 'p')")
+        try a.run("PRAGMA foreign_keys = ON; DELETE FROM item WHERE id = 'p'")
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT count(*) FROM part WHERE item IS NULL") == [[2]])
+        let before = try b.rows("SELECT id, item FROM part ORDER BY id")
+        try a.run("PRAGMA foreign_keys = OFF; DROP TABLE part")
+        let store = try Store.open(a.path)
+        try store.repairCapture(comparing: true)
+        try store.close()
+        try TestStore.sync(a, b)
+        try a.run("\(part); INSERT INTO part VALUES ('9', NULL)")
+        expectRefusal(a, "open conflicts")
+        try a.run("DELETE FROM part")
+        try TestStore.sync(a, b)
+        for store in [a, b] {
+            #expect(try store.rows("SELECT id, item FROM part ORDER BY id") == before)
+        }
+        try a.run("INSERT INTO part VALUES ('9', NULL)")
+        try TestStore.sync(a, b)
+        #expect(try b.rows("SELECT count(*) FROM part") == [[3]])
+    }
+
     @Test func newTableIsRecordedOrNamed() throws {
         let (a, b) = try pair()
         for store in [a, b] { try store.run("CREATE TABLE note(id INTEGER PRIMARY KEY, text)") }

@@ -78,9 +78,21 @@ struct DaemonDroppedTablesTests {
         }
         try await write(store, "UPDATE Album SET Title = 'after' WHERE AlbumId = 2")
         // While the last tables go, writes may be part of what is read again, and not told.
-        try await eventually("nothing is wrong") {
-            let verified = try? await daemon.client.verify(store)
-            return verified?.findings.isEmpty == true
+        var answer = ""
+        do {
+            try await eventually("nothing is wrong") {
+                do {
+                    let findings = try await daemon.client.verify(store).findings
+                    answer = "\(findings)"
+                    return findings.isEmpty
+                } catch {
+                    answer = "\(error)"
+                    return false
+                }
+            }
+        } catch {
+            Issue.record("\(error): \(answer)\n\(daemon.log)")
+            return
         }
         if isRunning {
             try await eventually("readers are told to read again") {

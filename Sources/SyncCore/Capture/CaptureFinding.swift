@@ -19,6 +19,14 @@ public struct CaptureFinding: Sendable, Hashable {
         case triggersOrphaned([String])
         /// An object of the store itself is missing: the log, the guard or the marker.
         case storeObjectMissing(String)
+
+        /// Something that capture made is not there, or not as it has to be.
+        var isOfOwnObjects: Bool {
+            switch self {
+            case .triggersMissing, .triggersOutdated, .storeObjectMissing: true
+            default: false
+            }
+        }
     }
 
     /// The entity's number; nil for an object of the store, and for a table that is not recorded.

@@ -27,12 +27,18 @@ struct PresentTrigger: Equatable {
         "h": "BEFORE UPDATE", "r": "AFTER UPDATE", "d": "AFTER DELETE",
     ]
 
+    /// What every capture trigger has, also when the log and the guard were renamed: SQLite then
+    /// writes the new names into its text.
+    private static let shapes = [
+        "syncd_log", "syncd_guard", "(op, m, ts, pk", "(op, ts, pk", "(e, i, ts, pk",
+    ]
+
     /// Capture made it: it has a name and the event of one, and writes to the log or to the guard.
     static func isOwn(name: String, sql: String) -> Bool {
         guard number(in: name) != nil, let event = name.last.flatMap({ events[$0] }) else {
             return false
         }
-        return sql.contains(event) && (sql.contains("syncd_log") || sql.contains("syncd_guard"))
+        return sql.contains(event) && shapes.contains(where: sql.contains)
     }
 
     /// It writes what capture would: not a trigger of somebody else with such a name.

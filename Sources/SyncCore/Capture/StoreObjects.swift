@@ -125,7 +125,11 @@ struct StoreObjects {
         guard let item = StoreBlueprint.items[SQLName.folded(object.name)],
             item.type == object.type
         else { return false }
-        if item.type == "view" { return object.sql.contains("syncd_log") }
+        if item.type == "view" {
+            // Of a log that was renamed, the text has the new name.
+            return object.sql.contains("syncd_log")
+                || object.sql.contains("v0 AS author, v1 AS context")
+        }
         guard item.type == "table" else { return false }
         let columns = try String.fetchAll(
             db, sql: "SELECT name FROM pragma_table_xinfo(?, 'main')", arguments: [object.name])

@@ -44,7 +44,8 @@ public struct Tracker: Sendable {
     }
 
     /// - Parameters:
-    ///   - mending: repairs a store whose tables were dropped, within the same transaction.
+    ///   - mending: repairs a store of which something was dropped, within the same transaction;
+    ///     nil when nothing was.
     ///   - alongside: what else belongs into the same transaction.
     func track(
         entities: EntityFilter, options: [String: CaptureOptions],
@@ -53,10 +54,7 @@ public struct Tracker: Sendable {
     ) throws -> TrackReport {
         try write("track") { db in
             try StoreMeta.requireKnownFormat(db)
-            var repair: RepairReport?
-            let isDamaged =
-                try StoreDamage.find(db) != nil || !StoreDamage.missingReplication(db).isEmpty
-            if isDamaged { repair = try mending(db) }
+            let repair = try StoreDamage.isUntracked(db) ? nil : mending(db)
             if try StoreDamage.isUntracked(db) {
                 try refuseReservedNames(db)
             } else {

@@ -24,7 +24,8 @@ extension Tracker {
         return try findings(db).filter { $0.problem == .newTable }.map(\.table)
     }
 
-    private func refuseLosses(_ db: Database, _ findings: [CaptureFinding]) throws {
+    /// Refuses what the tables alone do not decide, in a store that has stated its rows.
+    func refuseLosses(_ db: Database, _ findings: [CaptureFinding]) throws {
         let tables = try SchemaReader(db).tables()
         let entities = try Entity.live(db)
         let triggers = try PresentTrigger.all(db)

@@ -59,6 +59,31 @@ extension Tracker {
         return report
     }
 
+    /// The same, where something of the store was dropped at all; nothing else is changed.
+    /// - Returns: nil when all of it is there.
+    func mendDropped(
+        _ db: Database, alongside: (Database) throws -> Void
+    ) throws -> RepairReport? {
+        let isWhole =
+            try StoreDamage.find(db) == nil && StoreDamage.missingReplication(db).isEmpty
+        return try isWhole ? repairMissing(db) : mend(db, alongside: alongside)
+    }
+
+    /// Puts right the triggers, and other objects of the store, that another program dropped from
+    /// a store whose tables are whole, or changed; leaves every other finding as it is. Within a
+    /// transaction.
+    ///
+    /// - Returns: nil when all are right.
+    /// - Throws: `refused` where it needs a decision: ``refuseLosses(_:_:)``.
+    func repairMissing(_ db: Database) throws -> RepairReport? {
+        let findings = try findings(db)
+        let missing = findings.filter(\.problem.isOfOwnObjects)
+        guard !missing.isEmpty else { return nil }
+        if try StoreMeta.isStated(db) { try refuseLosses(db, missing) }
+        return try repairCapture(
+            db, but: findings.map(\.problem).filter { !$0.isOfOwnObjects })
+    }
+
     /// The same within a transaction.
     ///
     /// - Parameters:
@@ -157,6 +182,9 @@ extension Tracker {
             where due.byRecord || !due.suspects.contains(where: { $0.id == entity.id }) {
                 try recovery.recordAdded(entity.id)
             }
+            // Rows that were inserted since the fingerprints were made are left out there: in a
+            // store that has stated them, only its records say what the columns held.
+            if due.isMerged, !due.grown.isEmpty { isLeft = true }
             for entity in due.suspects {
                 let isComplete = try recovery.isComplete(entity.id)
                 if due.isMerged, due.byRecord || !isComplete {

@@ -33,6 +33,7 @@ extension MergeWork {
         let gone = try StoreMeta.goneTables(session.database)
         let returned = gone.compactMap(schema.position)
         guard !returned.isEmpty else { return [] }
+        try refuseMixing(returned)
         for position in returned {
             try Statement(
                 session.connection, "UPDATE syncd_object SET key = NULL WHERE shape = ?1"
@@ -40,6 +41,27 @@ extension MergeWork {
         }
         try StoreMeta.setGone(session.database, gone.filter { schema.position(of: $0) == nil })
         return Set(returned)
+    }
+
+    /// Rows in trouble are stated with what stands around them: without their rows of before they
+    /// would be taken for deleted. So a table comes back empty where there are any.
+    private func refuseMixing(_ returned: [Int]) throws {
+        let troubled = try Statement(
+            session.connection, "SELECT 1 FROM syncd_object WHERE state = ?1 LIMIT 1")
+        troubled.bind(1, StoredObject.State.troubled.rawValue)
+        guard try troubled.step() else { return }
+        for position in returned {
+            let name = schema.tables[position].name
+            let rows = try Statement(
+                session.connection, "SELECT 1 FROM \(SQLName.quoted(name)) LIMIT 1")
+            guard try rows.step() else { continue }
+            throw SyncError(
+                .refused,
+                "the table \(name) is there again with rows of its own, and the store has open "
+                    + "conflicts from before",
+                hint: "Move its rows into another table, run: synctool sync DB and insert them "
+                    + "again when its rows of before are back")
+        }
     }
 
     /// A change that nobody recorded.

@@ -211,8 +211,15 @@ final class ObjectStorage {
         let widths = schema.entities[position].cells.map(\.count)
         let record = try RecordCoding.decode(
             row.blob(6) ?? [], entity: position, widths: widths, replicas)
+        let key = try StoredObject.key(stored: row.value(2))
+        guard key.map({ $0.count == schema.entities[position].key.count }) ?? true else {
+            throw SyncError(
+                .corrupt,
+                "the key of an object of \(schema.entities[position].name) has another number of "
+                    + "columns than the table's")
+        }
         let object = StoredObject(
-            record: record, key: try StoredObject.key(stored: row.value(2)),
+            record: record, key: key,
             number: row.integerOrNil(3),
             state: StoredObject.State(rawValue: row.integer(4)) ?? .troubled,
             place: row.integer(5))

@@ -28,7 +28,7 @@ extension Store {
             try tracker.verifyFile(verify)
             return try tracker.track(
                 entities: entities, options: options,
-                mending: { try tracker.mend($0) { try claimFile($0) } },
+                mending: { try tracker.mendDropped($0) { try claimFile($0) } },
                 alongside: { database in
                     guard let connection = database.sqliteConnection else { return }
                     try HistorySchema.create(connection)

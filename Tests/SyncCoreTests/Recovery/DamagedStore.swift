@@ -110,14 +110,6 @@ final class DamagedStore {
             return nil
         case .track:
             let report = try Store.track(path).repair
-            // What leaves the tables whole is repaired by whoever looks at them next.
-            let store = try Store.open(path)
-            try store.repairCapture(comparing: true)
-            try store.close()
-            let lacksReplication =
-                try RawConnection(path).value(
-                    "SELECT count(*) FROM sqlite_schema WHERE name = 'syncd_object'") == 0
-            if !lacksReplication { try Store.mend(path) }
             try expectWhole()
             return report
         case .mend:

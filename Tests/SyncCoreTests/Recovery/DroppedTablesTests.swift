@@ -57,6 +57,23 @@ import Testing
         }
     }
 
+    /// A tool that renames what it does not know: SQLite writes the new name into the triggers.
+    @Test(arguments: DamagedStore.Remedy.allCases)
+    func renamedTables(_ remedy: DamagedStore.Remedy) throws {
+        for name in ["syncd_log", "syncd_guard"] {
+            let damaged = try DamagedStore()
+            let db = try RawConnection(damaged.path)
+            try db.run("ALTER TABLE \(name) RENAME TO old_name")
+            if remedy == .untrack {
+                try Store.untrack(damaged.path)
+            } else {
+                try damaged.apply(remedy)
+            }
+            try db.run("DROP TABLE old_name; INSERT INTO item VALUES(20, 'twenty', 20)")
+            #expect(try StoreObjects(of: damaged.path).foreign == [])
+        }
+    }
+
     // MARK: What is lost
 
     @Test(arguments: ["syncd_log", "syncd_change", "syncd_transaction", "syncd_entity"])
