@@ -77,6 +77,9 @@ extension StoreHub {
             if isIdle { try opened.store.checkpoint() }
         } catch let error as SyncError where error.isTransient {
             setTimer(DigestSchedule.busyDelay)
+        } catch let error as SyncError where error.code == .storeDamaged {
+            state.withLock { $0.digest.isScheduled = false }
+            tablesDropped(opened)
         } catch {
             state.withLock { $0.digest.isScheduled = false }
             logOnce("digest: \(error)")

@@ -81,10 +81,12 @@ extension StoreHub {
         let store = try openMended()
         let journal = BoundaryJournal(directory: environment.stateDirectory, store)
         try store.adopt(journal.boundaries) { journal.append($0) }
+        var isDamaged = false
         do {
             try repair(store, try store.verifyCapture())
         } catch {
-            logOnce("schema: \(error)")
+            isDamaged = (error as? SyncError)?.code == .storeDamaged
+            if !isDamaged { logOnce("schema: \(error)") }
         }
         // What was committed before is history: only what comes from now on is told as it happens.
         _ = try? store.look()
@@ -123,6 +125,8 @@ extension StoreHub {
         environment.replication.tell(path) { $0 = .init(isNew: true) }
         digestLater()
         log.info("opened", metadata: ["transaction": .string(String(head.number))])
+        // More tables went while it was opened.
+        if isDamaged, let opened = try? opened() { tablesDropped(opened) }
     }
 
     /// Whether a subscriber could open the file that is open here, and it is at the path.

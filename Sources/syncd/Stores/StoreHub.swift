@@ -280,7 +280,7 @@ extension StoreHub {
     private static let droppingTime: TimeAmount = .milliseconds(200)
 
     /// Tables of the store were dropped: it is opened again, which repairs it.
-    private func tablesDropped(_ opened: Opened) {
+    func tablesDropped(_ opened: Opened) {
         environment.loop.scheduleTask(in: Self.droppingTime) { [weak self] in
             guard let self, self.isCurrent(opened.generation) else { return }
             self.reopenLater()
