@@ -6,6 +6,7 @@ let package = Package(
     name: "syncd",
     products: [
         .library(name: "SyncCore", targets: ["SyncCore"]),
+        .library(name: "SyncReplica", targets: ["SyncReplica"]),
         .library(name: "SyncClient", targets: ["SyncClient"]),
         .library(name: "SyncObjects", targets: ["SyncObjects"]),
         .library(name: "Varlink", targets: ["Varlink"]),
@@ -38,22 +39,37 @@ let package = Package(
         .executableTarget(
             name: "varlink-certification", dependencies: ["Varlink"],
             path: "Sources/VarlinkCertification"),
+        .target(name: "SyncValues", dependencies: ["CLinux"]),
+        .target(
+            name: "SyncStorage",
+            dependencies: [
+                "SyncValues", "CSQLite", .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .target(
             name: "SyncCore",
             dependencies: [
-                "CSQLite", "CLinux", "CZstd",
+                "SyncStorage", "SyncValues", "CSQLite", "CLinux",
                 .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        .target(
+            name: "SyncMerge",
+            dependencies: [
+                "SyncValues", "CZstd", .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        .target(
+            name: "SyncReplica",
+            dependencies: [
+                "SyncCore", "SyncMerge", "SyncStorage", "SyncValues", "CSQLite",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .target(
             name: "SyncRemotes",
             dependencies: [
-                "SyncCore", "CLinux",
+                "SyncReplica", "CLinux",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
-        .target(name: "SyncTesting", dependencies: ["SyncCore", "CSQLite"]),
+        .target(name: "SyncTesting", dependencies: ["SyncReplica", "CSQLite"]),
         .target(
             name: "SyncClient",
             dependencies: [
@@ -69,7 +85,7 @@ let package = Package(
         .executableTarget(
             name: "syncd",
             dependencies: [
-                "SyncCore", "SyncClient", "SyncRemotes", "Varlink", "CLinux", "CSQLite", "CSystemd",
+                "SyncReplica", "SyncClient", "SyncRemotes", "Varlink", "CLinux", "CSQLite", "CSystemd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -81,7 +97,7 @@ let package = Package(
         .executableTarget(
             name: "synctool",
             dependencies: [
-                "SyncCore", "SyncClient", "SyncRemotes", "Varlink",
+                "SyncReplica", "SyncClient", "SyncRemotes", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .executableTarget(
@@ -92,7 +108,7 @@ let package = Package(
         .executableTarget(
             name: "syncsim",
             dependencies: [
-                "SyncCore", "SyncTesting",
+                "SyncReplica", "SyncTesting",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .testTarget(
@@ -102,7 +118,8 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
-        .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "CSQLite"]),
+        .testTarget(
+            name: "SyncCoreTests", dependencies: ["SyncReplica", "SyncStorage", "SyncValues", "CSQLite"]),
         .testTarget(name: "SyncClientTests", dependencies: ["SyncClient", "SyncCore"]),
         .testTarget(name: "SynctoolTests", dependencies: ["synctool"]),
         .testTarget(
@@ -119,13 +136,13 @@ let package = Package(
             name: "SyncObjectsTests",
             dependencies: ["SyncObjects", "SyncClient", "syncd", "todo", "objectstress"]),
         .testTarget(
-            name: "BatchTests", dependencies: ["SyncCore", "SyncTesting"], exclude: ["Fixtures"]),
+            name: "BatchTests", dependencies: ["SyncReplica", "SyncTesting"], exclude: ["Fixtures"]),
         .testTarget(
-            name: "RemoteTests", dependencies: ["SyncCore", "SyncRemotes", "SyncTesting"]),
+            name: "RemoteTests", dependencies: ["SyncReplica", "SyncRemotes", "SyncTesting"]),
         .testTarget(
             name: "MergeTests",
             dependencies: [
-                "SyncCore", "SyncRemotes", "SyncTesting", "syncsim",
+                "SyncReplica", "SyncRemotes", "SyncTesting", "syncsim",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
     ],

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import SyncCore
+import SyncReplica
 
 /// Merges the batches of a folder into a database, in the order of their names, and says so when
 /// it is done. A test kills it in the middle.

@@ -2,6 +2,8 @@ import SyncTesting
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncValues
 
 /// Batches for tests.
 enum Samples {

@@ -3,6 +3,7 @@ import SyncTesting
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
 
 @Suite("Batch")
 struct BatchTests {

@@ -2,6 +2,8 @@ import SyncTesting
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncValues
 
 /// Bytes that are not what they claim to be: an error with a reason, never a crash, never a batch
 /// that merging could not trust.

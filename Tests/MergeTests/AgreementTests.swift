@@ -2,6 +2,8 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
 
 /// What two replicas stated alike, and what is stated of rows that only stand around.
 @Suite("Agreement")

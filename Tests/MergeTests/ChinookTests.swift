@@ -4,6 +4,8 @@ import SyncTesting
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
 
 /// Two copies of the public Chinook sample, edited by `sqlite3` and exchanged through a folder.
 @Suite(

@@ -3,6 +3,8 @@ import SyncRemotes
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
 
 /// What no replica needs any more goes; nothing that somebody needs does.
 @Suite("Collection", .timeLimit(.minutes(5)))

@@ -2,6 +2,9 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+@testable import SyncValues
 
 /// The ends of the range, where one more is no number.
 @Suite("Numbers at the end of their range")

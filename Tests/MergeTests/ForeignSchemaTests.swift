@@ -1,6 +1,9 @@
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+@testable import SyncValues
 
 /// Other programs change the schema with plain SQL, and no daemon runs. What they wrote unseen is
 /// found before anything is stated, or the call is refused; nothing is set back.

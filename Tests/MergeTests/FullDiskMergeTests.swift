@@ -2,6 +2,10 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+@testable import SyncStorage
+@testable import SyncValues
 
 /// SQLite finds no room for another page in the middle of a merge.
 @Suite("A merge on a full disk", .timeLimit(.minutes(2)))

@@ -2,6 +2,8 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
 
 /// Databases that were tracked apart and become replicas of one store.
 @Suite("Joining", .timeLimit(.minutes(3)))

@@ -1,6 +1,8 @@
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
 
 /// References to rows whose key is made of references: what such a reference holds is known only
 /// with what the key refers to.

@@ -3,6 +3,8 @@ import SyncTesting
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
 
 /// A process that merges is killed, again and again, at any instruction.
 @Suite("A merge that is killed")

@@ -2,6 +2,9 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+@testable import SyncValues
 
 /// The failures that other systems are known for, each by its name.
 @Suite("Failures that others have")

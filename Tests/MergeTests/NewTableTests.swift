@@ -2,6 +2,9 @@ import SyncTesting
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+@testable import SyncValues
 
 /// A table that one replica has before the others: what is written there waits where it is missing.
 @Suite("Merging: new tables")

@@ -2,6 +2,9 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+@testable import SyncValues
 
 /// How concurrent writes of one property merge, by what the owner chose.
 @Suite("Merge policies")

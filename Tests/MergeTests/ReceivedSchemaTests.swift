@@ -2,6 +2,10 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+@testable import SyncStorage
+@testable import SyncValues
 
 /// What a new replica runs of the schema that a remote sends.
 @Suite("The schema of a snapshot")

@@ -1,5 +1,6 @@
 import Foundation
 import SyncCore
+import SyncMerge
 import SyncTesting
 
 /// One line of `Tests/Specification/merge/schedules.py`: a random schedule, and what the

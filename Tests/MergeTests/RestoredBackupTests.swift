@@ -3,6 +3,8 @@ import SyncTesting
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncValues
 
 /// A file that was put back to an earlier state with its identity, and batches of somebody who
 /// writes in the name of others.

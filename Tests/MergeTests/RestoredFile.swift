@@ -3,6 +3,9 @@ import GRDB
 import SyncTesting
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+@testable import SyncValues
 
 /// A replica whose file is put back to an earlier state in place: the same inode, so that nothing
 /// but its content says so.

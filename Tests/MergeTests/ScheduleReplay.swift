@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 import SyncTesting
 
 /// Drives a recorded schedule through the product and compares every step with the specification.

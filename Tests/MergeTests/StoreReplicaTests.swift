@@ -2,6 +2,8 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
 
 @Suite("A store as a replica")
 struct StoreReplicaTests {

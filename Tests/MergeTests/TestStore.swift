@@ -2,6 +2,9 @@ import Foundation
 import GRDB
 
 @testable import SyncCore
+@testable import SyncReplica
+@testable import SyncStorage
+@testable import SyncValues
 
 /// A folder for one test, gone when it ends.
 final class TestFolder: Sendable {

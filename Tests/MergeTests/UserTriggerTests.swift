@@ -3,6 +3,8 @@ import SyncTesting
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
 
 /// What the user's own triggers do while a merge writes.
 @Suite("The user's triggers and merging", .timeLimit(.minutes(3)))

@@ -4,6 +4,8 @@ import SyncTesting
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncValues
 
 /// A remote that many small pushes do not fill.
 @Suite("Compaction", .timeLimit(.minutes(5)))

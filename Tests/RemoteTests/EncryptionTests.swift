@@ -1,5 +1,5 @@
 import Foundation
-import SyncCore
+import SyncMerge
 import SyncRemotes
 import SyncTesting
 import Testing

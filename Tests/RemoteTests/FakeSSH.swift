@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import SyncCore
+import SyncMerge
 import SyncRemotes
 import SyncTesting
 import Synchronization

@@ -1,5 +1,5 @@
 import Foundation
-import SyncCore
+import SyncMerge
 import SyncTesting
 import Testing
 

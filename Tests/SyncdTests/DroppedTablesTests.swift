@@ -1,6 +1,6 @@
 import Foundation
 import SyncClient
-import SyncCore
+import SyncMerge
 import Testing
 
 /// Another program drops the tables of a store that the daemon has.

@@ -5,6 +5,9 @@ import Testing
 import Varlink
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+@testable import SyncValues
 @testable import syncd
 
 /// The path of a store may come to name another file: who may use it then is decided for that file,

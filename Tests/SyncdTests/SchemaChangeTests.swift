@@ -1,6 +1,6 @@
 import Foundation
 import SyncClient
-import SyncCore
+import SyncMerge
 import Testing
 
 /// Other programs change tables, with the daemon there and not there.

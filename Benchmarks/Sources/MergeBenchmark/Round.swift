@@ -1,5 +1,5 @@
 import Foundation
-import SyncCore
+import SyncReplica
 
 /// One run of everything on files of its own.
 struct Round {

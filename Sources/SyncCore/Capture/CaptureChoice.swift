@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// What a person chose to record of a database, before its tables were looked at.
 public struct CaptureChoice: Sendable, Hashable {
     /// Only these tables; empty: all.
@@ -24,7 +27,7 @@ public struct CaptureChoice: Sendable, Hashable {
         try options(path) { _ in }
     }
 
-    func options(
+    package func options(
         _ path: String, verifying verify: (FileIdentity) throws -> Void
     ) throws -> [String: CaptureOptions] {
         guard !keepsValues || undo.contains("*") else {

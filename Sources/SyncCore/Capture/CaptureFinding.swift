@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Something about a store's triggers that is not as it should be.
 public struct CaptureFinding: Sendable, Hashable {
     /// What is wrong.

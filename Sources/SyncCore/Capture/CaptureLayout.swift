@@ -1,4 +1,6 @@
 import Foundation
+import SyncStorage
+import SyncValues
 
 /// How the log rows of one entity are to be read: the JSON in `syncd_entity.layout`
 /// (`docs/store-format.md` §1.5).
@@ -64,7 +66,7 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
 
     /// The layout of `table` under `options`.
     /// - Throws: `SyncError.invalidArgument` when a kept column does not exist.
-    init(_ table: TableSchema, _ options: CaptureOptions) throws {
+    package init(_ table: TableSchema, _ options: CaptureOptions) throws {
         let columns = table.storedColumns.map(\.name)
         let isKey = Set(table.key.map(SQLName.folded))
         let candidates = columns.indices.filter { !isKey.contains(SQLName.folded(columns[$0])) }
@@ -96,7 +98,7 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
 
     /// The options that led to this layout, for a table that has changed since: all stays all, and
     /// chosen columns that were renamed follow.
-    func options() -> CaptureOptions {
+    package func options() -> CaptureOptions {
         switch choice ?? likelyChoice {
         case .all: return CaptureOptions(kept: .all, undo: undo)
         case .none: return CaptureOptions(kept: .none, undo: undo)
@@ -114,7 +116,7 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
 
     // MARK: JSON
 
-    init(json: String) throws {
+    package init(json: String) throws {
         do {
             self = try JSONDecoder().decode(Self.self, from: Data(json.utf8))
             guard isSound else { throw SyncError(.badData, "it names columns that it has not") }
@@ -133,7 +135,7 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
             && positions.allSatisfy(columns.indices.contains) && kept.count <= columns.count
     }
 
-    func json() throws -> String {
+    package func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(self), as: UTF8.self)

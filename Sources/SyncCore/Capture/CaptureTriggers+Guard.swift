@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// The REPLACE guard: `INSERT OR REPLACE` and `UPDATE OR REPLACE` remove rows without any delete
 /// trigger (unless recursive_triggers is on). A BEFORE trigger keeps in `syncd_guard` what the new
 /// row clashes with; the AFTER trigger logs those of them that are gone.

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// The triggers that record one entity: SQL text made from the table's schema and its layout.
 ///
 /// Invariants that the triggers keep together:
@@ -7,7 +10,7 @@
 ///   delete of it was logged since. So, when it is gone, REPLACE took it.
 /// - Nothing can fail that would not have failed without us: no constraint, no user function, no
 ///   table of another file.
-struct CaptureTriggers {
+package struct CaptureTriggers {
     let entity: Int64
     let table: TableSchema
     let layout: CaptureLayout

@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// A row of `syncd_entity`: a table that is or was recorded.
 public struct Entity: Sendable, Hashable {
@@ -12,7 +14,7 @@ public struct Entity: Sendable, Hashable {
     public var isRetired: Bool
 
     /// All entities of a store, in order of number.
-    static func all(_ db: Database) throws -> [Entity] {
+    package static func all(_ db: Database) throws -> [Entity] {
         // A column may hold a value of any type, whatever it was declared as.
         let sql = """
             SELECT id, coalesce(CAST(name AS TEXT), '') AS name,
@@ -26,10 +28,10 @@ public struct Entity: Sendable, Hashable {
         }
     }
 
-    static func live(_ db: Database) throws -> [Entity] { try all(db).filter { !$0.isRetired } }
+    package static func live(_ db: Database) throws -> [Entity] { try all(db).filter { !$0.isRetired } }
 
     /// Adds a row with the next number.
-    static func insert(_ db: Database, name: String, layout: CaptureLayout) throws -> Entity {
+    package static func insert(_ db: Database, name: String, layout: CaptureLayout) throws -> Entity {
         // The log knows entities, too: a number must not return while rows of it are there.
         try db.execute(
             sql: """

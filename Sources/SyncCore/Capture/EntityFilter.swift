@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Which tables become entities. Names compare as SQLite compares them.
 public enum EntityFilter: Sendable, Hashable {
     /// Every table that can be recorded.

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// What a row of `syncd_log` says (`docs/store-format.md` §1). `op` is entity * 8 + kind.
 public enum LogKind: Int64, Sendable, Hashable, CaseIterable {
     case marker = 0
@@ -11,5 +14,5 @@ public enum LogKind: Int64, Sendable, Hashable, CaseIterable {
     /// The next seven values of the row before it.
     case continued = 7
 
-    func op(_ entity: Int64) -> Int64 { entity * 8 + rawValue }
+    package func op(_ entity: Int64) -> Int64 { entity * 8 + rawValue }
 }

@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// A capture trigger as it stands in the database now.
 struct PresentTrigger: Equatable {

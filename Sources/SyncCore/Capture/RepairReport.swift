@@ -1,22 +1,25 @@
+import SyncStorage
+import SyncValues
+
 /// What a repair of the triggers found and did.
 public struct RepairReport: Sendable, Hashable {
     /// What was wrong; a new table's entity is set when it is recorded from now on.
-    public internal(set) var findings: [CaptureFinding]
+    public package(set) var findings: [CaptureFinding]
     /// How many changes had been made unseen: they are one transaction flagged `recovered`.
-    public internal(set) var recoveredCount: Int
+    public package(set) var recoveredCount: Int
     /// The tables of which nothing, or not everything, was remembered to compare their rows with:
     /// what was written unseen there was not recorded, or not all of it.
-    public internal(set) var uncompared: [String] = []
+    public package(set) var uncompared: [String] = []
     /// The tables were left to be compared with what was sent and merged
     /// (``StoreReplica/recordMissed()``); the next merge does it otherwise.
-    public internal(set) var isComparedWhenMerging = false
+    public package(set) var isComparedWhenMerging = false
     /// Tables of the store that were missing, and were made again.
-    public internal(set) var missing: [String] = []
+    public package(set) var missing: [String] = []
     /// What is gone for good with tables that were dropped.
-    public internal(set) var losses: [StoreLoss] = []
+    public package(set) var losses: [StoreLoss] = []
 
     /// Rows were not compared, because the fingerprints of before are lost.
-    public internal(set) var isIncomparable = false
+    public package(set) var isIncomparable = false
 
     /// What was wrong and what is lost, a sentence each.
     public var explanations: [String] {

@@ -1,26 +1,29 @@
+import SyncStorage
+import SyncValues
+
 /// The statements of every object that syncd adds to a database, triggers on the user's tables
 /// aside: what the file holds (`docs/store-format.md`), and by what each object is told from one of
 /// the user's with the same name.
-enum StoreBlueprint {
+package enum StoreBlueprint {
     /// What a part of the tables is for.
-    enum Part: CaseIterable {
+    package enum Part: CaseIterable {
         case capture, history, replication, remotes
     }
 
     /// One object as its statement makes it.
-    struct Item: Hashable {
-        let part: Part
+    package struct Item: Hashable {
+        package let part: Part
         /// `table`, `view`, `index` or `trigger`, as in `sqlite_schema`.
-        let type: String
-        let name: String
+        package let type: String
+        package let name: String
         /// The table or view that it is on; of tables and views the name.
-        let table: String
+        package let table: String
         /// The columns of a table, in order.
-        let columns: [String]
+        package let columns: [String]
     }
 
     /// The tables of the digest, with their indexes.
-    static let history = [
+    package static let history = [
         """
         CREATE TABLE IF NOT EXISTS syncd_transaction(
           number INTEGER PRIMARY KEY, first INTEGER, time INTEGER, who INTEGER, pid INTEGER,
@@ -55,7 +58,7 @@ enum StoreBlueprint {
     ]
 
     /// The tables of merging, with their indexes.
-    static let replication = [
+    package static let replication = [
         """
         CREATE TABLE IF NOT EXISTS syncd_replica(
           id INTEGER PRIMARY KEY, replica BLOB UNIQUE, merged INTEGER)
@@ -121,15 +124,15 @@ enum StoreBlueprint {
         """,
     ]
 
-    static let remote = """
+    package static let remote = """
         CREATE TABLE IF NOT EXISTS syncd_remote(
           name TEXT PRIMARY KEY, url TEXT, options TEXT) WITHOUT ROWID
         """
-    static let key = """
+    package static let key = """
         CREATE TABLE IF NOT EXISTS syncd_key(
           id BLOB PRIMARY KEY, secret BLOB, created INTEGER, active INTEGER) WITHOUT ROWID
         """
-    static let join = """
+    package static let join = """
         CREATE TABLE syncd_join(entity TEXT, number INTEGER, uid BLOB, PRIMARY KEY(entity, number))
         WITHOUT ROWID
         """
@@ -149,7 +152,7 @@ enum StoreBlueprint {
     }
 
     /// Every object, by name.
-    static let items: [String: Item] = {
+    package static let items: [String: Item] = {
         var items: [String: Item] = [:]
         for part in Part.allCases {
             for sql in statements(part) {
@@ -161,7 +164,7 @@ enum StoreBlueprint {
     }()
 
     /// The tables of a part, in the order in which they are made.
-    static func tables(_ part: Part) -> [String] {
+    package static func tables(_ part: Part) -> [String] {
         statements(part).map { item($0, part) }.filter { $0.type == "table" }.map(\.name)
     }
 

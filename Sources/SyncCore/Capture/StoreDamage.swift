@@ -1,13 +1,15 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// Tables of a store that are missing: a tool that compares a schema with a model drops what it
 /// does not know, and a copy of the schema alone has the tables without their rows.
 ///
 /// What is left cannot be read as a store. Writers may be refused meanwhile, because the triggers
 /// on their tables write to tables that are gone. ``Store/mend(_:comparing:)`` repairs it.
-struct StoreDamage: Hashable {
+package struct StoreDamage: Hashable {
     /// The tables that are missing.
-    let missing: [String]
+    package let missing: [String]
     /// `syncd_meta` says which store and replica the file is.
     let hasIdentity: Bool
 
@@ -16,7 +18,7 @@ struct StoreDamage: Hashable {
     /// What is missing; nil for a whole store, and for a database that has nothing of one.
     ///
     /// - Complexity: O(tables named `syncd_…`); O(triggers) for what is no store.
-    static func find(_ db: Database) throws -> StoreDamage? {
+    package static func find(_ db: Database) throws -> StoreDamage? {
         let present = Set(
             try String.fetchAll(
                 db,
@@ -40,7 +42,7 @@ struct StoreDamage: Hashable {
     static func isUntracked(_ db: Database) throws -> Bool { try StoreObjects(db).own.isEmpty }
 
     /// The tables of merging that are missing from a store that was synchronised.
-    static func missingReplication(_ db: Database) throws -> [String] {
+    package static func missingReplication(_ db: Database) throws -> [String] {
         let wanted = StoreBlueprint.tables(.replication)
         let present = Set(
             try String.fetchAll(
@@ -71,7 +73,7 @@ struct StoreDamage: Hashable {
     }
 
     /// What to tell whoever wanted to use it as a store.
-    var error: SyncError {
+    package var error: SyncError {
         let reason =
             missing.isEmpty
             ? "the table syncd_meta does not say which store it is"
@@ -80,6 +82,6 @@ struct StoreDamage: Hashable {
         return SyncError(.storeDamaged, reason, hint: Self.hint)
     }
 
-    static let hint =
+    package static let hint =
         "To repair it run: synctool doctor DB --mend; to remove what is left: synctool untrack DB"
 }

@@ -1,6 +1,8 @@
 import CSQLite
 import Foundation
 import GRDB
+import SyncStorage
+import SyncValues
 
 #if canImport(Glibc)
     import Glibc

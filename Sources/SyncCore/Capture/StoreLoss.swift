@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// What of a store is gone for good when tables of it were dropped.
 public enum StoreLoss: Sendable, Hashable {
     /// Which store and replica it was: it is a new store.

@@ -1,15 +1,17 @@
 import Foundation
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// The settings of a store: the rows of `syncd_meta` (`docs/store-format.md` §1.6).
-enum StoreMeta {
+package enum StoreMeta {
     /// The key that says which new tables are recorded: ``allTables``, or those that somebody
     /// names.
-    static let tables = "tables"
+    package static let tables = "tables"
     static let allTables = "all"
 
     /// A clone: it had no other tables than the recorded ones.
-    static let clonedTables = "cloned"
+    package static let clonedTables = "cloned"
 
     /// Whether a table that is not recorded is one that nobody chose to leave out.
     static func namesNewTables(_ db: Database) throws -> Bool {
@@ -21,16 +23,16 @@ enum StoreMeta {
     static func isStated(_ db: Database) throws -> Bool { try integer(db, "stated") != nil }
 
     /// The next merge compares the tables with the records.
-    static let unseen = "unseen"
+    package static let unseen = "unseen"
     /// The tables, by folded name, that were dropped since their rows were stated, as JSON.
-    static let gone = "gone"
+    package static let gone = "gone"
 
-    static func goneTables(_ db: Database) throws -> [String] {
+    package static func goneTables(_ db: Database) throws -> [String] {
         guard let json = try String.fetchOne(db, sql: select, arguments: [gone]) else { return [] }
         return try JSONDecoder().decode([String].self, from: Data(json.utf8))
     }
 
-    static func setGone(_ db: Database, _ tables: [String]) throws {
+    package static func setGone(_ db: Database, _ tables: [String]) throws {
         let json = try JSONEncoder().encode(Array(Set(tables)).sorted())
         try set(db, gone, String(decoding: json, as: UTF8.self))
     }
@@ -39,15 +41,15 @@ enum StoreMeta {
         try String.fetchOne(db, sql: select, arguments: [tables]) == allTables
     }
 
-    static func integer(_ db: Database, _ key: String) throws -> Int64? {
+    package static func integer(_ db: Database, _ key: String) throws -> Int64? {
         try Int64.fetchOne(db, sql: select, arguments: [key])
     }
 
-    static func bytes(_ db: Database, _ key: String) throws -> [UInt8]? {
+    package static func bytes(_ db: Database, _ key: String) throws -> [UInt8]? {
         try Data.fetchOne(db, sql: select, arguments: [key]).map { [UInt8]($0) }
     }
 
-    static func set(_ db: Database, _ key: String, _ value: (any DatabaseValueConvertible)?) throws
+    package static func set(_ db: Database, _ key: String, _ value: (any DatabaseValueConvertible)?) throws
     {
         try db.execute(
             sql: "INSERT OR REPLACE INTO syncd_meta(key, value) VALUES(?, ?)",
@@ -58,17 +60,17 @@ enum StoreMeta {
 
     /// - Throws: `newerFormat` when a newer version wrote the store, `notTracked` when none did,
     ///   `storeDamaged` when tables of it are missing.
-    static func requireReadable(_ db: Database) throws {
+    package static func requireReadable(_ db: Database) throws {
         try requireKnownFormat(db)
         if let damage = try StoreDamage.find(db) { throw damage.error }
         if try !exist(db) { throw notTracked }
     }
 
-    static let notTracked = SyncError(
+    package static let notTracked = SyncError(
         .notTracked, "the database is not tracked", hint: "Run: synctool track DB")
 
     /// Whether there are settings, of whatever version.
-    static func exist(_ db: Database) throws -> Bool {
+    package static func exist(_ db: Database) throws -> Bool {
         try String.fetchAll(db, sql: "SELECT name FROM pragma_table_xinfo('syncd_meta', 'main')")
             == ["key", "value"]
     }
@@ -97,7 +99,7 @@ enum StoreMeta {
     }
 
     /// A new store of which this file is the first replica.
-    static func create(_ db: Database) throws {
+    package static func create(_ db: Database) throws {
         try set(db, "format", StoreSchema.format)
         try set(db, "store", randomBytes())
         try set(db, "replica", randomBytes())
@@ -110,7 +112,7 @@ enum StoreMeta {
     }
 
     /// Makes it another store, and its file another replica.
-    static func renewIdentity(_ db: Database) throws {
+    package static func renewIdentity(_ db: Database) throws {
         try set(db, "store", randomBytes())
         try set(db, "replica", randomBytes())
     }

@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// The objects of a database whose names begin with `syncd_`, told apart: those that syncd made,
 /// and those that only have such a name.

@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// The objects of our own that capture adds to a database, triggers on the user's tables aside.
 /// `docs/store-format.md` §1 explains each.

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// What ``Tracker/track(entities:options:)`` did with each table.
 public struct TrackReport: Sendable, Hashable {
     /// What became of one table.

@@ -1,5 +1,7 @@
 import CSQLite
 import GRDB
+import SyncStorage
+import SyncValues
 
 extension Tracker {
     /// Runs statements that change the schema, and records the tables as they are afterwards: all

@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 extension Tracker {
     /// The names of the tables that can be recorded.

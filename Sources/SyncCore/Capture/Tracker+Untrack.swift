@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 extension Tracker {
     /// Ends the recording. With `.all` every trace goes, history too, also when only a rest of it

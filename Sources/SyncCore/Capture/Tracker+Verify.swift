@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 extension Tracker {
     /// Compares the triggers that are there with those that should be.

@@ -1,13 +1,15 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// Starts, checks and ends the recording of a database's history.
 ///
 /// Works on one connection, each call in one transaction: a failure leaves everything as it was.
 /// The user's tables are never altered; what is added begins with `syncd_`.
 public struct Tracker: Sendable {
-    let queue: DatabaseQueue
+    package let queue: DatabaseQueue
     /// The clock of what is found by comparing, milliseconds since 1970; nil: SQLite's.
-    var wall: (@Sendable () -> Int64)?
+    package var wall: (@Sendable () -> Int64)?
 
     /// Tracks over a connection of one's own. It should come from ``StoreFile/open(_:)``.
     public init(_ queue: DatabaseQueue) { self.queue = queue }
@@ -47,7 +49,7 @@ public struct Tracker: Sendable {
     ///   - mending: repairs a store of which something was dropped, within the same transaction;
     ///     nil when nothing was.
     ///   - alongside: what else belongs into the same transaction.
-    func track(
+    package func track(
         entities: EntityFilter, options: [String: CaptureOptions],
         mending: (Database) throws -> RepairReport? = { _ in nil },
         alongside: (Database) throws -> Void
@@ -84,7 +86,7 @@ public struct Tracker: Sendable {
         }
     }
 
-    func track(
+    package func track(
         _ db: Database, _ table: TableSchema, _ entities: EntityFilter,
         _ options: [String: CaptureOptions]
     ) throws -> TrackReport.Outcome {
@@ -128,7 +130,7 @@ public struct Tracker: Sendable {
 
     // MARK: Steps that others share
 
-    func triggers(_ db: Database, _ entity: Entity, _ table: TableSchema) throws -> CaptureTriggers
+    package func triggers(_ db: Database, _ entity: Entity, _ table: TableSchema) throws -> CaptureTriggers
     {
         CaptureTriggers(
             entity: entity.id, table: table, layout: entity.layout,
@@ -142,7 +144,7 @@ public struct Tracker: Sendable {
         try StoreMeta.set(db, "schema", try SchemaReader(db).schemaVersion())
     }
 
-    func write<T>(_ operation: String, _ body: (Database) throws -> T) throws -> T {
+    package func write<T>(_ operation: String, _ body: (Database) throws -> T) throws -> T {
         do {
             return try queue.writeWithoutTransaction { db in
                 var result: T?
@@ -160,7 +162,7 @@ public struct Tracker: Sendable {
         }
     }
 
-    func named(_ error: any Error, _ operation: String) -> any Error {
+    package func named(_ error: any Error, _ operation: String) -> any Error {
         guard var error = SyncError.wrapping(error) as? SyncError else { return error }
         error.operation = error.operation ?? operation
         error.path = error.path ?? queue.path

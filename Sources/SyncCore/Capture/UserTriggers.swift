@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// What the user's own triggers mean for ours.
 enum UserTriggers {

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Finds which deletes are foreign-key cascades of which, and puts parents first.
 ///
 /// SQLite logs a cascade's children before their parent, in one statement. A delete is taken for a

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Moves transactions from the log into the history tables, in short write transactions.
 ///
 /// Invariants:

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// The tables that the digest writes: docs/store-format.md §2.
 enum HistorySchema {
     /// Creates what is missing, in the transaction that the connection is in.

@@ -1,15 +1,18 @@
+import SyncStorage
+import SyncValues
+
 /// Writes transactions into the history tables, inside the write transaction that the connection is
 /// in.
 ///
 /// Writing the same transaction again changes nothing: after a crash between two slices the digest
 /// starts over at the first transaction that is not whole.
-final class HistoryWriter {
+package final class HistoryWriter {
     private let insertTransaction: Statement
     private let insertChange: Statement
     private let findWho: Statement
     private let insertWho: Statement
 
-    init(_ connection: OpaquePointer) throws {
+    package init(_ connection: OpaquePointer) throws {
         insertTransaction = try Statement(
             connection,
             """
@@ -27,7 +30,7 @@ final class HistoryWriter {
             "INSERT INTO syncd_who(author, context, process) VALUES (?1, ?2, ?3) RETURNING id")
     }
 
-    func write(_ change: NetChange) throws {
+    package func write(_ change: NetChange) throws {
         insertChange.bind(1, change.seq)
         insertChange.bind(2, change.entity.id << 3 | Int64(change.kind.rawValue))
         insertChange.bind(3, NetChange.storedKey(change.key))
@@ -36,7 +39,7 @@ final class HistoryWriter {
     }
 
     /// Writes the header: from now on the transaction, with its changes, is part of history.
-    func write(header transaction: NetTransaction) throws {
+    package func write(header transaction: NetTransaction) throws {
         insertTransaction.bind(1, transaction.number)
         insertTransaction.bind(2, transaction.first)
         insertTransaction.bind(3, transaction.time.milliseconds)

@@ -1,8 +1,11 @@
+import SyncStorage
+import SyncValues
+
 /// The net effect of one transaction on one object, before names and incarnations are put to it.
 /// What `syncd_change` stores.
-struct NetChange {
+package struct NetChange {
     /// Why, as far as the log tells; objects by entity id and key.
-    enum Cause: Hashable {
+    package enum Cause: Hashable {
         case direct, replace
         /// A merge of another replica's transactions.
         case merge
@@ -10,29 +13,67 @@ struct NetChange {
         case renumbered(ObjectKey)
     }
 
-    let seq: Int64
-    let entity: TrackedEntity
-    let key: ObjectKey
-    let kind: Change.Kind
+    package let seq: Int64
+    package let entity: TrackedEntity
+    package let key: ObjectKey
+    package let kind: Change.Kind
     /// Updates: the changed columns.
-    var mask = ColumnMask()
+    package var mask = ColumnMask()
     /// Deletes: the kept values, by position in the entity's `kept`.
-    var kept: [Value] = []
+    package var kept: [Value] = []
     /// Updates with `undo`: the values before of the columns in `mask`, in column order.
-    var old: [Value] = []
-    var cause = Cause.direct
+    package var old: [Value] = []
+    package var cause = Cause.direct
+
+    package init(
+        seq: Int64,
+        entity: TrackedEntity,
+        key: ObjectKey,
+        kind: Change.Kind,
+        mask: ColumnMask = ColumnMask(),
+        kept: [Value] = [],
+        old: [Value] = [],
+        cause: Cause = Cause.direct
+    ) {
+        self.seq = seq
+        self.entity = entity
+        self.key = key
+        self.kind = kind
+        self.mask = mask
+        self.kept = kept
+        self.old = old
+        self.cause = cause
+    }
 }
 
 /// One commit's net effect.
-struct NetTransaction {
-    let first: Int64
-    let number: Int64
-    let time: Timestamp
-    let who: LogRecord.Marker?
-    let flags: Transaction.Flags
-    let changes: [NetChange]
+package struct NetTransaction {
+    package let first: Int64
+    package let number: Int64
+    package let time: Timestamp
+    package let who: LogRecord.Marker?
+    package let flags: Transaction.Flags
+    package let changes: [NetChange]
     /// Where it was written first; nil for local ones.
-    var origin: Transaction.Origin?
+    package var origin: Transaction.Origin?
+
+    package init(
+        first: Int64,
+        number: Int64,
+        time: Timestamp,
+        who: LogRecord.Marker?,
+        flags: Transaction.Flags,
+        changes: [NetChange],
+        origin: Transaction.Origin? = nil
+    ) {
+        self.first = first
+        self.number = number
+        self.time = time
+        self.who = who
+        self.flags = flags
+        self.changes = changes
+        self.origin = origin
+    }
 }
 
 extension NetChange {
@@ -45,7 +86,7 @@ extension NetChange {
         return .blob(writer.bytes)
     }
 
-    static func key(stored value: Value, _ entity: TrackedEntity) throws -> ObjectKey {
+    package static func key(stored value: Value, _ entity: TrackedEntity) throws -> ObjectKey {
         guard entity.keyCount > 1 else { return ObjectKey(value) }
         guard case .blob(let bytes) = value else {
             throw SyncError(.badData, "a composite key in history is not packed")
@@ -88,7 +129,7 @@ extension NetChange {
     }
 
     /// Reads a row of `syncd_change` back.
-    init(
+    package init(
         seq: Int64, entity: TrackedEntity, kind: Change.Kind, key: Value, data: [UInt8]?
     ) throws {
         self.init(

@@ -1,15 +1,18 @@
+import SyncStorage
+import SyncValues
+
 /// Reads committed log rows and hands out whole transactions, in order.
-struct TransactionAssembler {
+package struct TransactionAssembler {
     private let reader: LogReader
 
-    init(_ reader: LogReader) { self.reader = reader }
+    package init(_ reader: LogReader) { self.reader = reader }
 
     /// Calls `body` for each transaction after `seq` that changed something, until it returns
     /// false.
     ///
     /// - Parameter boundaries: ascending, below ``LogReader/seqMax``; the last one is where reading
     ///   ends.
-    func forEach(
+    package func forEach(
         after seq: Int64, _ boundaries: some BidirectionalCollection<Boundary>,
         _ body: (NetTransaction) throws -> Bool
     ) throws {

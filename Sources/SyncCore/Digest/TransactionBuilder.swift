@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Turns the log records of one transaction into its net changes.
 ///
 /// One object has one change, but for a key that was deleted and inserted again, which makes two.
@@ -19,7 +22,7 @@
 struct TransactionBuilder {
     /// What happened to one key so far.
     struct Draft {
-        enum State { case inserted, updated, deleted, replacing, nothing }
+        package enum State { case inserted, updated, deleted, replacing, nothing }
 
         let entity: TrackedEntity
         let key: ObjectKey

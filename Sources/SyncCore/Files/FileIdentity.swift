@@ -1,5 +1,7 @@
 import CLinux
 import CSQLite
+import SyncStorage
+import SyncValues
 
 /// Which file a path names: not its name, and not its content.
 ///
@@ -26,11 +28,11 @@ public struct FileIdentity: Sendable, Hashable {
 
 extension FileIdentity {
     /// The identity of an open descriptor's file.
-    init?(descriptor: Int32) { self.init(path: "/proc/self/fd/\(descriptor)") }
+    package init?(descriptor: Int32) { self.init(path: "/proc/self/fd/\(descriptor)") }
 
     /// The identity of the file that an SQLite connection has open as its main database: of the
     /// descriptor itself, whatever the path names by now. Nil where SQLite does not say.
-    init?(openedBy connection: OpaquePointer) {
+    package init?(openedBy connection: OpaquePointer) {
         let descriptor = syncd_sqlite_descriptor(connection)
         guard descriptor >= 0 else { return nil }
         self.init(descriptor: descriptor)

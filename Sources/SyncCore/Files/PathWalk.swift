@@ -1,4 +1,6 @@
 import CLinux
+import SyncStorage
+import SyncValues
 
 #if canImport(Glibc)
     import Glibc

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// What one transaction did to one object: the net effect, one change for each object, but for a
 /// key that was deleted and inserted again, which makes two.
 public struct Change: Sendable, Hashable {

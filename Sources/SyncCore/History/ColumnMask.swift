@@ -1,14 +1,17 @@
+import SyncStorage
+import SyncValues
+
 /// A set of column positions: which properties an update changed.
-struct ColumnMask: Hashable, Sendable {
+package struct ColumnMask: Hashable, Sendable {
     /// 63 positions in each word, as the capture triggers make them: bit 63 would be the sign.
     static let bitsPerWord = 63
 
-    private(set) var words: [UInt64]
+    package private(set) var words: [UInt64]
 
-    init(words: [UInt64] = []) { self.words = words }
+    package init(words: [UInt64] = []) { self.words = words }
 
     /// Every position below `count`.
-    init(all count: Int) {
+    package init(all count: Int) {
         words = []
         for position in 0..<count { insert(position) }
     }
@@ -16,26 +19,26 @@ struct ColumnMask: Hashable, Sendable {
     /// The number of words that a table of `columns` columns needs; at least one.
     static func wordCount(columns: Int) -> Int { max(1, (columns + bitsPerWord - 1) / bitsPerWord) }
 
-    var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
+    package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
 
-    mutating func insert(_ position: Int) {
+    package mutating func insert(_ position: Int) {
         let word = position / Self.bitsPerWord
         while words.count <= word { words.append(0) }
         words[word] |= 1 << UInt64(position % Self.bitsPerWord)
     }
 
-    mutating func formUnion(_ other: ColumnMask) {
+    package mutating func formUnion(_ other: ColumnMask) {
         while words.count < other.words.count { words.append(0) }
         for index in other.words.indices { words[index] |= other.words[index] }
     }
 
-    func contains(_ position: Int) -> Bool {
+    package func contains(_ position: Int) -> Bool {
         let word = position / Self.bitsPerWord
         return word < words.count && words[word] >> UInt64(position % Self.bitsPerWord) & 1 == 1
     }
 
     /// The positions in ascending order.
-    var positions: [Int] {
+    package var positions: [Int] {
         var positions: [Int] = []
         for (index, word) in words.enumerated() {
             var rest = word

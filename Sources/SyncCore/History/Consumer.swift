@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// A registered reader of history. Consumers are rows in the store, so that they travel with the
 /// file.
 public struct Consumer: Sendable, Hashable {
@@ -56,7 +59,7 @@ public struct Consumer: Sendable, Hashable {
 extension Duration {
     /// Whole milliseconds, rounded towards zero; beyond the range the greatest or the least number
     /// there is.
-    var milliseconds: Int64 {
+    package var milliseconds: Int64 {
         let (seconds, isBeyond) = components.seconds.multipliedReportingOverflow(by: 1000)
         let rest = components.attoseconds / 1_000_000_000_000_000
         let sum = seconds.addingReportingOverflow(rest)

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// How much history is kept without anybody asking for it.
 public struct HistoryLimits: Sendable, Hashable {
     /// Transactions older than this may go; nil: none for their age.

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 extension HistoryQuery {
     /// Whether a transaction's own properties satisfy the query; its changes are not looked at.
     func matchesHeader(of transaction: Transaction) -> Bool {
@@ -15,7 +18,7 @@ extension HistoryQuery {
 
     /// Whether a change satisfies the query. Entity names compare as SQLite compares them, without
     /// regard to ASCII case.
-    func matches(_ change: Change) -> Bool {
+    package func matches(_ change: Change) -> Bool {
         if !kinds.isEmpty, !kinds.contains(change.kind) { return false }
         if !entities.isEmpty {
             guard entities.contains(where: { SQLName.equal($0, change.entity) }) else {

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Which part of a history is asked for. Everything that is given must hold.
 ///
 /// `entities`, `object`, `kinds` and `properties` choose changes: transactions keep only the

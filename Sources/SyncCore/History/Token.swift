@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// A position in the history of one replica: just after a transaction. Opaque text outside; compare
 /// only tokens of the same store and epoch.
 ///
@@ -12,16 +15,16 @@ public struct Token: Sendable, Hashable {
     /// The number of the transaction just before this position; 0: the beginning.
     public let number: Int64
     /// Derived from the transaction's time; 0 at the beginning.
-    let check: UInt32
+    package let check: UInt32
 
-    init(store: StoreID, epoch: Int64, number: Int64, time: Timestamp) {
+    package init(store: StoreID, epoch: Int64, number: Int64, time: Timestamp) {
         self.store = store
         self.epoch = epoch
         self.number = number
         self.check = number == 0 ? 0 : Self.check(of: time)
     }
 
-    static func check(of time: Timestamp) -> UInt32 {
+    package static func check(of time: Timestamp) -> UInt32 {
         UInt32(truncatingIfNeeded: time.milliseconds)
     }
 }

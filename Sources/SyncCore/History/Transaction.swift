@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// What one commit did.
 public struct Transaction: Sendable, Hashable {
     /// What is special about a transaction.

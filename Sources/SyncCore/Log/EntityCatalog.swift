@@ -1,21 +1,24 @@
+import SyncStorage
+import SyncValues
+
 /// The entities of a store by id, read from `syncd_entity` and read again when an unknown id comes
 /// up.
 ///
 /// Confined to its connection's queue.
-final class EntityCatalog {
+package final class EntityCatalog {
     private let select: Statement
     private var byID: [Int64: TrackedEntity] = [:]
     private var byLineage: [Int64: TrackedEntity] = [:]
     private var idsByName: [String: [Int64]] = [:]
 
-    init(_ connection: OpaquePointer) throws {
+    package init(_ connection: OpaquePointer) throws {
         select = try Statement(
             connection, "SELECT id, name, layout, retired FROM syncd_entity ORDER BY id")
         try reload()
     }
 
     /// Reads the table again.
-    func reload() throws {
+    package func reload() throws {
         byID = [:]
         byLineage = [:]
         idsByName = [:]
@@ -34,7 +37,7 @@ final class EntityCatalog {
     }
 
     /// The entity of an id; nil when the table does not have it.
-    func entity(_ id: Int64) throws -> TrackedEntity? {
+    package func entity(_ id: Int64) throws -> TrackedEntity? {
         if let entity = byID[id] { return entity }
         try reload()
         return byID[id]
@@ -44,14 +47,14 @@ final class EntityCatalog {
     func ids(named folded: String) throws -> [Int64] { idsByName[folded] ?? [] }
 
     /// The entity that a lineage has now; nil when its table was dropped or is not recorded.
-    func present(of lineage: Int64) -> TrackedEntity? { byLineage[lineage] }
+    package func present(of lineage: Int64) -> TrackedEntity? { byLineage[lineage] }
 
     /// All entities there ever were, by number.
-    var all: [TrackedEntity] { byID.values.sorted { $0.id < $1.id } }
+    package var all: [TrackedEntity] { byID.values.sorted { $0.id < $1.id } }
 
     /// What the columns of an earlier entity of the same table are called now, in its order; nil in
     /// the place of one that was renamed by a rebuild or dropped. Nil when `old` is no such entity.
-    func names(of old: Int64, in now: TrackedEntity) throws -> [String?]? {
+    package func names(of old: Int64, in now: TrackedEntity) throws -> [String?]? {
         guard let first = try entity(old) else { return nil }
         var steps: [TrackedEntity] = []
         var step = now
@@ -76,7 +79,7 @@ final class EntityCatalog {
     }
 
     /// The present entities.
-    var present: [TrackedEntity] {
+    package var present: [TrackedEntity] {
         byID.values.filter { !$0.isRetired }.sorted { $0.id < $1.id }
     }
 }

@@ -1,8 +1,11 @@
+import SyncStorage
+import SyncValues
+
 /// Reads the log from left to right, within the transaction that the connection is in.
 ///
 /// The log belongs to whoever can write the database: rows that make no sense are passed over, and
 /// missing parts of a value list read as NULL.
-final class LogReader {
+package final class LogReader {
     private let statement: Statement
     private let catalog: EntityCatalog
     private var hasRow = false
@@ -13,7 +16,7 @@ final class LogReader {
 
     private static let firstValueColumn: Int32 = 4
 
-    init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
+    package init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
         statement = try Statement(
             connection,
             """
@@ -25,7 +28,7 @@ final class LogReader {
 
     /// Checks the number of the newest row.
     /// - Throws: `corrupt` beyond ``seqMax``: SQLite gives random numbers to further rows then.
-    static func checked(newest seq: Int64) throws -> Int64 {
+    package static func checked(newest seq: Int64) throws -> Int64 {
         guard seq <= seqMax else {
             throw SyncError(
                 .corrupt, "the log has a row with the number \(seq): no more rows fit in after it",
@@ -43,10 +46,10 @@ final class LogReader {
     }
 
     /// Releases the read lock that a half-read statement holds.
-    func finish() { statement.reset() }
+    package func finish() { statement.reset() }
 
     /// The next record, or nil at the end.
-    func next() throws -> LogRecord? {
+    package func next() throws -> LogRecord? {
         while hasRow {
             let op = statement.integer(1)
             guard op >= 0, let kind = LogKind(rawValue: op & 7), kind != .continued else {

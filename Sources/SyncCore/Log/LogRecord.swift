@@ -1,26 +1,29 @@
+import SyncStorage
+import SyncValues
+
 /// One event of the log with its whole value list, as docs/store-format.md §1 defines it.
-struct LogRecord {
+package struct LogRecord {
     /// The seq of its first row.
-    let seq: Int64
+    package let seq: Int64
     /// The seq of its last row: larger than `seq` when the list was continued.
     let lastSeq: Int64
-    let kind: LogKind
+    package let kind: LogKind
     /// The column `m` as it stands.
-    let m: Int64
+    package let m: Int64
     /// Julian day of the statement; nil when a writer stored something else.
-    let time: Double?
+    package let time: Double?
     /// Nil for markers.
-    let entity: TrackedEntity?
+    package let entity: TrackedEntity?
     /// The value list: as long as the entity's layout says; NULL where rows were missing.
-    let values: [Value]
+    package let values: [Value]
 
     /// The key: the first values of the list.
-    func key(_ entity: TrackedEntity) -> ObjectKey {
+    package func key(_ entity: TrackedEntity) -> ObjectKey {
         ObjectKey(Array(values.prefix(entity.keyCount)))
     }
 
     /// Updates: the changed columns.
-    func mask(_ entity: TrackedEntity) -> ColumnMask {
+    package func mask(_ entity: TrackedEntity) -> ColumnMask {
         var words = [UInt64(bitPattern: m)]
         for index in 0..<entity.layout.furtherMasks {
             guard case .integer(let word) = values[entity.keyCount + index] else { continue }
@@ -32,18 +35,32 @@ struct LogRecord {
 
 extension LogRecord {
     /// What a marker row says.
-    struct Marker {
+    package struct Marker {
         /// `m` of a marker that ends.
-        static let end: Int64 = 1
+        package static let end: Int64 = 1
         /// `m` of a marker that begins what was found by comparing.
         static let recovery: Int64 = 2
 
-        let isEnd: Bool
+        package let isEnd: Bool
         /// What follows was not recorded as it happened.
         var isRecovery = false
-        let author: String?
-        let context: String?
-        let process: Transaction.Process?
+        package let author: String?
+        package let context: String?
+        package let process: Transaction.Process?
+
+        package init(
+            isEnd: Bool,
+            isRecovery: Bool = false,
+            author: String?,
+            context: String?,
+            process: Transaction.Process?
+        ) {
+            self.isEnd = isEnd
+            self.isRecovery = isRecovery
+            self.author = author
+            self.context = context
+            self.process = process
+        }
     }
 
     /// The marker in a record of kind `marker`.

@@ -1,9 +1,12 @@
+import SyncStorage
+import SyncValues
+
 /// The rows of `syncd_meta`, read and written within the transaction that the connection is in.
 ///
 /// Confined to its connection's queue.
-final class Settings {
+package final class Settings {
     /// What is stored; docs/store-format.md §1.6.
-    enum Key: String {
+    package enum Key: String {
         case format, store, replica, epoch, file, schema, digested, purged, created, fingerprinted
         /// Merging: the last transaction that was stated as facts, the newest reading of the hybrid
         /// clock, what the owner chose, who the file was before it was copied, up to which
@@ -25,7 +28,7 @@ final class Settings {
     private let select: Statement
     private let upsert: Statement
 
-    init(_ connection: OpaquePointer) throws {
+    package init(_ connection: OpaquePointer) throws {
         select = try Statement(connection, "SELECT value FROM syncd_meta WHERE key = ?1")
         upsert = try Statement(
             connection,
@@ -35,20 +38,20 @@ final class Settings {
             """)
     }
 
-    func value(_ key: Key) throws -> Value {
+    package func value(_ key: Key) throws -> Value {
         select.bind(1, key.rawValue)
         defer { select.reset() }
         return try select.step() ? select.value(0) : .null
     }
 
-    func integer(_ key: Key) throws -> Int64 {
+    package func integer(_ key: Key) throws -> Int64 {
         if case .integer(let value) = try value(key) { return value }
         return 0
     }
 
     /// A position in the log or in history: 0 when there is none.
     /// - Throws: `corrupt` for what no position can be.
-    func position(_ key: Key) throws -> Int64 {
+    package func position(_ key: Key) throws -> Int64 {
         let value = try value(key)
         if value == .null { return 0 }
         guard case .integer(let position) = value, 0...LogReader.seqMax ~= position else {
@@ -59,5 +62,5 @@ final class Settings {
         return position
     }
 
-    func set(_ key: Key, _ value: Value) throws { try upsert.run(.text(key.rawValue), value) }
+    package func set(_ key: Key, _ value: Value) throws { try upsert.run(.text(key.rawValue), value) }
 }

@@ -1,21 +1,24 @@
+import SyncStorage
+import SyncValues
+
 /// An entity as the log's rows refer to it: a table with the layout that its triggers were made
 /// from.
 ///
 /// A table has a new one each time its schema changes. Immutable.
-final class TrackedEntity: Sendable {
-    let id: Int64
-    let name: String
+package final class TrackedEntity: Sendable {
+    package let id: Int64
+    package let name: String
     /// The name in lower case: names compare without regard to case.
-    let folded: String
-    let layout: CaptureLayout
-    let isRetired: Bool
+    package let folded: String
+    package let layout: CaptureLayout
+    package let isRetired: Bool
     /// The number of the first entity that the table had: the same through all its changes.
     let lineage: Int64
     /// Where the key's columns stand among all, in key order.
     let keyPositions: [Int]
 
     /// - Parameter lineage: nil: the entity is the first of its table.
-    init(
+    package init(
         id: Int64, name: String, layout: CaptureLayout, isRetired: Bool, lineage: Int64? = nil
     ) {
         self.lineage = lineage ?? id
@@ -28,11 +31,11 @@ final class TrackedEntity: Sendable {
         keyPositions = layout.key.compactMap { columns.firstIndex(of: $0) }
     }
 
-    var columnNames: [String] { layout.columns }
+    package var columnNames: [String] { layout.columns }
     var columnCount: Int { layout.columns.count }
     var cascades: [CaptureLayout.Cascade] { layout.cascades ?? [] }
-    var keyCount: Int { layout.key.count }
-    var keepsOldValues: Bool { layout.undo }
+    package var keyCount: Int { layout.key.count }
+    package var keepsOldValues: Bool { layout.undo }
 
     /// All columns but the key's.
     var nonKeyMask: ColumnMask {
@@ -72,7 +75,7 @@ final class TrackedEntity: Sendable {
 
     /// The key of the object that a deleted object referred to; nil when a part of it was not kept
     /// or is NULL.
-    func reference(_ cascade: CaptureLayout.Cascade, key: ObjectKey, kept: [Value]) -> ObjectKey? {
+    package func reference(_ cascade: CaptureLayout.Cascade, key: ObjectKey, kept: [Value]) -> ObjectKey? {
         var values: [Value] = []
         for column in cascade.columns {
             if let index = keyPositions.firstIndex(of: column) {

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Puts names and incarnations to net changes: what is stored becomes what callers see.
 ///
 /// The incarnation of an object is the number of the transaction that last inserted its key. It is

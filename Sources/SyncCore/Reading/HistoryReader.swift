@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Reads transactions from the history tables, within the read transaction that the connection is
 /// in.
 final class HistoryReader {
@@ -139,7 +142,7 @@ final class HistoryReader {
 
 extension Transaction.Origin {
     /// Reads `syncd_transaction.origin`.
-    init(packed bytes: [UInt8]) throws {
+    package init(packed bytes: [UInt8]) throws {
         var reader = ByteReader(bytes)
         guard let replica = ReplicaID(bytes: Array(try reader.counted())) else {
             throw SyncError(.badData, "an origin in history has no replica")
@@ -150,7 +153,7 @@ extension Transaction.Origin {
     }
 
     /// What ``init(packed:)`` reads.
-    var packed: [UInt8] {
+    package var packed: [UInt8] {
         var writer = ByteWriter()
         writer.append(counted: replica.bytes)
         writer.append(signed: number)

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// The part of `syncd_transaction` that a query can reach, as SQL.
 struct NumberRange {
     let after: Int64

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Which transactions that the history tables do not have yet inserted which objects.
 ///
 /// Invariants:

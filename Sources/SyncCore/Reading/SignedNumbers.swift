@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// The numbers of the transactions of some authors, in a query's order: for each author with a
 /// context and a process name one walk along the index, all of them merged. A rare author in a long
 /// history is found at once, and of a frequent one no more is read than is asked for.

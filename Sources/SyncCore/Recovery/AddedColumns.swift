@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// The rows in which a column that is new since the last layout has another value than it was
 /// added with: somebody wrote it before it was recorded.

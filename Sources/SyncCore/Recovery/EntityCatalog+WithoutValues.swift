@@ -1,9 +1,11 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 extension EntityCatalog {
     /// An entity of the same columns whose log rows hold neither old nor kept values: NULL in their
     /// place would say that they were NULL.
-    func withoutValues(_ entity: TrackedEntity, _ database: Database) throws -> TrackedEntity {
+    package func withoutValues(_ entity: TrackedEntity, _ database: Database) throws -> TrackedEntity {
         var layout = entity.layout
         guard layout.undo || !layout.kept.isEmpty else { return entity }
         (layout.kept, layout.choice, layout.undo, layout.cascades) = (

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Reads the rows of an entity's table, with their keys and fingerprints.
 ///
 /// Confined to its connection.
@@ -41,7 +44,7 @@ final class EntityRows {
     }
 
     /// Where a page ended.
-    enum Position: Sendable {
+    package enum Position: Sendable {
         case start
         case rowID(Int64)
         case key([Value])

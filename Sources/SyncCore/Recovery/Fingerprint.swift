@@ -1,4 +1,6 @@
 import CSQLite
+import SyncStorage
+import SyncValues
 
 /// What is remembered of a row's values: 48 bits that tell two states of one row apart.
 ///

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Keeps the fingerprints of all objects up to date, behind the digest.
 ///
 /// Invariants:

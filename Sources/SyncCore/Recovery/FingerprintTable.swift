@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// `syncd_fingerprint` and `syncd_lineage`: docs/store-format.md §3.
 ///
 /// A *lineage* is a table through all its schema changes, named by the number of its first entity.

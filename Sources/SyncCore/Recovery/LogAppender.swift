@@ -1,12 +1,15 @@
+import SyncStorage
+import SyncValues
+
 /// Appends records to the log, as the triggers do.
 ///
 /// Within the transaction that the connection is in.
-struct LogAppender {
+package struct LogAppender {
     private let insert: Statement
     private let time: Value
 
     /// - Parameter time: when it was found, milliseconds since 1970; nil: by SQLite's clock.
-    init(_ connection: OpaquePointer, at time: Int64? = nil) throws {
+    package init(_ connection: OpaquePointer, at time: Int64? = nil) throws {
         self.time = time.map { .real(2_440_587.5 + Double($0) / 86_400_000) } ?? .null
         insert = try Statement(
             connection,
@@ -18,15 +21,15 @@ struct LogAppender {
     }
 
     /// What follows, up to the end, was not seen by triggers but found by comparing.
-    func beginRecovery() throws {
+    package func beginRecovery() throws {
         try append(LogKind.marker.op(0), LogRecord.Marker.recovery, [])
     }
 
     /// Ends what a beginning marker began.
-    func end() throws { try append(LogKind.marker.op(0), LogRecord.Marker.end, []) }
+    package func end() throws { try append(LogKind.marker.op(0), LogRecord.Marker.end, []) }
 
     /// - Parameter values: the value list of the kind; what is missing reads as NULL.
-    func append(
+    package func append(
         _ kind: LogKind, _ entity: TrackedEntity, mask: ColumnMask = ColumnMask(), _ values: [Value]
     ) throws {
         var list = values

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// What was recorded of objects after their fingerprints were taken.
 struct RecentChanges {
     private var kinds: [Int64: [Value: Change.Kind]] = [:]

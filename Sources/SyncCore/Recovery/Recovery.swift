@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// Finds what was written while nobody recorded it, and records it.
 ///

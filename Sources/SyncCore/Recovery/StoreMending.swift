@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// Makes a store again of what is left of one whose tables were dropped, within one transaction.
 ///

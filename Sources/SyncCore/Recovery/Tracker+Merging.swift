@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 extension Tracker {
     /// Makes the triggers right within a merge's transaction, after another program has changed the
@@ -8,7 +10,7 @@ extension Tracker {
     /// column that has gone, or has another name, is to go for good.
     /// - Throws: `refused`.
     @discardableResult
-    func repairForMerging(_ db: Database) throws -> RepairReport {
+    package func repairForMerging(_ db: Database) throws -> RepairReport {
         let findings = try findings(db)
         if try StoreMeta.isStated(db) { try refuseLosses(db, findings) }
         guard !findings.isEmpty else {
@@ -19,7 +21,7 @@ extension Tracker {
     }
 
     /// The tables that nobody has chosen to leave out, and that are not recorded.
-    func unrecordedTables(_ db: Database) throws -> [String] {
+    package func unrecordedTables(_ db: Database) throws -> [String] {
         guard try StoreMeta.namesNewTables(db) else { return [] }
         return try findings(db).filter { $0.problem == .newTable }.map(\.table)
     }

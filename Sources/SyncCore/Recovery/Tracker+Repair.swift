@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 extension Tracker {
     /// Makes the triggers right again, records what was written while they were wrong
@@ -30,7 +32,7 @@ extension Tracker {
     /// - Throws: `notTracked` when nothing is left; `cannotTrack` when somebody else's objects have
     ///   names that are needed; `newerFormat`, `busy`, `corrupt`.
     /// - Complexity: O(rows); writers wait meanwhile.
-    func mend(comparing: Bool, alongside: (Database) throws -> Void) throws -> RepairReport {
+    package func mend(comparing: Bool, alongside: (Database) throws -> Void) throws -> RepairReport {
         try write("mend") { db in
             try StoreMeta.requireKnownFormat(db)
             if try StoreDamage.isUntracked(db) { throw StoreMeta.notTracked }
@@ -39,7 +41,7 @@ extension Tracker {
     }
 
     /// The same within a transaction, for a database that has something of a store.
-    func mend(
+    package func mend(
         _ db: Database, comparing: Bool = false, alongside: (Database) throws -> Void
     ) throws -> RepairReport {
         let damage = try StoreDamage.find(db)

@@ -1,3 +1,5 @@
+import SyncStorage
+import SyncValues
 import Synchronization
 
 /// Positions that consumers acknowledged and the store does not have yet.

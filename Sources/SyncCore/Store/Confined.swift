@@ -1,11 +1,13 @@
 import CSQLite
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// A connection to a store with everything that was prepared on it.
 ///
 /// `@unchecked Sendable`: `state` is made and touched inside the blocks of `queue` only, which run
 /// one at a time; ``withState(_:)`` is the one way in.
-final class Confined<State>: @unchecked Sendable {
+package final class Confined<State>: @unchecked Sendable {
     private let queue: DatabaseQueue
     private var state: State?
     private let make: (OpaquePointer) throws -> State
@@ -16,7 +18,7 @@ final class Confined<State>: @unchecked Sendable {
     }
 
     /// Runs `body` on the connection's queue, with the state that was made on first use.
-    func withState<Result>(
+    package func withState<Result>(
         _ body: (OpaquePointer, State) throws -> Result
     ) throws -> Result {
         do {

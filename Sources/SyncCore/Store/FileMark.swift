@@ -1,4 +1,6 @@
 import Foundation
+import SyncStorage
+import SyncValues
 
 /// Which file a replica lives in: inode, time of birth and machine, as `syncd_meta.file` keeps it.
 ///

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// The moving end of a store's history, on the store's live connection.
 ///
 /// Invariants:
@@ -5,12 +8,12 @@
 ///   stays, because the WAL that showed it may be gone later.
 /// - `seen` only grows. What ``look()`` returned is at or before it, and is never returned again.
 /// - Reading never holds a lock for longer than it takes to read the new rows.
-final class LiveLog {
+package final class LiveLog {
     /// A commit with more log rows than this is not put together in memory: readers get it from the
     /// history tables, in pages.
     static let lookRowsMax: Int64 = 10_000
 
-    let catalog: EntityCatalog
+    package let catalog: EntityCatalog
     let settings: Settings
     private let connection: OpaquePointer
     private let identity: StoreIdentity
@@ -224,7 +227,7 @@ final class LiveLog {
     }
 
     /// The ends of commits that the history tables may not have yet, after a look for new ones.
-    func pendingBoundaries() throws -> [Boundary] {
+    package func pendingBoundaries() throws -> [Boundary] {
         commits.willRead()
         _ = try RawTransaction.read(connection, extendBoundaries)
         return boundaries

@@ -1,14 +1,16 @@
 import GRDB
+import SyncStorage
+import SyncValues
 import Synchronization
 
 /// The connection that serves queries: opened at the first need, closed when idle.
 ///
 /// Everything that was prepared on it goes with it, so that a daemon with a thousand stores pays
 /// only for those that are asked.
-final class ReadingConnection: Sendable {
+package final class ReadingConnection: Sendable {
     /// What is prepared on the connection.
-    final class Prepared {
-        let connection: OpaquePointer
+    package final class Prepared {
+        package let connection: OpaquePointer
         let catalog: EntityCatalog
         let settings: Settings
         let log: LogReader
@@ -45,7 +47,7 @@ final class ReadingConnection: Sendable {
     }
 
     /// Runs `body` in a read transaction.
-    func read<Result>(_ body: (Prepared) throws -> Result) throws -> Result {
+    package func read<Result>(_ body: (Prepared) throws -> Result) throws -> Result {
         let confined = try state.withLock { state in
             let opened = try state.confined ?? open()
             state.confined = opened

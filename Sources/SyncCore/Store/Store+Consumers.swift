@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 extension Store {
     /// The registered consumers, by name, with what they acknowledged so far.
     public func consumers() throws -> [Consumer] {

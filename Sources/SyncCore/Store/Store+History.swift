@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 extension Store {
     /// How many transactions and changes a query finds.
     public struct HistoryCount: Sendable, Hashable {

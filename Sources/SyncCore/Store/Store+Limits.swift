@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 extension Store {
     /// Removes what is beyond `limits`, as far as no live consumer needs it.
     ///

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 extension Store {
     /// Where a walk over the present objects is.
     public struct ObjectCursor: Sendable {

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 extension Store {
     /// The object that has this key now; nil when there is no such row.
     ///

@@ -1,5 +1,7 @@
 import CSQLite
 import Glibc
+import SyncStorage
+import SyncValues
 
 /// What a purge removed, and who was passed over.
 public struct PurgeReport: Sendable, Hashable {

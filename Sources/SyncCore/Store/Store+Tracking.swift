@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 extension Store {
     /// Begins to record a database: installs triggers, log and history tables, in one transaction.
@@ -164,7 +166,7 @@ extension Store {
     /// Gives the file a new replica id and the next epoch, in the transaction that the connection
     /// is in.
     @discardableResult
-    static func becomeNew(
+    package static func becomeNew(
         _ connection: OpaquePointer, _ settings: Settings
     ) throws -> ReplicaID {
         try rememberFormer(connection, settings)
@@ -191,7 +193,7 @@ extension Store {
         try settings.set(.former, .blob(writer.bytes))
     }
 
-    static func explaining<Result>(
+    package static func explaining<Result>(
         _ path: String, _ operation: String, _ body: () throws -> Result
     ) throws -> Result {
         do { return try body() } catch {

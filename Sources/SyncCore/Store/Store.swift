@@ -1,5 +1,7 @@
 import CSQLite
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// A tracked database: its history, its consumers, and what is being committed to it.
 ///
@@ -11,21 +13,21 @@ public final class Store: Sendable {
     /// What was committed since the last look.
     public struct Look: Sendable {
         /// The transactions, in order, each once.
-        public internal(set) var transactions: [Transaction] = []
+        public package(set) var transactions: [Transaction] = []
         /// More was committed than is put together in memory: read everything after the last
         /// token from ``Store/history(_:)`` instead.
-        public internal(set) var tooLarge = false
+        public package(set) var tooLarge = false
         /// The database's schema is another one than at the last look.
-        public internal(set) var schemaChanged = false
+        public package(set) var schemaChanged = false
 
-        init(schemaChanged: Bool) { self.schemaChanged = schemaChanged }
+        package init(schemaChanged: Bool) { self.schemaChanged = schemaChanged }
     }
 
     /// Where the file is, as it was given.
     public let path: String
-    let identity: StoreIdentity
-    let live: Confined<LiveLog>
-    let reading: ReadingConnection
+    package let identity: StoreIdentity
+    package let live: Confined<LiveLog>
+    package let reading: ReadingConnection
     let acknowledgements = Acknowledgements()
 
     /// The store's name, shared by all its replicas.
@@ -173,7 +175,7 @@ public final class Store: Sendable {
         try explaining("open") { try live.withState { _, live in live.walIndex } }
     }
 
-    func explaining<Result>(_ operation: String, _ body: () throws -> Result) throws -> Result {
+    package func explaining<Result>(_ operation: String, _ body: () throws -> Result) throws -> Result {
         try Self.explaining(path, operation, body)
     }
 }

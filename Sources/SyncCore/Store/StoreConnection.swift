@@ -1,14 +1,16 @@
 import CSQLite
 import GRDB
+import SyncStorage
+import SyncValues
 
 #if canImport(Glibc)
     import Glibc
 #endif
 
 /// Opening a database file as a good neighbour, and errors that say which file and what next.
-enum StoreConnection {
+package enum StoreConnection {
     /// A store's connections cache little: a daemon holds a thousand of them.
-    static let cacheKibibytes = 256
+    package static let cacheKibibytes = 256
     /// How long a command waits for a writer; the digest does not wait at all.
     static let busyTimeoutSeconds = 5.0
 
@@ -25,7 +27,7 @@ enum StoreConnection {
     }()
 
     /// Which file has to be at the path.
-    enum Expectation {
+    package enum Expectation {
         /// Any; symbolic links are followed.
         case any
         /// One without a symbolic link on the way: the links of the path were resolved before.
@@ -41,7 +43,7 @@ enum StoreConnection {
     ///
     /// - Throws: `noSuchFile`, `notAllowed`, `storeReplaced` when it is not the expected file, and
     ///   what SQLite says.
-    static func openQueue(
+    package static func openQueue(
         _ path: String, readOnly: Bool = false, foreignKeys: Bool = false, isLive: Bool = false,
         expecting expectation: Expectation = .any
     ) throws -> DatabaseQueue {
@@ -149,7 +151,7 @@ enum StoreConnection {
     }
 
     /// The error with file and operation, where it has none yet.
-    static func explain(_ error: any Error, path: String, operation: String) -> any Error {
+    package static func explain(_ error: any Error, path: String, operation: String) -> any Error {
         guard var error = SyncError.wrapping(error) as? SyncError else { return error }
         // A statement on a table that was dropped under an open store.
         if error.code == .refused, let cause = missingTables(path) { error = cause }

@@ -1,7 +1,10 @@
+import SyncStorage
+import SyncValues
+
 /// Who a store is, as `syncd_meta` says it.
-struct StoreIdentity: Hashable, Sendable {
-    let store: StoreID
-    let replica: ReplicaID
+package struct StoreIdentity: Hashable, Sendable {
+    package let store: StoreID
+    package let replica: ReplicaID
     let epoch: Int64
 
     /// A token of the one is a token of the other.
@@ -10,7 +13,7 @@ struct StoreIdentity: Hashable, Sendable {
     }
 
     /// - Throws: `newerFormat`; `corrupt` when the rows make no sense.
-    init(_ settings: Settings) throws {
+    package init(_ settings: Settings) throws {
         let format = try settings.integer(.format)
         guard format <= StoreSchema.format else {
             throw SyncError(

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// How a store is doing.
 public struct StoreStatus: Sendable, Hashable {
     /// The store's name, shared by all its replicas.

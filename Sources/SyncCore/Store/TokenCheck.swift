@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Tells whether history is whole after a token, within the read transaction that the reader is in.
 struct TokenCheck {
     private let reader: ReadingConnection.Prepared

@@ -1,4 +1,6 @@
 import CSQLite
+import SyncStorage
+import SyncValues
 
 /// Names the references that lead nowhere, before the commit that would fail for them with nothing
 /// but "FOREIGN KEY constraint failed".

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// An object as it was at a position in history.
 public struct PastObject: Sendable, Hashable {
     /// Whether it was there.

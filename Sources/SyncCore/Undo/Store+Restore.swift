@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 extension Store {
     /// Brings a deleted object back from its newest tombstone, with what the same transaction
     /// deleted along with it by cascade.

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 extension Store {
     /// Undoes a transaction as a new one, property by property.
     ///
@@ -48,7 +51,7 @@ extension Store {
 
     /// The transaction of a number, whole.
     /// - Throws: `invalidArgument` when history has none.
-    func transaction(_ number: Int64) throws -> Transaction {
+    package func transaction(_ number: Int64) throws -> Transaction {
         guard let found = try consistentRead({ try $1.transaction(number) }) else {
             throw SyncError(
                 .invalidArgument, "there is no transaction \(number)",
@@ -152,7 +155,7 @@ extension Store {
 
 extension NamedValues {
     /// Whether these are all the values that a row of the table is written with.
-    func isWhole(_ table: TableSchema) -> Bool {
+    package func isWhole(_ table: TableSchema) -> Bool {
         table.storedColumns.allSatisfy { self[$0.name] != nil }
     }
 }

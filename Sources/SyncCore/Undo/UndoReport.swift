@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// What undoing did, object by object, and what it could not do.
 public struct UndoReport: Sendable, Hashable {
     /// One object that was brought back to what it was.
@@ -23,11 +26,11 @@ public struct UndoReport: Sendable, Hashable {
     }
 
     /// What was done, in order.
-    public internal(set) var steps: [Step] = []
+    public package(set) var steps: [Step] = []
     /// What was not done.
-    public internal(set) var refusals: [Refusal] = []
+    public package(set) var refusals: [Refusal] = []
     /// The transaction that did it; nil when nothing was done.
-    public internal(set) var token: Token?
+    public package(set) var token: Token?
 
     /// Everything that was asked for was done.
     public var isComplete: Bool { !steps.isEmpty && refusals.isEmpty }

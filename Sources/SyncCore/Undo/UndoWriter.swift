@@ -1,4 +1,6 @@
 import GRDB
+import SyncStorage
+import SyncValues
 
 /// Writes rows back, as an ordinary writer of the user's tables would: triggers fire, constraints
 /// hold.
@@ -99,7 +101,7 @@ struct UndoWriter {
     }
 
     /// The references in `values` that lead to no object now.
-    func danglingReferences(_ table: TableSchema, _ values: NamedValues) throws -> [ForeignKey] {
+    func danglingReferences(_ table: TableSchema, _ values: NamedValues) throws -> [ForeignKeySchema] {
         try table.foreignKeys.filter { reference in
             let key = reference.columns.map { values[$0] ?? .null }
             guard !key.contains(.null), let parent = tables[SQLName.folded(reference.parent)] else {
@@ -128,7 +130,7 @@ struct UndoWriter {
     }
 
     private func referrer(
-        _ child: TableSchema, _ reference: ForeignKey, _ parent: TableSchema, _ key: ObjectKey
+        _ child: TableSchema, _ reference: ForeignKeySchema, _ parent: TableSchema, _ key: ObjectKey
     ) throws -> String? {
         let targets = reference.parentColumns.isEmpty ? parent.key : reference.parentColumns
         guard targets.count == reference.columns.count, !targets.isEmpty else { return nil }
@@ -182,7 +184,7 @@ struct UndoWriter {
     }
 }
 
-extension ForeignKey {
+extension ForeignKeySchema {
     /// Deleting the object that it leads to changes or deletes the one that it leads from.
     fileprivate var actsOnDelete: Bool {
         [.cascade, .setNull, .setDefault].contains(onDelete)

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Where one transaction of the log ends.
 public struct Boundary: Sendable, Hashable {
     /// The `seq` of the transaction's last row in the log: its number.

@@ -1,4 +1,6 @@
 import CSQLite
+import SyncStorage
+import SyncValues
 
 /// Tells where each foreign transaction in the log ends.
 ///
@@ -115,7 +117,7 @@ public final class BoundaryReader {
 
     /// The commits since `position`, and which of them is the first after a gap.
     private struct Collection {
-        let header: WalHeader
+        package let header: WalHeader
         var scan: WalScan
         /// How many of the commits are of the generation of `position`, if that is not the present
         /// one.
@@ -124,7 +126,7 @@ public final class BoundaryReader {
         var gap: Int?
         /// Where the log ended before the first commit, if nothing is known of what was before, and
         /// that is.
-        var base: Int64?
+        package var base: Int64?
     }
 
     private func collect(

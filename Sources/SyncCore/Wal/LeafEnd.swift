@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// The last row of a table leaf page: where the log ended when the page was written, if the page is
 /// of the log.
 struct LeafEnd {

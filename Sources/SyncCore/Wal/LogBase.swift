@@ -1,4 +1,6 @@
 import CSQLite
+import SyncStorage
+import SyncValues
 
 /// How far the log went at the beginning of the WAL's present generation: what the database file
 /// says before the first checkpoint writes into it.

@@ -1,4 +1,6 @@
 import CSQLite
+import SyncStorage
+import SyncValues
 
 /// The rows of the log in the connection's snapshot, for comparing with what a WAL frame holds.
 ///

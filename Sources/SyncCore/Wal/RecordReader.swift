@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// Reads the varints and big-endian words of b-tree pages and records; nil past the end, never a
 /// trap.
 ///

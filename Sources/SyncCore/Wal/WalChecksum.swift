@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// The running checksum of a WAL: https://www.sqlite.org/fileformat2.html#checksum_algorithm
 struct WalChecksum: Sendable, Equatable {
     private(set) var first: UInt32

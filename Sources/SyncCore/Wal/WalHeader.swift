@@ -1,4 +1,6 @@
 import CLinux
+import SyncStorage
+import SyncValues
 
 /// The header of a wal-index: what the last commit, or the last reset of the WAL, published.
 ///
@@ -21,7 +23,7 @@ public struct WalHeader: Sendable, Equatable {
     let generation: WalGeneration
 
     /// The header in `bytes`; nil when it was never written, or not to its end.
-    init?(_ bytes: UnsafeRawBufferPointer) {
+    package init?(_ bytes: UnsafeRawBufferPointer) {
         func word(_ offset: Int) -> UInt32 { bytes.load(fromByteOffset: offset, as: UInt32.self) }
         var own = WalChecksum(0, 0)
         own.add(UnsafeRawBufferPointer(rebasing: bytes[0..<40]), swapped: false)

@@ -1,6 +1,8 @@
 import CLinux
 import CSQLite
 import Glibc
+import SyncStorage
+import SyncValues
 
 /// A view of a store's wal-index that any thread may read.
 ///
@@ -50,8 +52,8 @@ public final class WalIndex: @unchecked Sendable {
     /// sets the number back, the checksum differs even then.
     public struct Mark: Sendable, Equatable {
         let changeCount: UInt32
-        let first: UInt32
-        let second: UInt32
+        package let first: UInt32
+        package let second: UInt32
     }
 
     /// The header, or nil when a writer is in the middle of it, or died there.

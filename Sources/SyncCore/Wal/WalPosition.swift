@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// A commit in a WAL up to which all boundaries are known.
 ///
 /// Good for finding the commits after it, even when the WAL was reset since and they stand behind

@@ -1,10 +1,13 @@
+import SyncStorage
+import SyncValues
+
 /// The commits found in a WAL, with the ends of the table leaves that each of them wrote.
 ///
 /// Invariants: `commits` are in the order in which they were made; `ends` of a commit are those of
 /// its own frames.
 struct WalScan {
     /// One commit.
-    struct Commit {
+    package struct Commit {
         /// Its last frame.
         let frame: UInt32
         /// The running checksum at that frame.

@@ -1,4 +1,6 @@
 import CLinux
+import SyncStorage
+import SyncValues
 
 /// When a file was last written, and its length: a hint that costs no lock. The kernel's clock for
 /// it moves each few milliseconds, so equal stamps prove nothing.

@@ -1,5 +1,7 @@
 import CLinux
 import Glibc
+import SyncStorage
+import SyncValues
 
 /// One inotify descriptor. Confined to the thread that reads it.
 final class Inotify {

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// When to look at the wal-index again after a write to the WAL was noticed.
 ///
 /// The notice comes before the commit is published: the writer has yet to write more frames, to

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// What a ``StoreWatcher`` saw at one store.
 public enum StoreEvent: Sendable, Hashable {
     /// Something may have been committed: look. Never missing after a commit; now and then there is

@@ -1,5 +1,7 @@
 import CLinux
 import Glibc
+import SyncStorage
+import SyncValues
 import Synchronization
 
 /// Tells at once when a store may have changed, for all stores of the process on one thread.
@@ -16,7 +18,7 @@ import Synchronization
 public final class StoreWatcher: Sendable {
     /// Names one store of one watcher.
     public struct StoreID: Hashable, Sendable {
-        let number: UInt32
+        package let number: UInt32
     }
 
     private struct State: ~Copyable {

@@ -1,5 +1,7 @@
 import CLinux
 import Glibc
+import SyncStorage
+import SyncValues
 
 /// The watch thread: waits for events, commands and the next time to look, and calls the owners
 /// back.

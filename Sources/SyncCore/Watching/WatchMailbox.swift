@@ -1,5 +1,7 @@
 import CLinux
 import Glibc
+import SyncStorage
+import SyncValues
 import Synchronization
 
 /// What other threads ask of the watch thread, and the descriptor that wakes it.

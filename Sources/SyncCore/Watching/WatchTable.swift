@@ -1,4 +1,6 @@
 import CLinux
+import SyncStorage
+import SyncValues
 
 /// Which inotify watch belongs to which stores, and what its events mean to them. Confined to the
 /// watch thread.

@@ -1,3 +1,6 @@
+import SyncStorage
+import SyncValues
+
 /// One store of a ``StoreWatcher``: what was last seen of it, and when to look again. Confined to
 /// the watch thread.
 ///

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// A causal cut of a store's changes between two version vectors: the one unit of push, pull,
 /// clone, export and snapshot. As bytes: docs/batch-format.md.
 package struct Batch: Sendable {
@@ -55,7 +57,7 @@ extension Batch {
         package init() {}
 
         /// Whether there is nothing to tell.
-        var isEmpty: Bool { schema.isEmpty && policies.isEmpty && numbers.isEmpty }
+        package var isEmpty: Bool { schema.isEmpty && policies.isEmpty && numbers.isEmpty }
     }
 
     /// An entity as its sender has it: cells and columns by name, so that a receiver with another
@@ -194,18 +196,18 @@ extension Batch {
 }
 
 /// How the cells of a sender's entity become those of ours: the same columns, in whatever order.
-struct CellMap {
-    let place: Int
+package struct CellMap {
+    package let place: Int
     /// By the sender's cell: our cell, and for each of its columns the position at the sender.
     private var cells: [(cell: Int, order: [Int])?]
 
-    init(_ theirs: Batch.Entity, place: Int, _ ours: MergeEntity) {
+    package init(_ theirs: Batch.Entity, place: Int, _ ours: MergeEntity) {
         self.init(
             theirs, place: place, cells: ours.cells.map { $0.map { ours.columns[$0].name } })
     }
 
     /// - Parameter ours: the names of the columns of each of our cells.
-    init(_ theirs: Batch.Entity, place: Int, cells ours: [[String]]) {
+    package init(_ theirs: Batch.Entity, place: Int, cells ours: [[String]]) {
         self.place = place
         let names = ours.map { $0.map(Collation.lowercased) }
         cells = theirs.cells.map { columns in
@@ -219,11 +221,11 @@ struct CellMap {
     }
 
     /// Our numbers of some of the sender's cells, ascending, without those that we do not have.
-    func resolved(_ theirs: [Int]) -> [Int] {
+    package func resolved(_ theirs: [Int]) -> [Int] {
         theirs.compactMap { cells.indices.contains($0) ? cells[$0]?.cell : nil }.sorted()
     }
 
-    func resolved(_ uid: ObjectUID, cell: Int, _ version: Version) -> Fact? {
+    package func resolved(_ uid: ObjectUID, cell: Int, _ version: Version) -> Fact? {
         guard let target = cells[cell] else { return nil }
         let value = target.order.map { version.value[$0] }
         let version = Version(version.dot, incarnation: version.incarnation, value: value)

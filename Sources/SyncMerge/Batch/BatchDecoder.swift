@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Reads batches, whoever wrote them. Hostile bytes are an error: never a crash, never memory
 /// without bound, never a batch that breaks what merging relies on.
 package enum BatchDecoder {
@@ -31,7 +33,7 @@ package enum BatchDecoder {
     }
 
     /// Envelope and payload, which belong together.
-    static func parts(
+    package static func parts(
         _ bytes: [UInt8]
     ) throws -> (envelope: BatchEnvelope, payload: ArraySlice<UInt8>) {
         let (envelope, start) = try BatchEnvelope.read(bytes)
@@ -49,7 +51,7 @@ package enum BatchDecoder {
     }
 
     /// Reads the content of a batch.
-    static func decode(content: [UInt8], _ envelope: BatchEnvelope) throws -> Batch {
+    package static func decode(content: [UInt8], _ envelope: BatchEnvelope) throws -> Batch {
         var reader = ByteReader(content)
         let tables = try BatchTables(&reader)
         let transactions = try TransactionColumns.read(&reader, tables)

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Writes batches. The same batch gives the same bytes.
 package enum BatchEncoder {
     /// The batch as bytes: envelope, check, compressed content.
@@ -11,7 +13,7 @@ package enum BatchEncoder {
     }
 
     /// The content before compression.
-    static func content(of batch: Batch) throws -> [UInt8] {
+    package static func content(of batch: Batch) throws -> [UInt8] {
         let tables = BatchTables(batch)
         var content = ByteWriter()
         tables.write(to: &content)

@@ -1,4 +1,5 @@
 import Crypto
+import SyncValues
 
 /// What can be known of a batch without opening it: whose it is, from where to where it leads, and
 /// how large it is. All that a folder, a hub or their operators ever need to see.
@@ -146,7 +147,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         }
     }
 
-    init(_ batch: Batch, contentBytes: Int, payload: [UInt8]) {
+    package init(_ batch: Batch, contentBytes: Int, payload: [UInt8]) {
         store = batch.store
         sender = batch.sender
         from = batch.from
@@ -180,7 +181,7 @@ package struct BatchEnvelope: Sendable, Hashable {
 
 extension BatchEnvelope {
     /// Whether the payload is the one that the envelope was made for.
-    func matches(_ payload: ArraySlice<UInt8>) -> Bool {
+    package func matches(_ payload: ArraySlice<UInt8>) -> Bool {
         SHA256.hash(data: payload).elementsEqual(payloadHash)
     }
 }

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// What a batch may hold at most. A reader refuses more before it makes room for it; a writer cuts
 /// its batches so that they stay below.
 package enum BatchLimits {

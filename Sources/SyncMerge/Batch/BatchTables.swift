@@ -1,3 +1,5 @@
+import SyncValues
+
 /// What the columns of a batch name by position: texts, replicas, entities and objects.
 struct BatchTables {
     let entities: [Batch.Entity]

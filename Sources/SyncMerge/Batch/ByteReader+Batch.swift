@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Bounded reads for the batch's decoder.
 extension ByteReader {
     /// A number of things.
@@ -11,7 +13,7 @@ extension ByteReader {
     }
 
     /// A number of things of which each takes at least one byte of what is left.
-    mutating func countOfRest(atMost limit: Int) throws -> Int {
+    package mutating func countOfRest(atMost limit: Int) throws -> Int {
         try count(atMost: min(limit, remaining))
     }
 
@@ -21,7 +23,7 @@ extension ByteReader {
     }
 
     /// A position in a list of `count` things.
-    mutating func index(below count: Int) throws -> Int {
+    package mutating func index(below count: Int) throws -> Int {
         let index = try varint()
         guard index < UInt64(count) else {
             throw SyncError(.badData, "there is no item \(index) among \(count)")
@@ -43,7 +45,7 @@ extension ByteReader {
     }
 
     /// - Throws: `badData` for bytes that are not UTF-8: repaired text would be another value.
-    static func text(_ bytes: ArraySlice<UInt8>) throws -> String {
+    package static func text(_ bytes: ArraySlice<UInt8>) throws -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw SyncError(.badData, "text that is not UTF-8")
         }
@@ -51,7 +53,7 @@ extension ByteReader {
     }
 
     /// A column: bytes behind their length, to be read to their end.
-    mutating func column() throws -> ByteReader {
+    package mutating func column() throws -> ByteReader {
         ByteReader(Array(try counted(atMost: BatchLimits.contentBytesMax)))
     }
 

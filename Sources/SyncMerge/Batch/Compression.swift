@@ -1,4 +1,5 @@
-import CZstd
+internal import CZstd
+import SyncValues
 
 /// zstd frames: one for each batch.
 enum Compression {

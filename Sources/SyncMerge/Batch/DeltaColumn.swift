@@ -1,3 +1,5 @@
+import SyncValues
+
 /// A column of numbers that mostly count up: each is written as the difference to the one before.
 struct DeltaColumn {
     private(set) var writer = ByteWriter()

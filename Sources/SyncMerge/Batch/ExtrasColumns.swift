@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The end of the content where the envelope's flags say so: schema, policies, private numbers.
 enum ExtrasColumns {
     static func write(

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The facts of a batch: lives, aliases, then for each cell of each entity its versions, column by
 /// column.
 enum FactColumns {

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Names a key without telling it: eight bytes that follow from the key.
 package struct KeyID: Sendable, Hashable {
     /// The length of a name.

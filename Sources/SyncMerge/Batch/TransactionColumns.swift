@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The transactions of a batch and what they changed, column by column.
 enum TransactionColumns {
     // MARK: Writing

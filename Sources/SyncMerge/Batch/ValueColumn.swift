@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The values of one table column: tags, then the values of each kind together.
 struct ValueColumn {
     private enum Tag: UInt8 { case null, integer, real, text, blob, reference }

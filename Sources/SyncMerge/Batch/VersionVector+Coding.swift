@@ -1,3 +1,5 @@
+import SyncValues
+
 extension ByteWriter {
     /// A vector: count, then each replica and its number.
     package mutating func append(_ vector: VersionVector) {

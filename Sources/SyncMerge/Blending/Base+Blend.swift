@@ -1,3 +1,5 @@
+import SyncValues
+
 /// What the versions of one register show together, where the policy of the cell makes one value of
 /// them.
 struct Blend {
@@ -82,7 +84,7 @@ extension Base {
     }
 
     /// A field that cannot be taken for a state.
-    static func plain(_ field: Field) -> Field {
+    package static func plain(_ field: Field) -> Field {
         guard case .value(let value) = field, case .blob = value else { return field }
         return .value(BlendCoding.plain(value))
     }

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The state of a counter, a set or a text as the value of a version: a blob with a mark that no
 /// value of a user begins with, else it is packed like a state, too.
 ///
@@ -6,7 +8,7 @@
 enum BlendCoding {
     private static let mark: [UInt8] = [0x00, 0x73, 0x79, 0x6e, 0x63, 0x64, 0x1a]
 
-    enum Kind: UInt8 {
+    package enum Kind: UInt8 {
         case plain = 0
         case counter = 1
         case set = 2
@@ -70,19 +72,19 @@ extension BlendCoding {
 }
 
 extension ByteWriter {
-    mutating func append(_ dot: Dot) {
+    package mutating func append(_ dot: Dot) {
         append(raw: dot.replica.bytes)
         append(varint: UInt64(bitPattern: dot.number))
     }
 }
 
 extension ByteReader {
-    mutating func dot() throws -> Dot {
+    package mutating func dot() throws -> Dot {
         let replica = try replicaID()
         return Dot(replica, Int64(bitPattern: try varint()))
     }
 
-    mutating func replicaID() throws -> ReplicaID {
+    package mutating func replicaID() throws -> ReplicaID {
         guard let replica = ReplicaID(bytes: Array(try raw(16))) else {
             throw SyncError(.badData, "a replica's name has not 16 bytes")
         }
@@ -90,7 +92,7 @@ extension ByteReader {
     }
 
     /// Each item takes a byte at least: a count beyond the end stops there.
-    mutating func list<Item>(_ read: (inout ByteReader) throws -> Item) throws -> [Item] {
+    package mutating func list<Item>(_ read: (inout ByteReader) throws -> Item) throws -> [Item] {
         var items: [Item] = []
         for _ in 0..<(try varint()) { items.append(try read(&self)) }
         return items

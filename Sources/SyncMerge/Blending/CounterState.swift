@@ -1,3 +1,5 @@
+import SyncValues
+
 /// A counter: an initial value, and for each replica the total of what it has added since.
 ///
 /// Invariants

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The elements of a JSON array as texts, without reading them further: numbers keep every digit.
 package enum JSONArray {
     /// The elements in order; nil for what is no array. White space between tokens is left out.

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The three-way merge of texts by lines.
 enum LineMerge {
     /// Comparisons of one merge: beyond that nothing is merged.

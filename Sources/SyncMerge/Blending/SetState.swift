@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The set of the elements of a JSON array: what anybody added and nobody who saw it removed.
 ///
 /// Each element carries the transactions that added it, and the state knows up to which transaction

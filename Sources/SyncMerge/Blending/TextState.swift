@@ -1,3 +1,5 @@
+import SyncValues
+
 /// A text that merges by lines, with some of the texts that it came from: two versions are merged
 /// from the latest text that both came from.
 ///

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Names one transaction for ever: the replica that made it and its number there.
 ///
 /// Numbers of one replica grow and have gaps; the first is 1 or more. The order of dots (replica,

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The hybrid logical clock of one replica.
 ///
 /// Invariants: `last` never goes back; every reading it gives is later than all it gave before and

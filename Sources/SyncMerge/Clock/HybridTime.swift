@@ -1,3 +1,5 @@
+import SyncValues
+
 /// A reading of a hybrid logical clock: 48 bits of milliseconds since 1970, then 16 bits of
 /// counter.
 ///

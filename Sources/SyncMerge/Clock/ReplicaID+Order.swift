@@ -1,3 +1,5 @@
+import SyncValues
+
 extension ReplicaID: Comparable {
     /// By bytes: no order of meaning, but the same one everywhere.
     public static func < (left: ReplicaID, right: ReplicaID) -> Bool {

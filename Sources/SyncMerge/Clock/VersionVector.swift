@@ -1,3 +1,5 @@
+import SyncValues
+
 /// What a replica has merged: for each replica the number of its newest merged transaction.
 ///
 /// A vector is *transitively closed*: who covers a transaction covers everything its author had

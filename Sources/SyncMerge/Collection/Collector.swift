@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Drops dead objects behind the stable cut, in two phases.
 ///
 /// An object goes when it is dead, in no alias and named by no kept fact, *and was so already* at a

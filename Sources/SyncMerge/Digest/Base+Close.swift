@@ -1,3 +1,5 @@
+import SyncValues
+
 extension Base {
     /// Turns every open repair into facts, as an ordinary transaction; the tables do not change.
     /// - Parameter view: the view of this base.

@@ -1,3 +1,5 @@
+import SyncValues
+
 extension Base {
     /// Translates one local transaction into facts.
     ///

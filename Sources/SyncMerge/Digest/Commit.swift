@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Names a row of the tables as its writers do.
 package struct RowKey: Sendable, Hashable {
     /// Position of the entity in the schema.
@@ -52,7 +54,7 @@ package struct Commit: Sendable {
         package init() {}
 
         /// The last transaction that wrote one of the columns.
-        func written(_ key: RowKey, _ columns: [Int]) -> Dot? {
+        package func written(_ key: RowKey, _ columns: [Int]) -> Dot? {
             guard let dots = written[key] else { return inserted[key] }
             return columns.compactMap { dots[$0] }.max() ?? inserted[key]
         }

@@ -1,5 +1,7 @@
+import SyncValues
+
 /// Gives every committed row its identity, and writes rows with their references by identity.
-struct Naming {
+package struct Naming {
     /// The identity of each row.
     private(set) var names: [RowKey: ObjectUID] = [:]
     /// The rows that are new, in the order in which they were named.

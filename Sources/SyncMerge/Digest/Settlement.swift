@@ -1,21 +1,23 @@
+import SyncValues
+
 /// What you commit is what you get: adds the facts that make the view equal the tables as they were
 /// committed. Almost always none; needed only where the view had repaired something nearby.
 ///
 /// Ends, because when every shown row, cell and union has been stated, base and tables are the same
 /// and the view is the identity. Measured on 25,000 commits: one check, twice in one of 250.
-struct Settlement {
+package struct Settlement {
     /// Beyond this many checks something is wrong in the rules.
-    static let checksMax = 12
+    package static let checksMax = 12
     /// From this check on all unions that were shown are made lasting: a hidden part still acts.
     private static let checkOfUnions = 3
 
-    private(set) var speaker: Speaker
+    package private(set) var speaker: Speaker
     private let view: View
     /// The committed rows, by identity.
     private let wanted: [ObjectUID: (entity: Int, fields: [Field])]
     private let order: [ObjectUID]
 
-    init(_ speaker: Speaker, _ commit: Commit, view: View, _ naming: Naming) {
+    package init(_ speaker: Speaker, _ commit: Commit, view: View, _ naming: Naming) {
         self.speaker = speaker
         self.view = view
         var wanted: [ObjectUID: (entity: Int, fields: [Field])] = [:]
@@ -28,7 +30,7 @@ struct Settlement {
     }
 
     /// - Throws: `internalFault` when it does not end.
-    mutating func settle() throws -> View {
+    package mutating func settle() throws -> View {
         for check in 0..<Self.checksMax {
             if check == Self.checkOfUnions { stateUnions() }
             let shown = View(speaker.base)

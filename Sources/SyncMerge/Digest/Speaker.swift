@@ -1,54 +1,56 @@
+import SyncValues
+
 /// States facts in the name of a local transaction: the last one, unless another dot is given.
 ///
 /// Invariants: `base` holds every fact of `facts`, and the header of every dot that is given.
-struct Speaker {
-    private(set) var base: Base
-    private(set) var facts: [Fact] = []
-    let header: TransactionHeader
+package struct Speaker {
+    package private(set) var base: Base
+    package private(set) var facts: [Fact] = []
+    package let header: TransactionHeader
 
     /// Begins a transaction that has seen everything in `base`.
-    init(_ base: Base, dot: Dot, time: HybridTime) {
+    package init(_ base: Base, dot: Dot, time: HybridTime) {
         header = TransactionHeader(dot, time: time, seen: base.vector)
         self.base = base
         self.base.insert(header)
     }
 
     /// Begins several transactions of one replica, in their order, with nothing merged in between.
-    init(_ base: Base, _ headers: [TransactionHeader], last: TransactionHeader) {
+    package init(_ base: Base, _ headers: [TransactionHeader], last: TransactionHeader) {
         header = last
         self.base = base
         for header in headers { self.base.insert(header) }
         self.base.insert(last)
     }
 
-    var schema: MergeSchema { base.schema }
+    package var schema: MergeSchema { base.schema }
 
-    func isAlive(_ uid: ObjectUID) -> Bool {
+    package func isAlive(_ uid: ObjectUID) -> Bool {
         base.objects[uid].map(base.isAlive) ?? false
     }
 
     /// Whether anything was stated of the object's life: else there is nothing to end or revive.
-    func hasLife(_ uid: ObjectUID) -> Bool { !(base.objects[uid]?.life.isEmpty ?? true) }
+    package func hasLife(_ uid: ObjectUID) -> Bool { !(base.objects[uid]?.life.isEmpty ?? true) }
 
-    func incarnation(_ uid: ObjectUID) -> Int { base.objects[uid]?.incarnation ?? 0 }
+    package func incarnation(_ uid: ObjectUID) -> Int { base.objects[uid]?.incarnation ?? 0 }
 
-    mutating func state(_ fact: Fact) {
+    package mutating func state(_ fact: Fact) {
         facts.append(fact)
         base.insert(fact)
     }
 
-    mutating func unite(_ left: ObjectUID, _ right: ObjectUID) {
+    package mutating func unite(_ left: ObjectUID, _ right: ObjectUID) {
         state(.alias(left, right, header.dot))
     }
 
     /// Ends an object that has a life.
-    mutating func delete(_ uid: ObjectUID, entity: Int, at dot: Dot? = nil) {
+    package mutating func delete(_ uid: ObjectUID, entity: Int, at dot: Dot? = nil) {
         let life = Life(dot ?? header.dot, .deleted, incarnation: incarnation(uid))
         state(.life(uid, entity: entity, life))
     }
 
     /// Makes an object that is shown although deleted live on.
-    mutating func revive(_ uid: ObjectUID, entity: Int) {
+    package mutating func revive(_ uid: ObjectUID, entity: Int) {
         let life = Life(header.dot, .revived, incarnation: incarnation(uid))
         state(.life(uid, entity: entity, life))
     }
@@ -56,7 +58,7 @@ struct Speaker {
     /// Begins the next life of an object, with all its cells.
     /// - Parameter dot: the transaction that wrote the columns of a cell; of none of them: that
     ///   created the object.
-    mutating func create(
+    package mutating func create(
         _ uid: ObjectUID, entity: Int, _ fields: [Field], at dot: ([Int]) -> Dot? = { _ in nil }
     ) {
         // At the end of the range the next life has the number of the one before: it has seen its
@@ -73,7 +75,7 @@ struct Speaker {
 
     /// Writes a cell in the register that the row shows: written to another member, the new value
     /// would not overwrite the one that was seen.
-    mutating func write(
+    package mutating func write(
         _ cell: Int, _ fields: [Field], to row: ShownRow, at dot: Dot? = nil
     ) {
         let source = row.sources[cell]?.object
@@ -87,7 +89,7 @@ struct Speaker {
     }
 
     /// States a cell: what the writer wants to be shown, on top of what the register holds.
-    mutating func state(
+    package mutating func state(
         _ cell: Int, _ value: [Field], of uid: ObjectUID, entity: Int, incarnation: Int,
         at dot: Dot? = nil
     ) {

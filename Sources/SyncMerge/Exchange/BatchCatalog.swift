@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The batches of a remote, and the way through them.
 package struct BatchCatalog: Sendable {
     /// A batch that can be fetched.

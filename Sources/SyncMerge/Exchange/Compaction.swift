@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Keeps a replica's own batches at a remote few and small in sum: after many small pushes one
 /// batch takes the place of many.
 ///

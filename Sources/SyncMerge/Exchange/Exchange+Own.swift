@@ -1,3 +1,5 @@
+import SyncValues
+
 extension Exchange {
     /// Makes sure that a remote has nothing in the replica's own name that the replica did not
     /// write (``Replica/foreignNumber(in:)``).
@@ -7,7 +9,7 @@ extension Exchange {
     /// what was sent is compared, transaction by transaction.
     /// - Parameter claimed: up to where the remote leads.
     /// - Throws: `refused`, with the batch and its sender.
-    func requireOwn(upTo claimed: VersionVector) async throws {
+    package func requireOwn(upTo claimed: VersionVector) async throws {
         let own = try await replica.replicaID
         let number = claimed[own]
         let sent = try await replica.sent

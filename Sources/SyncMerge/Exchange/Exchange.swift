@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Moves batches between a replica and a remote.
 ///
 /// There is no state between calls: where an exchange was interrupted, the next one goes on,
@@ -6,8 +8,8 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     /// What an exchange moved.
     package typealias Report = ExchangeReport
 
-    let replica: Local
-    let remote: Peer
+    package let replica: Local
+    package let remote: Peer
     private let progress: @Sendable (Report) -> Void
 
     /// How often in a row a batch may vanish between a look and the next.

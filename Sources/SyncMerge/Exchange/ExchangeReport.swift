@@ -1,3 +1,5 @@
+import SyncValues
+
 /// What an exchange moved.
 package struct ExchangeReport: Sendable, Hashable {
     /// Transactions sent.

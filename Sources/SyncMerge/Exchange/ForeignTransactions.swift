@@ -1,14 +1,23 @@
-/// What is wrong when others have transactions in a replica's name that it does not have.
-struct ForeignTransactions: Sendable, Hashable {
-    let replica: ReplicaID
-    /// The number of one of them.
-    let number: Int64
-    /// Who made the batch.
-    let sender: ReplicaID
-    /// The batch at the remote, where it is known.
-    var name: String?
+import SyncValues
 
-    var error: SyncError {
+/// What is wrong when others have transactions in a replica's name that it does not have.
+package struct ForeignTransactions: Sendable, Hashable {
+    package let replica: ReplicaID
+    /// The number of one of them.
+    package let number: Int64
+    /// Who made the batch.
+    package let sender: ReplicaID
+    /// The batch at the remote, where it is known.
+    package var name: String?
+
+    package init(replica: ReplicaID, number: Int64, sender: ReplicaID, name: String? = nil) {
+        self.replica = replica
+        self.number = number
+        self.sender = sender
+        self.name = name
+    }
+
+    package var error: SyncError {
         let batch = name.map { "the batch \($0.printable(countMax: 120))" } ?? "a batch"
         return SyncError(
             .refused,

@@ -1,4 +1,5 @@
 import Crypto
+import SyncValues
 
 /// What a replica has merged, as a file: `SYNV`, version 1, store, vector, and the first 8 bytes of
 /// SHA-256 over all that.

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Where batches go and come from: a folder, another store, a hub.
 ///
 /// What every remote promises (`RemoteConformance` in SyncTesting tests it):

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// One copy of a store, as an exchange of batches sees it.
 package protocol Replica: Sendable {
     /// The family that it belongs to.

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// A replica as a remote: what `synctool serve` shows to the other side.
 ///
 /// It keeps transactions, not batches: it sends what its store has, cut anew for whoever asks, and

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// What the far side of `synctool serve --stdio` answers, as the body of a frame.
 package enum ServeAnswer: Sendable {
     /// Still at work: the answer is on its way.

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// What the near side of `synctool serve --stdio` asks, as the body of a frame (docs/remotes.md).
 package enum ServeRequest: Sendable, Hashable {
     /// Which batches somebody who has merged the vector may fetch.

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Changes of one table that a replica has merged and cannot show, because its schema has no place
 /// for them. They are kept and forwarded, and shown when it has.
 public struct WaitingChanges: Sendable, Hashable {

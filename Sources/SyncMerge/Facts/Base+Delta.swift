@@ -1,3 +1,5 @@
+import SyncValues
+
 /// What one replica tells another: all transactions since a vector, and those of their facts that
 /// are still maximal.
 ///

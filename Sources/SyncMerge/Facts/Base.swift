@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Everything that people stated and nobody overwrote: the state of a replica.
 ///
 /// Invariants
@@ -18,13 +20,13 @@ package struct Base: Sendable {
     /// Transactions in the order in which they were merged here.
     package private(set) var order: [Dot] = []
     /// What is known of each identity.
-    package internal(set) var objects: [ObjectUID: ObjectRecord] = [:]
+    package package(set) var objects: [ObjectUID: ObjectRecord] = [:]
     /// Pairs of identities that are one object, the lesser one first, with the earliest dot.
     package private(set) var aliases: [Alias: Dot] = [:]
 
     /// Where the base is a region of a larger one: rows at its border, which are shown as they were
     /// stated. Their references to objects outside of the region are known to be fulfilled.
-    var anchors: Set<ObjectUID> = []
+    package var anchors: Set<ObjectUID> = []
 
     /// Two identities that are one object.
     package struct Alias: Sendable, Hashable, Comparable {
@@ -33,7 +35,7 @@ package struct Base: Sendable {
         /// The greater one.
         package let second: ObjectUID
 
-        init(_ left: ObjectUID, _ right: ObjectUID) {
+        package init(_ left: ObjectUID, _ right: ObjectUID) {
             first = min(left, right)
             second = max(left, right)
         }
@@ -51,7 +53,7 @@ package struct Base: Sendable {
     ///   - headers: in the order in which they were merged here; at least those that the facts
     ///     have to be compared by.
     ///   - objects: all of them, or a region that is closed.
-    init(
+    package init(
         schema: MergeSchema, vector: VersionVector, headers: [TransactionHeader],
         objects: [ObjectUID: ObjectRecord], aliases: [Alias: Dot]
     ) {
@@ -64,10 +66,10 @@ package struct Base: Sendable {
     }
 
     /// Knows a transaction that was merged before, so that facts can be compared by it.
-    mutating func remember(_ header: TransactionHeader) { headers[header.dot] = header }
+    package mutating func remember(_ header: TransactionHeader) { headers[header.dot] = header }
 
     /// Knows an alias that was merged before.
-    mutating func remember(_ alias: Alias, _ dot: Dot) { aliases[alias] = dot }
+    package mutating func remember(_ alias: Alias, _ dot: Dot) { aliases[alias] = dot }
 
     /// The identities that are part of an alias. Never given to a new object.
     package var aliased: Set<ObjectUID> {
@@ -134,7 +136,7 @@ extension Base {
 
     /// Which of several versions is shown: causality first, then the policy, and where that leaves
     /// several, the clock, the replica and `name`. At least one must be given.
-    func chosen<Item, Name: Comparable>(
+    package func chosen<Item, Name: Comparable>(
         _ items: [Item], _ policy: CellPolicy, dot: (Item) -> Dot, name: (Item) -> Name
     ) -> Item {
         if items.count == 1 { return items[0] }
@@ -155,7 +157,7 @@ extension Base {
 
     /// The newest of several versions: causality first, then the clock, then the replica, then
     /// `name`. At least one must be given.
-    func newest<Item, Name: Comparable>(
+    package func newest<Item, Name: Comparable>(
         _ items: [Item], dot: (Item) -> Dot, name: (Item) -> Name
     ) -> Item {
         if items.count == 1 { return items[0] }

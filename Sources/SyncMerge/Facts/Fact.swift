@@ -1,3 +1,5 @@
+import SyncValues
+
 /// What a life fact says of an object.
 package enum LifeKind: UInt8, Sendable, Hashable {
     /// Inserted.
@@ -75,7 +77,7 @@ package enum Fact: Sendable, Hashable {
 
 extension Fact {
     /// The object that it is about; nil for an alias, which is about two.
-    var object: ObjectUID? {
+    package var object: ObjectUID? {
         switch self {
         case .alias: return nil
         case .life(let uid, _, _), .cell(let uid, _, _, _): return uid
@@ -83,7 +85,7 @@ extension Fact {
     }
 
     /// All that it speaks of: the object, and what its values refer to.
-    var named: [ObjectUID] {
+    package var named: [ObjectUID] {
         switch self {
         case .life(let uid, _, _): return [uid]
         case .cell(let uid, _, _, let version): return [uid] + version.value.compactMap(\.target)

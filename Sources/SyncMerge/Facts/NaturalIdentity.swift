@@ -1,4 +1,5 @@
 import Crypto
+import SyncValues
 
 /// The identity of an object that its key identifies: equal keys are the same object on every
 /// replica, without anybody having to ask.

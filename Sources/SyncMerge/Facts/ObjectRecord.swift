@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Everything that was stated of one identity and not overwritten.
 ///
 /// Invariants: no fact of `life`, and no two versions of one cell, where one had seen the other;
@@ -6,11 +8,11 @@ package struct ObjectRecord: Sendable, Hashable {
     /// Position of the entity in the schema.
     package let entity: Int
     /// Maximal life facts, of any incarnation.
-    package internal(set) var life: [Life] = []
+    package package(set) var life: [Life] = []
     /// Maximal versions, by cell.
-    package internal(set) var cells: [[Version]]
+    package package(set) var cells: [[Version]]
 
-    init(entity: Int, cellCount: Int) {
+    package init(entity: Int, cellCount: Int) {
         self.entity = entity
         cells = Array(repeating: [], count: cellCount)
     }

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Which of several concurrent versions of a cell is shown, or how they become one value.
 ///
 /// Always asked about versions of which none had seen another: who saw a value and wrote another

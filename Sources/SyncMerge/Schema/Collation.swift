@@ -1,3 +1,5 @@
+import SyncValues
+
 /// How SQLite compares text, and with it what counts as the same UNIQUE value.
 package enum Collation: Sendable, Hashable {
     /// By bytes.
@@ -8,7 +10,7 @@ package enum Collation: Sendable, Hashable {
     case rtrim
 
     /// One form for all values that SQLite calls equal: numbers by value, text by the collation.
-    func folded(_ value: Value) -> Value {
+    package func folded(_ value: Value) -> Value {
         switch (self, value) {
         case (_, .real(let number)):
             return Int64(exactly: number).map(Value.integer) ?? value
@@ -21,7 +23,7 @@ package enum Collation: Sendable, Hashable {
     }
 
     /// ASCII letters in lower case, everything else as it is: what SQLite's NOCASE compares.
-    static func lowercased(_ text: String) -> String {
+    package static func lowercased(_ text: String) -> String {
         String(decoding: text.utf8.map { 65...90 ~= $0 ? $0 + 32 : $0 }, as: UTF8.self)
     }
 }

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Which columns are versioned as one cell.
 ///
 /// Columns that one constraint ties together (a CHECK over several columns, a UNIQUE of several

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Disjoint sets of comparable names; the least name of a set is its root, whatever the order of
 /// the unions.
 struct Forest<Name: Hashable & Comparable> {

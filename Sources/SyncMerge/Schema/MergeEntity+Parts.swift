@@ -1,3 +1,5 @@
+import SyncValues
+
 extension MergeEntity {
     /// A column.
     package struct Column: Sendable {
@@ -34,7 +36,7 @@ extension MergeEntity {
         case name(Int)
 
         /// The column that steps back.
-        var column: Int {
+        package var column: Int {
             switch self {
             case .null(let column), .name(let column): return column
             }

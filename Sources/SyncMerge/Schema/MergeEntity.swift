@@ -1,3 +1,5 @@
+import SyncValues
+
 /// What merging must know of a tracked table. Columns are named by their position.
 ///
 /// Immutable; the cells follow from the constraints and are the same on every replica that has the

@@ -1,4 +1,5 @@
 import Crypto
+import SyncValues
 
 /// Seals the payload of a batch, and vouches for its envelope (docs/batch-format.md, Sealed
 /// batches).

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The keys of a store: one to seal with, all to open with.
 ///
 /// Rotation adds a key and never takes one away: what was sealed before stays readable.

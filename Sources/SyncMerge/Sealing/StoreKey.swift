@@ -1,4 +1,5 @@
 import Crypto
+import SyncValues
 
 /// A secret that the replicas of a store share, and those who carry their batches do not have.
 package struct StoreKey: Sendable, Hashable {

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// One column's share of a cell's value.
 ///
 /// References travel by identity, never by value: a target may have another private number on every

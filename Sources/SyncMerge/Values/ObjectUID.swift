@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The identity of an object across replicas: sixteen bytes.
 ///
 /// Random for objects whose key is private to each replica; a hash of entity, key and generation

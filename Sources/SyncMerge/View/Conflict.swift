@@ -1,3 +1,5 @@
+import SyncValues
+
 /// A fact that is current and that the tables do not show.
 package struct Conflict: Sendable, Hashable {
     /// Why it is not shown.

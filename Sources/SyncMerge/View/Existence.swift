@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Whether an object exists, and which of its versions count, from its own facts alone.
 extension Base {
     /// Rule 1: is the object alive?

@@ -1,10 +1,12 @@
+import SyncValues
+
 /// The identities that aliases make one object, with the values that the base gives it.
 ///
 /// Groups are kept in an array in the order of their names; they name each other by position in it,
 /// so that equal positions decide equally everywhere.
 struct Group {
     /// A version that the base offers for a cell.
-    struct Cell {
+    package struct Cell {
         /// Which version of which member.
         let source: VersionID
         /// Its fields.

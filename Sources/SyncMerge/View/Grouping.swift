@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The groups of a base, with their edges: what the rules of the view work on.
 struct Grouping {
     /// Sorted by name.

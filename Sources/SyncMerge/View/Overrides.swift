@@ -1,3 +1,5 @@
+import SyncValues
+
 /// A column of a group.
 struct GroupColumn: Hashable {
     let group: Int

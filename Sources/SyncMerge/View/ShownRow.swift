@@ -1,3 +1,5 @@
+import SyncValues
+
 /// One row of the tables, and where each of its values comes from.
 package struct ShownRow: Sendable, Hashable {
     /// Position of the entity in the schema.
@@ -7,11 +9,11 @@ package struct ShownRow: Sendable, Hashable {
     /// The identities that it stands for: by group, those of the group `name` first.
     package let members: [ObjectUID]
     /// One field per column; references name rows, a private number is NULL.
-    package internal(set) var fields: [Field]
+    package package(set) var fields: [Field]
     /// Per cell the version that is shown; nil where the view shows something else.
-    package internal(set) var sources: [VersionID?]
+    package package(set) var sources: [VersionID?]
     /// Versions beside these that are part of what is shown.
-    package internal(set) var blended: [VersionID] = []
+    package package(set) var blended: [VersionID] = []
 
     /// Describes a row.
     package init(

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Rules 3 and 4: which groups are shown.
 ///
 /// The answer is the *greatest* set of living groups that cascades spare, with the *least* set of

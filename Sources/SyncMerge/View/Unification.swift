@@ -1,3 +1,5 @@
+import SyncValues
+
 /// Rule 5: makes rows of the shown groups; those that claim one UNIQUE value become one row, or the
 /// later claim steps back.
 ///

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// The tables: a pure function of a base that satisfies every constraint of the schema, whatever
 /// facts the base holds.
 ///
@@ -15,7 +17,7 @@ package struct View: Sendable {
     package private(set) var revived: Set<ObjectUID> = []
     /// Rows that claims made one, or changed, as they were before: a row of the store that claims
     /// the same would have been part of it.
-    private(set) var passing: [ShownRow] = []
+    package private(set) var passing: [ShownRow] = []
     /// What is current and not shown: the open conflicts.
     package private(set) var conflicts: [VersionID: Conflict] = [:]
 

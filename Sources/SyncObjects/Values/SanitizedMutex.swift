@@ -9,13 +9,13 @@
     /// instrumentation and locks with `Mutex` has this file.
     ///
     /// `@unchecked Sendable`: `value` is touched with the lock held.
-    final class Mutex<Value: ~Copyable>: @unchecked Sendable {
+    package final class Mutex<Value: ~Copyable>: @unchecked Sendable {
         private var value: Value
         private let lock = NSLock()
 
-        init(_ value: consuming sending Value) { self.value = value }
+        package init(_ value: consuming sending Value) { self.value = value }
 
-        func withLock<Result: ~Copyable, Failure: Error>(
+        package func withLock<Result: ~Copyable, Failure: Error>(
             _ body: (inout sending Value) throws(Failure) -> sending Result
         ) throws(Failure) -> sending Result {
             lock.lock()

@@ -1,4 +1,4 @@
-import SyncCore
+import SyncReplica
 
 /// A remote that a replica uses, whatever its kind.
 package struct RemoteConnection: Sendable {

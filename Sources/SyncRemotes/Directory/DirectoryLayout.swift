@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// The names in a remote folder (docs/remotes.md).
 enum DirectoryLayout {

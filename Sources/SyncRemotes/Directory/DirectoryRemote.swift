@@ -1,5 +1,5 @@
 import Foundation
-import SyncCore
+import SyncMerge
 
 /// A folder as a remote: a network mount, or what a file syncer carries from machine to machine.
 ///

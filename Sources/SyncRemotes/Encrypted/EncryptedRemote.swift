@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// A remote whose batches are sealed with the store's keys: whoever carries them sees sizes and
 /// vectors alone.

@@ -1,7 +1,7 @@
 import Crypto
 import CryptoExtras
 import Foundation
-import SyncCore
+import SyncMerge
 
 /// The keys of a store on their way to somebody: one line of text, to be mailed or shown, that only
 /// the right passphrase or the right private key opens (docs/batch-format.md, Keys).

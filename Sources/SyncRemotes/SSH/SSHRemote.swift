@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// A store on another machine, through the system's `ssh` and `synctool serve --stdio` there.
 ///

@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import SyncCore
+import SyncMerge
 
 /// Frames over two descriptors: four bytes of length, the highest first, then the body.
 ///

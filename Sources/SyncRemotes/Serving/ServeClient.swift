@@ -1,5 +1,5 @@
 import Dispatch
-import SyncCore
+import SyncMerge
 import Synchronization
 
 /// The near side of `synctool serve --stdio`: starts a command that connects to it, waits for the

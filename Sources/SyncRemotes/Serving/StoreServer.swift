@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import SyncCore
+import SyncMerge
 import Synchronization
 
 /// The far side of an `ssh:` remote: answers the frames of one near side until it goes away.

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// A remote of a store, as `synctool remote add` wrote it into the store.
 package struct RemoteEntry: Sendable, Hashable {
     /// How a person calls it: 1 to 100 bytes, without spaces and slashes.

@@ -1,4 +1,8 @@
 import GRDB
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// What joining another store did.
 package struct JoinReport: Sendable, Hashable {

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// The keys of a store: `syncd_key`, made with the first of them (docs/store-format.md).
 ///
 /// In the store itself, which holds in the clear what they hide: who reads the file needs no key.

@@ -1,4 +1,8 @@
 import Foundation
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// The remotes of a store: `syncd_remote`, made with the first of them (docs/store-format.md).
 extension Store {

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// What the transactions of a batch did, in the words of this replica: a batch names entities and
 /// cells by their places in the sender's schema.
 struct ArrivingChanges {

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// Several local transactions as one commit: what they did to each row, and which of them did it
 /// last.
 ///

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// A batch as a row of smaller ones that lead to the same: cuts between transactions, in their
 /// order, so that each slice is a causal cut.
 ///

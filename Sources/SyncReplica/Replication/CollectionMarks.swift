@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// `syncd_mark`, `syncd_round`: the objects that were droppable at a vector, and have been since.
 ///
 /// Invariants

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// What of a store's base is needed, on one state of the store.
 struct CollectionSurvey {
     /// Marked objects that something names which is kept.

@@ -1,4 +1,8 @@
 import Foundation
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// Reads the conflict log for people.
 struct ConflictReader {

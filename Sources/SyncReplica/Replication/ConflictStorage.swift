@@ -1,4 +1,8 @@
 import Foundation
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// `syncd_conflict`: the log of what is current and not shown. Open while it is so; closed ones are
 /// kept, with the local transaction after which they were gone.

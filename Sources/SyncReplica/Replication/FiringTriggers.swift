@@ -1,4 +1,8 @@
 import CSQLite
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// Which of the user's triggers fire while a merge writes: those that write untracked tables alone,
 /// as a search index does. What the others write comes from the origin, and a check that they make

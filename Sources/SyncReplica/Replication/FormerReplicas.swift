@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// Who wrote a log row of a file that was copied: `syncd_meta.former` has the replica that the file
 /// was before, with the newest log row at the time, once for each copy.
 struct FormerReplicas {

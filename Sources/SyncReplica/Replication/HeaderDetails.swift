@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// `syncd_header.details`: what history says of a transaction, for those who have not merged it.
 enum HeaderDetails {
     static func encode(

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// The headers of merged transactions: `syncd_header`, `syncd_run`, and the vector in
 /// `syncd_replica`.
 ///

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// The local transactions that were not stated as facts yet, read from the history tables.
 ///
 /// A large one that was made of several commits, because nobody was there to tell them apart, is

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// What makes a row of a database that joins a store the same object as one of the store's.
 public enum JoinMethod: String, Sendable, Hashable, CaseIterable {
     /// Equal primary keys.

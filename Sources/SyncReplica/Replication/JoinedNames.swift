@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// `syncd_join`: what a database that joins another store calls its rows with private numbers,
 /// until they are stated. Made by ``Store/join(_:to:by:)``, gone with the first statement.
 ///

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// Local history as a merge writes it: what was logged is digested in the merge's own transaction,
 /// then the merged transactions get numbers of their own.
 ///

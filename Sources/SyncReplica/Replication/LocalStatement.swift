@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// What writers have committed since the last time, to be stated as facts.
 struct LocalStatement {
     let entries: [HistoryTail.Entry]

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// An entry of the conflict log: a fact that is current and that the tables do not show.
 public struct MergeConflict: Sendable, Hashable {
     /// Why a fact is not shown.

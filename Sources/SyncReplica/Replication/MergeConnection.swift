@@ -1,4 +1,8 @@
 import GRDB
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// The connection on which a store is merged. Foreign keys are off on it: what a merge writes holds
 /// them in the end, and no action may fire in between.

@@ -1,4 +1,8 @@
 import Foundation
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// What the owner of a store chose for merging, by entity. The same on every replica: it is part of
 /// what makes the tables a function of the facts, and travels with the schema.

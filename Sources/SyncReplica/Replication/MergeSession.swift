@@ -1,5 +1,9 @@
 import CSQLite
 import GRDB
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// Everything that is prepared on a merge connection, and the one way to write on it.
 ///

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// The write transactions of a collection: each of them short.
 extension MergeWork {
     // MARK: Who has what

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// Merging the snapshot of a store that has collected: what it does not tell of is not merely old,
 /// it is gone.
 extension MergeWork {

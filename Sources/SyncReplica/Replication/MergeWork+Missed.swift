@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 extension MergeWork {
     /// Compares all tables with what was stated and merged, and appends to the log what differs and
     /// is not in the log yet, as one transaction flagged `recovered`.

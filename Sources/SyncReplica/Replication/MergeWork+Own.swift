@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// Transactions in this replica's name.
 ///
 /// A replica alone writes them, and has each of them. Those that come from elsewhere and are not

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 extension MergeWork {
     /// The fact that a conflict is about.
     /// - Throws: `invalidArgument` when there is no such conflict.

@@ -1,4 +1,8 @@
 import CSQLite
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// One write transaction of merging: what was committed is stated, batches are joined, the tables
 /// become the view, history and conflicts are told.

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// Tells local history of merged transactions, and of what the view changed beyond them.
 ///
 /// Each difference of the tables is told once at least: under the transaction that made it, or

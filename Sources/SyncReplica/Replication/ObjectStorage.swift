@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// `syncd_object` and `syncd_alias`: what was stated, and how it stands in the tables.
 final class ObjectStorage {
     private let schema: MergeSchema

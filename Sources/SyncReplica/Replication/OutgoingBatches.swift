@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// What somebody who has merged a vector lacks, as batches.
 ///
 /// Transactions stand in the order in which they were merged here: any prefix of it is a causal

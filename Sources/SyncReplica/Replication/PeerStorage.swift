@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// `syncd_peer`: what the other replicas of the store are known to have merged.
 ///
 /// Confined to its connection's queue.

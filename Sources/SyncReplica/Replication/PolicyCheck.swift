@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// Says of policies that an owner chooses what cannot be held. Those that arrive from elsewhere are
 /// not asked: where the schema here is another one, each column merges as it can.
 struct PolicyCheck {

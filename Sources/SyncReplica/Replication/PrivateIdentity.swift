@@ -1,4 +1,8 @@
 import Crypto
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// The identity of an object whose key is a private number.
 ///

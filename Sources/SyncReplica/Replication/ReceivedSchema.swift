@@ -1,4 +1,8 @@
 import CSQLite
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 #if canImport(Glibc)
     import Glibc

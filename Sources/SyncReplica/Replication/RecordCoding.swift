@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// `syncd_object.record`: everything that was stated of one identity, as bytes. Replicas stand as
 /// their small numbers in `syncd_replica`.
 ///

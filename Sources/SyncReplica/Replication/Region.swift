@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// The part of a store's base that a merge or a local transaction can change, with the rows that
 /// show it.
 ///

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// Loads a region, and more of it as it turns out to be needed.
 ///
 /// What a merge changes is reached from the changed objects by references, claims and aliases, of

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// The replicas that a store has heard of, by the small numbers under which its tables name them.
 ///
 /// Numbers are given once and never change. Confined to its connection's queue.

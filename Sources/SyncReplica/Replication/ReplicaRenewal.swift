@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// Makes a file that was put back to an earlier state with its identity another replica.
 ///
 /// Other replicas may have transactions of the old name that the file lost: they come back as

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// The tracked tables of a store as merging sees them.
 ///
 /// Entities stand in the order of their folded names: the same on every replica with this schema.

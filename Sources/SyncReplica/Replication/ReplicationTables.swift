@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// The tables that merging keeps beside those of history: docs/merge-design.md, *In SQLite*.
 enum ReplicationTables {
     /// Creates what is missing, in the transaction that the connection is in.

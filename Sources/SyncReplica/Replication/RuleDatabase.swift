@@ -1,4 +1,8 @@
 import CSQLite
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 import Synchronization
 
 /// Evaluates the CHECKs and defaults of a schema with SQLite itself, on an empty database in memory

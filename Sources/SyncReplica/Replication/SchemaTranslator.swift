@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// Translates the schema of tables into what merging must know: cells, claims, references, CHECKs.
 struct SchemaTranslator {
     let tables: [TableSchema]
@@ -126,7 +131,7 @@ struct SchemaTranslator {
         return references
     }
 
-    private static func action(_ action: ForeignKey.Action) -> MergeEntity.Reference.Action {
+    private static func action(_ action: ForeignKeySchema.Action) -> MergeEntity.Reference.Action {
         switch action {
         case .cascade: return .cascade
         case .setNull: return .setNull

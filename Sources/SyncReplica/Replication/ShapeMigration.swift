@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// Rewrites the records of an entity whose cells have changed: columns that are new get their
 /// default, columns that are gone are dropped, cells that were joined or split go along. So do the
 /// cells that headers name.

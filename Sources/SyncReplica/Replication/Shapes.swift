@@ -1,4 +1,8 @@
 import Foundation
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// The entities that records are stored under: `syncd_shape`. A number names an entity for ever;
 /// its cells are those of the present schema.

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 extension Speaker {
     /// What history tells of the facts: one change for each object.
     var changes: [Batch.Change] {

@@ -1,5 +1,9 @@
 import Foundation
 import GRDB
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// The tables that objects were stated of: what an object is, its table and its key, cannot change
 /// afterwards.

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// Prepared statements by their text, for one connection.
 ///
 /// Confined to its connection's queue. The texts come from the schema: there are some ten for each

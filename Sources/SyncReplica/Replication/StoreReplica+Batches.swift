@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 extension StoreReplica {
     /// What a replica has merged: from there on somebody else sends the rest.
     public struct Position: Sendable, Hashable {

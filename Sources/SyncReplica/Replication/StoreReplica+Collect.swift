@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// What a collection dropped.
 public struct CollectionReport: Sendable, Hashable {
     /// Deleted objects that nobody needs to know of any more.

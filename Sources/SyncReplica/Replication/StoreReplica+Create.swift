@@ -1,4 +1,8 @@
 import Foundation
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 extension StoreReplica {
     /// Makes a new replica from a snapshot: a new database with the schema that the snapshot

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 extension StoreReplica {
     /// What this replica has merged and cannot show, because its schema has no place for it, in the
     /// order of the tables' names.

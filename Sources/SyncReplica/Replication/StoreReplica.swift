@@ -1,4 +1,8 @@
 import GRDB
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// A tracked database as one replica of its store: sends and merges batches, and keeps the conflict
 /// log.

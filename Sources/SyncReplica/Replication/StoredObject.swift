@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// One row of `syncd_object`: an identity, what was stated of it, and how it stands in the tables
 /// here.
 struct StoredObject: Hashable {

@@ -1,3 +1,8 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
 /// A view as the rows of this replica's tables: every private key has its number here.
 ///
 /// Invariants: a row keeps its number while it is shown here; two shown rows of one entity have two

@@ -1,4 +1,8 @@
 import CSQLite
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// Makes the tables equal to an image, row by row.
 ///

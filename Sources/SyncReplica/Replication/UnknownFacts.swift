@@ -1,4 +1,8 @@
 import Foundation
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// Facts of entities or columns that this replica's schema does not have: `syncd_unknown`. They are
 /// kept and forwarded, and joined when the schema has a place for them.

@@ -1,4 +1,8 @@
 import Foundation
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
 
 /// Counts what `syncd_unknown` keeps, and finds out what it waits for.
 struct WaitingFacts {

@@ -1,9 +1,10 @@
 import CSQLite
+import SyncValues
 
 /// Transactions by hand, on a connection that GRDB owns.
-enum RawTransaction {
+package enum RawTransaction {
     /// Runs `body` in a read transaction: everything it reads is one state of the database.
-    static func read<Result>(
+    package static func read<Result>(
         _ connection: OpaquePointer, _ body: () throws -> Result
     ) throws -> Result {
         try run(connection, begin: "BEGIN", body)
@@ -11,7 +12,7 @@ enum RawTransaction {
 
     /// Runs `body` in a write transaction.
     /// - Throws: `busy` at once, or after the connection's busy timeout.
-    static func write<Result>(
+    package static func write<Result>(
         _ connection: OpaquePointer, _ body: () throws -> Result
     ) throws -> Result {
         try run(connection, begin: "BEGIN IMMEDIATE", body)
@@ -19,7 +20,7 @@ enum RawTransaction {
 
     /// Runs `body` in a write transaction, then `didCommit` if rows were written: a commit of
     /// nothing leaves no trace in the file.
-    static func write<Result>(
+    package static func write<Result>(
         _ connection: OpaquePointer, didCommit: () -> Void, _ body: () throws -> Result
     ) throws -> Result {
         let before = sqlite3_total_changes64(connection)
@@ -43,7 +44,7 @@ enum RawTransaction {
         }
     }
 
-    static func execute(_ connection: OpaquePointer, _ sql: String) throws {
+    package static func execute(_ connection: OpaquePointer, _ sql: String) throws {
         let status = sqlite3_exec(connection, sql, nil, nil, nil)
         guard status == SQLITE_OK else { throw SyncError.sqlite(connection, status, sql: sql) }
     }

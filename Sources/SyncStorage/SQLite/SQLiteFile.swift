@@ -1,21 +1,22 @@
 import CSQLite
+import SyncValues
 
 /// A file that a connection has open, read through SQLite's own file object.
 ///
 /// Opening the database or its -shm a second time in this process would be wrong: closing any
 /// descriptor of a file drops all POSIX locks that the process holds on it
 /// (https://www.sqlite.org/howtocorrupt.html §2.2). Confined to the connection's queue.
-struct SQLiteFile {
+package struct SQLiteFile {
     private let file: UnsafeMutablePointer<sqlite3_file>
     private let methods: UnsafePointer<sqlite3_io_methods>
 
     /// The database file of `connection`.
-    static func database(_ connection: OpaquePointer) -> SQLiteFile? {
+    package static func database(_ connection: OpaquePointer) -> SQLiteFile? {
         SQLiteFile(connection, SQLITE_FCNTL_FILE_POINTER)
     }
 
     /// Its WAL, or its rollback journal; nil while neither is open.
-    static func journal(_ connection: OpaquePointer) -> SQLiteFile? {
+    package static func journal(_ connection: OpaquePointer) -> SQLiteFile? {
         SQLiteFile(connection, SQLITE_FCNTL_JOURNAL_POINTER)
     }
 
@@ -29,12 +30,12 @@ struct SQLiteFile {
     }
 
     /// Fills `buffer` from `offset` on; false when the file ends before.
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Bool {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Bool {
         methods.pointee.xRead(file, buffer.baseAddress, Int32(buffer.count), offset) == SQLITE_OK
     }
 
     /// Fills `buffer` from `offset` on, with zeros where the file has ended; false on an error.
-    func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Bool {
+    package func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Bool {
         let status = methods.pointee.xRead(
             file, buffer.baseAddress, Int32(buffer.count), offset)
         return status == SQLITE_OK || status == SQLITE_IOERR | 2 << 8  // SQLITE_IOERR_SHORT_READ
@@ -42,7 +43,7 @@ struct SQLiteFile {
 
     /// The first bytes of the wal-index; nil when there is none. Only for a connection that has
     /// read in WAL mode: on any other it would make a -shm file.
-    func mapWalIndex() -> UnsafeMutableRawPointer? {
+    package func mapWalIndex() -> UnsafeMutableRawPointer? {
         guard methods.pointee.iVersion >= 2, let map = methods.pointee.xShmMap else { return nil }
         var region: UnsafeMutableRawPointer?
         guard map(file, 0, 32_768, 0, &region) == SQLITE_OK else { return nil }

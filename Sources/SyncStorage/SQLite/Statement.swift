@@ -1,16 +1,17 @@
 import CSQLite
+import SyncValues
 
 /// A prepared statement on a connection that GRDB owns, for the loops where GRDB's own statement
 /// costs too much: capture set-up, digest, apply and history scans.
 ///
 /// Confined to the connection's queue like the connection itself; never crosses it. Values read by
 /// `text` and `blob` are copies. Columns count from 0, parameters from 1, as in SQLite.
-final class Statement {
-    let handle: OpaquePointer
+package final class Statement {
+    package let handle: OpaquePointer
     private let connection: OpaquePointer
 
     /// - Throws: the error of `sqlite3_prepare_v3`, with the SQL in its reason.
-    init(_ connection: OpaquePointer, _ sql: String) throws {
+    package init(_ connection: OpaquePointer, _ sql: String) throws {
         var handle: OpaquePointer?
         let status = sqlite3_prepare_v3(
             connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
@@ -25,13 +26,13 @@ final class Statement {
 
     // MARK: Parameters
 
-    func bind(_ index: Int32, _ value: Int64) { sqlite3_bind_int64(handle, index, value) }
+    package func bind(_ index: Int32, _ value: Int64) { sqlite3_bind_int64(handle, index, value) }
 
-    func bind(_ index: Int32, _ value: Double) { sqlite3_bind_double(handle, index, value) }
+    package func bind(_ index: Int32, _ value: Double) { sqlite3_bind_double(handle, index, value) }
 
-    func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
+    package func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
 
-    func bind(_ index: Int32, _ value: String?) {
+    package func bind(_ index: Int32, _ value: String?) {
         guard var value else { return bindNull(index) }
         value.withUTF8 { bytes in
             _ = bytes.withMemoryRebound(to: CChar.self) {
@@ -40,14 +41,14 @@ final class Statement {
         }
     }
 
-    func bind(_ index: Int32, _ bytes: [UInt8]?) {
+    package func bind(_ index: Int32, _ bytes: [UInt8]?) {
         guard let bytes else { return bindNull(index) }
         _ = bytes.withUnsafeBytes {
             syncd_sqlite_bind_blob(handle, index, $0.baseAddress, Int32($0.count))
         }
     }
 
-    func bind(_ index: Int32, _ value: Value) {
+    package func bind(_ index: Int32, _ value: Value) {
         switch value {
         case .null: bindNull(index)
         case .integer(let value): bind(index, value)
@@ -57,7 +58,7 @@ final class Statement {
         }
     }
 
-    func bind(_ values: [Value]) {
+    package func bind(_ values: [Value]) {
         for (offset, value) in values.enumerated() { bind(Int32(offset + 1), value) }
     }
 
@@ -65,7 +66,7 @@ final class Statement {
 
     /// Moves to the next row; false when there is none. The statement is reset after the last row
     /// and after an error, so that it never holds a lock.
-    func step() throws -> Bool {
+    package func step() throws -> Bool {
         let status = sqlite3_step(handle)
         if status == SQLITE_ROW { return true }
         guard status == SQLITE_DONE else {
@@ -78,42 +79,42 @@ final class Statement {
     }
 
     /// Runs a statement that returns no row, or whose rows are of no interest.
-    func run() throws {
+    package func run() throws {
         while try step() {}
     }
 
     /// Runs with `values` bound from the first parameter on.
-    func run(_ values: Value...) throws {
+    package func run(_ values: Value...) throws {
         bind(values)
         try run()
     }
 
-    func reset() { sqlite3_reset(handle) }
+    package func reset() { sqlite3_reset(handle) }
 
-    func isNull(_ column: Int32) -> Bool {
+    package func isNull(_ column: Int32) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
-    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+    package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
-    func integerOrNil(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+    package func integerOrNil(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
 
-    func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
+    package func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
 
-    func text(_ column: Int32) -> String? {
+    package func text(_ column: Int32) -> String? {
         guard let text = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))
         return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
-    func blob(_ column: Int32) -> [UInt8]? {
+    package func blob(_ column: Int32) -> [UInt8]? {
         guard !isNull(column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))
         guard count > 0, let bytes = sqlite3_column_blob(handle, column) else { return [] }
         return [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
     }
 
-    func value(_ column: Int32) -> Value {
+    package func value(_ column: Int32) -> Value {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: return .integer(integer(column))
         case SQLITE_FLOAT: return .real(real(column))
@@ -124,9 +125,9 @@ final class Statement {
     }
 
     /// Rows that the last INSERT, UPDATE or DELETE of the connection changed.
-    var changes: Int { Int(sqlite3_changes64(connection)) }
+    package var changes: Int { Int(sqlite3_changes64(connection)) }
 
-    var columnCount: Int32 { sqlite3_column_count(handle) }
+    package var columnCount: Int32 { sqlite3_column_count(handle) }
 
-    var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
+    package var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
 }

@@ -1,9 +1,10 @@
 import CSQLite
 import GRDB
+import SyncValues
 
 extension SyncError {
     /// The error that `connection` reports for `status`.
-    static func sqlite(_ connection: OpaquePointer?, _ status: Int32, sql: String? = nil) -> Self {
+    package static func sqlite(_ connection: OpaquePointer?, _ status: Int32, sql: String? = nil) -> Self {
         let extended = connection.map { sqlite3_extended_errcode($0) } ?? status
         let message = connection.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
         return sqlite(
@@ -12,7 +13,7 @@ extension SyncError {
     }
 
     /// The error for what GRDB threw; every other error is passed on as it is.
-    static func wrapping(_ error: any Error) -> any Error {
+    package static func wrapping(_ error: any Error) -> any Error {
         guard let error = error as? DatabaseError else { return error }
         return sqlite(
             status: error.resultCode.rawValue, extended: error.extendedResultCode.rawValue,

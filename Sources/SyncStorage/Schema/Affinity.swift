@@ -1,3 +1,5 @@
+import SyncValues
+
 /// What SQLite turns values into before it stores them in a column.
 public enum Affinity: String, Sendable, Hashable, Codable {
     case text, numeric, integer, real
@@ -5,7 +7,7 @@ public enum Affinity: String, Sendable, Hashable, Codable {
     case blob
 
     /// The affinity of a declared type, by the rules of <https://sqlite.org/datatype3.html#3.1>.
-    init(declaredType: String, strict: Bool) {
+    package init(declaredType: String, strict: Bool) {
         let type = declaredType.uppercased()
         if strict && type == "ANY" {
             self = .blob

@@ -1,3 +1,5 @@
+import SyncValues
+
 /// One column of a table, as its schema declares it.
 public struct ColumnSchema: Sendable, Hashable {
     /// Where a column's value comes from.
@@ -33,7 +35,7 @@ public struct ColumnSchema: Sendable, Hashable {
     public var isGenerated: Bool { storage == .generatedVirtual || storage == .generatedStored }
 
     /// Two values may be equal in SQL and yet differ: `1` and `1.0`.
-    var isUntyped: Bool { affinity == .blob }
+    package var isUntyped: Bool { affinity == .blob }
 
-    var comparesBinary: Bool { SQLName.equal(collation, "BINARY") }
+    package var comparesBinary: Bool { SQLName.equal(collation, "BINARY") }
 }

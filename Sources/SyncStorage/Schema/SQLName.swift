@@ -1,11 +1,13 @@
+import SyncValues
+
 /// Names of the user's schema inside SQL that we generate.
-enum SQLName {
+package enum SQLName {
     /// What every object that syncd adds to a database begins with.
     static let ownPrefix = "syncd_"
 
     /// `name` as a quoted identifier. Every name of the user is quoted, always: a keyword, a space
     /// or a quote in it is then no special case, and SQLite rewrites it in place on RENAME.
-    static func quoted(_ name: String) -> String {
+    package static func quoted(_ name: String) -> String {
         var text = "\""
         for character in name.unicodeScalars {
             if character == "\"" { text += "\"" }
@@ -15,19 +17,19 @@ enum SQLName {
     }
 
     /// `text` as a string literal.
-    static func literal(_ text: String) -> String { Value.text(text).description }
+    package static func literal(_ text: String) -> String { Value.text(text).description }
 
     /// Equal as SQLite compares names: ASCII letters fold, all others do not.
-    static func equal(_ left: String, _ right: String) -> Bool {
+    package static func equal(_ left: String, _ right: String) -> Bool {
         left == right || folded(left) == folded(right)
     }
 
     /// The form under which names of tables and columns are equal.
-    static func folded(_ name: String) -> String {
+    package static func folded(_ name: String) -> String {
         String(
             decoding: name.utf8.map { (65...90).contains($0) ? $0 + 32 : $0 }, as: UTF8.self)
     }
 
     /// The name belongs to syncd.
-    static func isOwn(_ name: String) -> Bool { folded(name).hasPrefix(ownPrefix) }
+    package static func isOwn(_ name: String) -> Bool { folded(name).hasPrefix(ownPrefix) }
 }

@@ -1,21 +1,23 @@
+import SyncValues
+
 /// The tokens of an SQL text, as far as taking a CREATE statement apart needs it: where quoted
 /// text, comments and brackets begin and end. Positions are byte offsets.
-struct SQLTokens {
+package struct SQLTokens {
     /// One token; comments and white space are left out.
-    struct Token: Equatable {
-        var text: String
+    package struct Token: Equatable {
+        package var text: String
         /// Byte offsets in the text.
-        var range: Range<Int>
+        package var range: Range<Int>
         /// How many parentheses are open before it.
-        var depth: Int
+        package var depth: Int
 
-        func isWord(_ word: String) -> Bool { SQLName.equal(text, word) }
+        package func isWord(_ word: String) -> Bool { SQLName.equal(text, word) }
     }
 
-    let bytes: [UInt8]
-    private(set) var tokens: [Token] = []
+    package let bytes: [UInt8]
+    package private(set) var tokens: [Token] = []
 
-    init(_ sql: String) {
+    package init(_ sql: String) {
         bytes = Array(sql.utf8)
         var depth = 0
         var index = 0
@@ -33,7 +35,7 @@ struct SQLTokens {
 
     /// The text from the start of one token to the start of another (or the end), as written,
     /// without the white space around it.
-    func text(_ range: Range<Int>) -> String {
+    package func text(_ range: Range<Int>) -> String {
         guard !range.isEmpty else { return "" }
         let first = tokens[range.lowerBound].range.lowerBound
         let last = tokens[range.upperBound - 1].range.upperBound
@@ -41,14 +43,14 @@ struct SQLTokens {
     }
 
     /// The index of the parenthesis that closes the one at `open`; nil when none does.
-    func close(of open: Int) -> Int? {
+    package func close(of open: Int) -> Int? {
         tokens.indices.first {
             $0 > open && tokens[$0].text == ")" && tokens[$0].depth == tokens[open].depth
         }
     }
 
     /// The ranges of tokens between `open` and `close`, cut at commas of the level just inside.
-    func items(between open: Int, and close: Int) -> [Range<Int>] {
+    package func items(between open: Int, and close: Int) -> [Range<Int>] {
         var items: [Range<Int>] = []
         var start = open + 1
         for index in (open + 1)..<close

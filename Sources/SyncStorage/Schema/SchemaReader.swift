@@ -1,12 +1,13 @@
 import CSQLite
 import GRDB
+import SyncValues
 
 /// Reads the schema of a database's `main` file.
 ///
 /// Bound to one connection and used inside one read or write of it; what it returns is a value and
 /// may go anywhere.
 public struct SchemaReader {
-    let db: Database
+    package let db: Database
 
     /// Reads from `db`.
     public init(_ db: Database) { self.db = db }
@@ -147,18 +148,18 @@ public struct SchemaReader {
 
     // MARK: Constraints
 
-    private func foreignKeys(of table: String) throws -> [ForeignKey] {
+    private func foreignKeys(of table: String) throws -> [ForeignKeySchema] {
         let rows = try Row.fetchAll(
             db, sql: "SELECT * FROM pragma_foreign_key_list(?, 'main') ORDER BY id DESC, seq",
             arguments: [table])
-        var keys: [ForeignKey] = []
+        var keys: [ForeignKeySchema] = []
         for row in rows {
             if (row["seq"] as Int) == 0 {
                 keys.append(
-                    ForeignKey(
+                    ForeignKeySchema(
                         columns: [], parent: row["table"], parentColumns: [],
-                        onUpdate: ForeignKey.Action(rawValue: row["on_update"]) ?? .noAction,
-                        onDelete: ForeignKey.Action(rawValue: row["on_delete"]) ?? .noAction))
+                        onUpdate: ForeignKeySchema.Action(rawValue: row["on_update"]) ?? .noAction,
+                        onDelete: ForeignKeySchema.Action(rawValue: row["on_delete"]) ?? .noAction))
             }
             keys[keys.count - 1].columns.append(row["from"])
             if let column: String = row["to"] {
@@ -168,7 +169,7 @@ public struct SchemaReader {
         return keys
     }
 
-    static func checks(in sql: String) -> [String] {
+    package static func checks(in sql: String) -> [String] {
         let tokens = SQLTokens(sql)
         return tokens.tokens.indices.dropLast().compactMap { index in
             let token = tokens.tokens[index]

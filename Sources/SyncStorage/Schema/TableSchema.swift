@@ -1,3 +1,5 @@
+import SyncValues
+
 /// What a table of the user's database is: everything that capture and merging need to know.
 public struct TableSchema: Sendable, Hashable {
     /// What sort of thing bears the name.
@@ -26,7 +28,7 @@ public struct TableSchema: Sendable, Hashable {
     /// Every UNIQUE index, that of a key that is not the rowid too.
     public var uniqueIndexes: [UniqueIndex]
     /// The references to other tables.
-    public var foreignKeys: [ForeignKey]
+    public var foreignKeys: [ForeignKeySchema]
     /// The SQL text inside each CHECK, of columns and of the table.
     public var checks: [String]
     /// The CREATE statement.
@@ -45,15 +47,15 @@ public struct TableSchema: Sendable, Hashable {
 
     /// A name by which SQL reaches the rowid; nil when there is none, or the table's own columns
     /// have taken all three.
-    var rowIDName: String? {
+    package var rowIDName: String? {
         if isWithoutRowID { return nil }
         return Self.rowIDNames.first { column($0) == nil }
     }
 
     /// The names SQLite gives to the rowid where no column has them.
-    static let rowIDNames = ["rowid", "_rowid_", "oid"]
+    package static let rowIDNames = ["rowid", "_rowid_", "oid"]
 
-    var keyColumns: [ColumnSchema] { key.compactMap { column($0) } }
+    package var keyColumns: [ColumnSchema] { key.compactMap { column($0) } }
 
     /// The UNIQUE indexes besides the key's.
     public var alternateKeys: [UniqueIndex] { uniqueIndexes.filter { $0.origin != .primaryKey } }

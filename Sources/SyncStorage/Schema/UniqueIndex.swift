@@ -1,3 +1,5 @@
+import SyncValues
+
 /// A UNIQUE index: of a PRIMARY KEY, of a UNIQUE constraint or made by CREATE UNIQUE INDEX.
 public struct UniqueIndex: Sendable, Hashable {
     /// What made the index.

@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// A remote in memory, that fails as it is told: the model that all remotes are compared with.
 package actor MemoryRemote: Remote {

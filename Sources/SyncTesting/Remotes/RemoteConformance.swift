@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// What every remote promises, as one suite: run it against each kind.
 ///

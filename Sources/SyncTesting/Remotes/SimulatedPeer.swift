@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// A simulated replica that exchanges batches with remotes.
 package actor SimulatedPeer: Replica {

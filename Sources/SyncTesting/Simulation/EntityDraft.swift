@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// A table that is being drawn: becomes what merging knows of it and its SQL.
 struct EntityDraft {

@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// One random schedule of replicas that write, exchange batches over an unreliable network, close
 /// conflicts and collect, on real SQLite with a random schema; everything follows from the seed.

@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// The private numbers of one replica.
 ///

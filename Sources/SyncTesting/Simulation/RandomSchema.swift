@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// Draws schemas: two to four entities with private integer, text, composite and join keys (made of
 /// references, also to other join keys), UNIQUE over one and several columns, CHECKs over several

@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// Writes random transactions into a replica's tables through SQLite, which refuses what its
 /// constraints forbid and runs the foreign-key actions.

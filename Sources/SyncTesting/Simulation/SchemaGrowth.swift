@@ -1,5 +1,6 @@
 import Foundation
 import SyncCore
+import SyncMerge
 
 /// A column that each replica of a simulation gets at a moment of its own, and what is written into
 /// it: others keep what they have no column for, and show it when they have one.

@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// The CHECKs that simulated schemas use, each over two columns.
 package enum SimulatedCheck: Sendable {

@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// What scenarios that are written by hand need.
 extension SimulatedReplica {

@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// One replica of a simulated store: a base, its view, and the view's image in real SQLite.
 ///

@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// The schema of a simulated store: what merging knows of it, its SQL, and what each column is for.
 package struct SimulatedSchema: Sendable {

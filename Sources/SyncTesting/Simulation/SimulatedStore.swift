@@ -1,5 +1,5 @@
 import Foundation
-import SyncCore
+import SyncReplica
 import Synchronization
 
 /// One replica of a simulated store: a real file, tracked, with a foreign writer and a

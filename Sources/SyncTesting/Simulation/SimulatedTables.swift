@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// The tables that a simulated writer writes, whatever keeps them.
 protocol SimulatedTables {

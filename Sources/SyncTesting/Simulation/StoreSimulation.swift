@@ -1,5 +1,5 @@
 import Foundation
-import SyncCore
+import SyncReplica
 
 /// One random schedule of replicas on real files: foreign writers, batches as bytes over an
 /// unreliable network, restarts, clones and copies, conflicts that are turned round; everything

@@ -1,5 +1,6 @@
 import Foundation
 import SyncCore
+import SyncMerge
 
 /// A table that each replica of a simulation gets at a moment of its own, and what is written into
 /// it: replicas without the table keep and forward its rows, and show them when they have it.

@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 
 /// Every text that writers of a simulation committed, and which of them somebody removed who saw
 /// them.

@@ -1,5 +1,5 @@
 /// Sixteen random bytes that name a thing for ever.
-protocol Identifier: Sendable, Hashable, CustomStringConvertible {
+package protocol Identifier: Sendable, Hashable, CustomStringConvertible {
     var high: UInt64 { get }
     var low: UInt64 { get }
     init(high: UInt64, low: UInt64)
@@ -7,12 +7,12 @@ protocol Identifier: Sendable, Hashable, CustomStringConvertible {
 
 extension Identifier {
     /// A new identifier from the system's random numbers.
-    static func random() -> Self {
+    package static func random() -> Self {
         Self(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }
 
     /// - Parameter bytes: exactly sixteen; nil otherwise.
-    init?(bytes: [UInt8]) {
+    package init?(bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         func word(_ range: Range<Int>) -> UInt64 {
             bytes[range].reduce(0) { $0 << 8 | UInt64($1) }
@@ -21,26 +21,26 @@ extension Identifier {
     }
 
     /// - Parameter text: 32 hexadecimal digits; nil otherwise.
-    init?(text: some StringProtocol) {
+    package init?(text: some StringProtocol) {
         guard let bytes = Hex.decode(text) else { return nil }
         self.init(bytes: bytes)
     }
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         [high, low].flatMap { word in
             (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) }
         }
     }
 
-    var text: String { Hex.encode(bytes) }
+    package var text: String { Hex.encode(bytes) }
 }
 
 /// Names a store: one family of replicas. Sixteen bytes, made when the first replica was tracked.
 public struct StoreID: Identifier {
-    let high: UInt64
-    let low: UInt64
+    package let high: UInt64
+    package let low: UInt64
 
-    init(high: UInt64, low: UInt64) {
+    package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
@@ -54,10 +54,10 @@ public struct StoreID: Identifier {
 
 /// Names one copy of a store. A copied or restored file gets a new one.
 public struct ReplicaID: Identifier {
-    let high: UInt64
-    let low: UInt64
+    package let high: UInt64
+    package let low: UInt64
 
-    init(high: UInt64, low: UInt64) {
+    package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }

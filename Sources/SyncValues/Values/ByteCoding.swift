@@ -102,7 +102,7 @@ package struct ByteReader {
     package mutating func value() throws -> Value { try value(tag: try byte()) }
 
     /// A value whose tag has been read.
-    mutating func value(tag: UInt8) throws -> Value {
+    package mutating func value(tag: UInt8) throws -> Value {
         switch tag {
         case 0: return .null
         case 1: return .integer(try signed())

@@ -1,6 +1,6 @@
 /// Hexadecimal text of bytes.
-enum Hex {
-    static func encode(_ bytes: some Sequence<UInt8>, uppercase: Bool = false) -> String {
+package enum Hex {
+    package static func encode(_ bytes: some Sequence<UInt8>, uppercase: Bool = false) -> String {
         let digits = Array((uppercase ? "0123456789ABCDEF" : "0123456789abcdef").utf8)
         var text: [UInt8] = []
         for byte in bytes {
@@ -11,7 +11,7 @@ enum Hex {
     }
 
     /// The bytes of `text`, or nil when it is not an even number of hexadecimal digits.
-    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []

@@ -2,7 +2,7 @@ extension String {
     /// The beginning of a text that somebody else wrote, for an error message: control and format
     /// characters are escaped, so that a terminal shows them and obeys none.
     /// - Parameter countMax: Unicode scalars that are shown; an ellipsis stands for the rest.
-    func printable(countMax: Int) -> String {
+    package func printable(countMax: Int) -> String {
         var text = ""
         for scalar in unicodeScalars.prefix(countMax) {
             switch scalar.properties.generalCategory {

@@ -8,7 +8,7 @@ public struct SyncError: Error, Sendable {
         /// The stable name, as in JSON and in varlink errors.
         public let name: String
 
-        init(_ name: String) { self.name = name }
+        package init(_ name: String) { self.name = name }
 
         /// The ``name``.
         public var description: String { name }

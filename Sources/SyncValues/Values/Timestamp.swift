@@ -13,7 +13,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 
     /// From SQLite's `julianday()`, rounded to the millisecond that it was made of. Out of range
     /// (a writer may store anything) gives 1970.
-    init(julianDay: Double) {
+    package init(julianDay: Double) {
         let milliseconds = ((julianDay - 2_440_587.5) * 86_400_000).rounded()
         self.milliseconds = abs(milliseconds) < 1e15 ? Int64(milliseconds) : 0
     }

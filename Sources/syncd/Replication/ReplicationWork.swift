@@ -1,4 +1,4 @@
-import SyncCore
+import SyncReplica
 import SyncRemotes
 
 /// One exchange of one store with one remote. Blocks on the store: on a ``BlockingExecutor``.

@@ -1,7 +1,7 @@
 import Dispatch
 import Logging
 import SyncClient
-import SyncCore
+import SyncReplica
 import SyncRemotes
 
 /// Keeps the daemon's stores and their remotes in step: sends after commits, merges when a remote

@@ -1,5 +1,6 @@
 import SyncClient
 import SyncCore
+import SyncMerge
 import Varlink
 
 /// The subscriptions of one store, and what each of them has got. A value, guarded by its

@@ -1,5 +1,5 @@
 import SyncClient
-import SyncCore
+import SyncReplica
 
 /// What `synctool doctor` looks at. Everything that is wrong is a finding; what was fine is a line.
 struct Checkup {

@@ -1,6 +1,6 @@
 import Foundation
 import SyncClient
-import SyncCore
+import SyncReplica
 
 /// A store through its file, in this process: what there is without a daemon.
 struct FileAccess: StoreAccess {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import SyncCore
+import SyncReplica
 import Varlink
 
 /// `synctool conflicts DB`

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SyncCore
+import SyncMerge
 import SyncRemotes
 import Varlink
 

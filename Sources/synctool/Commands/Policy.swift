@@ -1,5 +1,5 @@
 import ArgumentParser
-import SyncCore
+import SyncReplica
 
 /// `synctool policy DB [ENTITY]`
 struct Policy: StoreCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import SyncCore
+import SyncReplica
 
 /// `synctool purge DB`
 struct Purge: StoreCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import SyncCore
+import SyncReplica
 import SyncRemotes
 
 /// `synctool serve --stdio DB`

@@ -1,5 +1,5 @@
 import Foundation
-import SyncCore
+import SyncReplica
 import SyncRemotes
 
 /// Makes a new replica from a remote. Under another name until all is merged: what was interrupted

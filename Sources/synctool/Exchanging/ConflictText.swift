@@ -1,4 +1,4 @@
-import SyncCore
+import SyncReplica
 import Varlink
 
 /// Conflicts as lines for a person, or as JSON.

@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 import SyncRemotes
 import Varlink
 

@@ -1,5 +1,5 @@
 import ArgumentParser
-import SyncCore
+import SyncReplica
 import SyncRemotes
 
 /// What `push`, `pull` and `sync` do with each of the remotes they are asked for.

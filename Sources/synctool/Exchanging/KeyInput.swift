@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import SyncCore
+import SyncMerge
 import SyncRemotes
 
 /// Key packets, passphrases and the user's identity, from where a person has them.

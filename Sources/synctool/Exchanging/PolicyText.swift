@@ -1,4 +1,4 @@
-import SyncCore
+import SyncReplica
 import Varlink
 
 /// Policies as lines, or as JSON.

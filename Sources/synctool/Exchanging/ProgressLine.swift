@@ -1,5 +1,5 @@
 import Glibc
-import SyncCore
+import SyncMerge
 import Synchronization
 
 /// One line on the terminal that says how far an exchange is, from its second second on.

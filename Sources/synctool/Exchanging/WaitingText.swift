@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 import Varlink
 
 /// Changes that cannot be shown yet, and what to do about it.

@@ -1,4 +1,5 @@
 @testable import SyncCore
+@testable import SyncValues
 
 /// What a transaction did to each object of one table, told from its log entries alone, and
 /// compared with the table before and after.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncStorage
 
 /// Random writers against random schemas: what the log says happened is what happened.
 @Suite struct RandomCaptureTests {

@@ -1,4 +1,5 @@
 @testable import SyncCore
+@testable import SyncStorage
 
 /// A schema and statements on it, drawn from a seed: all kinds of keys and constraints that capture
 /// has to cope with, and values from a small range so that they clash often.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncValues
 
 /// Which files are refused, and why; and that a refusal leaves the file as it was.
 @Suite struct StoreFileTests {

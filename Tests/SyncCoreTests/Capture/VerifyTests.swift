@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SyncCore
+@testable import SyncValues
 
 /// What other programs do to the schema, and what is said and done about it.
 @Suite struct VerifyTests {

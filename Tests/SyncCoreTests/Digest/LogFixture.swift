@@ -1,6 +1,8 @@
 import CSQLite
 
 @testable import SyncCore
+@testable import SyncStorage
+@testable import SyncValues
 
 /// A log written by hand, row by row, without triggers: what the digest makes of any log.
 final class LogFixture {

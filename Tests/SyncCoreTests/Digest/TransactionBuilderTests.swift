@@ -1,6 +1,8 @@
 import Testing
 
 @testable import SyncCore
+@testable import SyncStorage
+@testable import SyncValues
 
 /// The table of TransactionBuilder, row by row.
 @Suite struct TransactionBuilderTests {

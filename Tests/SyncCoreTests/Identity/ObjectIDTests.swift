@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SyncCore
+@testable import SyncValues
 
 @Suite struct ObjectIDTests {
     private static let keys: [ObjectKey] = [

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SyncCore
+@testable import SyncValues
 
 /// What a question about history costs does not grow with history: no query of the library scans a
 /// table of history, and the same question takes the same steps in a history of ten times the

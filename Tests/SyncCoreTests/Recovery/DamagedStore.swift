@@ -2,6 +2,9 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+@testable import SyncValues
 
 /// A tracked store that was synchronised, has remotes, keys and consumers, and of which objects are
 /// dropped as another program would.

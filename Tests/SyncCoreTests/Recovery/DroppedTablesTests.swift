@@ -2,6 +2,9 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+@testable import SyncValues
 
 /// Another program drops what syncd added to a database, as tools do that compare a schema with a
 /// model.

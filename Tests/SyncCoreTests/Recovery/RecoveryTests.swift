@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SyncCore
+@testable import SyncValues
 
 /// What was written while the triggers were missing is found and recorded.
 @Suite(.timeLimit(.minutes(2))) struct RecoveryTests {

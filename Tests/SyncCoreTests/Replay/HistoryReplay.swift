@@ -1,4 +1,5 @@
 @testable import SyncCore
+@testable import SyncValues
 
 /// A copy of the tables that is kept up with nothing but history: deletes remove, inserts and the
 /// named properties of updates take over the values of the table as the transaction left it, and

@@ -2,6 +2,8 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncStorage
+@testable import SyncValues
 
 /// Random schemas, random SQL, three kinds of writers. After every commit a copy that is kept up
 /// with history alone has to equal the tables, value by value.

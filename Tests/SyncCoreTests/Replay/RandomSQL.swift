@@ -1,4 +1,5 @@
 @testable import SyncCore
+@testable import SyncStorage
 
 /// Transactions in every shape that SQLite's grammar has for them, on a ``RandomSchema``: what that
 /// offers, views with INSTEAD OF triggers, and statements over two tables.

@@ -1,6 +1,7 @@
 import Foundation
 
 @testable import SyncCore
+@testable import SyncValues
 
 /// A writer that knows nothing of syncd and does as it is told: one connection, statement after
 /// statement. A statement that fails is passed over; what is left open at the end is rolled back.

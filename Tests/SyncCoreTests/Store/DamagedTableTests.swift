@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SyncCore
+@testable import SyncValues
 
 /// Values in our own tables that no version of this program wrote: an error with a code, or an
 /// answer, but the process goes on.

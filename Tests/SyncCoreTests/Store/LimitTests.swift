@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SyncCore
+@testable import SyncValues
 
 /// History that goes by itself.
 @Suite struct HistoryLimitTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SyncCore
+@testable import SyncValues
 
 /// The way back for a reader whose token has expired.
 @Suite(.timeLimit(.minutes(2))) struct ObjectWalkTests {

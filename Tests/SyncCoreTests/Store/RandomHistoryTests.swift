@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncValues
 
 /// Random commits by a writer that knows nothing of syncd, against a model: the tables before and
 /// after each commit. Between them the store is looked at, digested, closed and opened again, at

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import SyncCore
+@testable import SyncValues
 
 @Suite struct StoreTests {
     private let database: TestDatabase

@@ -2,6 +2,8 @@ import CSQLite
 import Foundation
 
 @testable import SyncCore
+@testable import SyncStorage
+@testable import SyncValues
 
 /// A database file in a folder of its own, with a writer's connection that knows nothing of syncd.
 /// The folder goes when this does.

@@ -1,6 +1,8 @@
 import CSQLite
 
 @testable import SyncCore
+@testable import SyncStorage
+@testable import SyncValues
 
 /// A plain SQLite connection, as a writer in any other language would have it.
 final class RawConnection {

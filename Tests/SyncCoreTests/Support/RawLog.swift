@@ -1,4 +1,5 @@
 @testable import SyncCore
+@testable import SyncValues
 
 /// One group of rows of `syncd_log`, decoded by `docs/store-format.md` §1 alone.
 struct LogEntry: Equatable {

@@ -2,6 +2,8 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncStorage
+@testable import SyncValues
 
 /// Random transactions on random schemas: reverting the last one gives the tables before it, and
 /// restoring a deleted object gives its values, wherever history is stored.

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SyncCore
+@testable import SyncValues
 
 @Suite struct UndoTests {
     private func stage(_ mode: UndoMode) throws -> UndoStage {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SyncCore
+@testable import SyncValues
 
 @Suite struct ByteCodingTests {
     @Test func valuesAreReadBack() throws {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import SyncCore
+@testable import SyncValues
 
 @Suite struct TimestampTests {
     @Test func printsAndReadsItself() {

@@ -2,6 +2,8 @@ import CSQLite
 import Foundation
 
 @testable import SyncCore
+@testable import SyncStorage
+@testable import SyncValues
 
 /// A plain connection, as a foreign writer has it.
 final class TestConnection {

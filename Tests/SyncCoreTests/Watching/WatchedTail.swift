@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 
 @testable import SyncCore
+@testable import SyncStorage
 
 /// What the daemon has for a store: a connection that stays open, a boundary reader, a look on each
 /// event.

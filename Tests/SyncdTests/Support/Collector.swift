@@ -1,6 +1,7 @@
 import Foundation
 import SyncClient
 import SyncCore
+import SyncMerge
 import Synchronization
 import Testing
 

@@ -1,5 +1,7 @@
+import SyncValues
+
 /// A declared reference from one table's columns to another's.
-public struct ForeignKey: Sendable, Hashable {
+public struct ForeignKeySchema: Sendable, Hashable {
     /// What happens to the children.
     public enum Action: String, Sendable, Hashable, Codable {
         case noAction = "NO ACTION"
