@@ -85,7 +85,8 @@ let package = Package(
         .executableTarget(
             name: "syncd",
             dependencies: [
-                "SyncReplica", "SyncClient", "SyncRemotes", "Varlink", "CLinux", "CSQLite", "CSystemd",
+                "SyncReplica", "SyncClient", "SyncRemotes", "Varlink", "CLinux", "CSQLite",
+                "CSystemd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -119,7 +120,8 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         .testTarget(
-            name: "SyncCoreTests", dependencies: ["SyncReplica", "SyncStorage", "SyncValues", "CSQLite"]),
+            name: "SyncCoreTests",
+            dependencies: ["SyncReplica", "SyncStorage", "SyncValues", "CSQLite"]),
         .testTarget(name: "SyncClientTests", dependencies: ["SyncClient", "SyncCore"]),
         .testTarget(name: "SynctoolTests", dependencies: ["synctool"]),
         .testTarget(

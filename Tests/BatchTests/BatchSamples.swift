@@ -79,13 +79,13 @@ enum Samples {
     static func random(seed: UInt64) throws -> Batch {
         let replica = try MergeSimulation.replicas(seed: seed)[0]
         return Batch(
-            replica.base.delta(since: VersionVector()), schema: replica.base.schema,
+            replica.state.delta(since: VersionVector()), schema: replica.state.schema,
             store: .random(), sender: replica.id)
     }
 
     /// Rows of some 160 bytes, in transactions of 100.
     static func inserts(_ count: Int) -> Batch {
-        var base = Base(schema: schema)
+        var base = MergeState(schema: schema)
         var random = SeededRandom(seed: 1)
         let words = (0..<2_000).map { _ in
             String((0..<8).map { _ in Character(Unicode.Scalar(UInt8(97 + random.below(26)))) })

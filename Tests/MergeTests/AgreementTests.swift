@@ -92,8 +92,8 @@ struct AgreementTests {
         try TestStore.sync(a, b)
         for store in [a, b] { #expect(try store.replica.conflicts(open: nil).isEmpty) }
         #expect(try a.dump() == b.dump())
-        let troubled = "SELECT count(*) FROM syncd_object WHERE state = 2"
-        #expect(try a.rows(troubled) == [[0]], "none of them is in the region of every merge")
+        let unresolved = "SELECT count(*) FROM syncd_object WHERE state = 2"
+        #expect(try a.rows(unresolved) == [[0]], "none of them is in the region of every merge")
     }
 
     @Test("commits that nobody told apart travel in parts, so that no slice is large")

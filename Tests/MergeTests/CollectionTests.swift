@@ -56,7 +56,7 @@ struct CollectionTests {
         return sizes
     }
 
-    @Test("the base of a constant set of objects does not grow with edits and deletes")
+    @Test("the state of a constant set of objects does not grow with edits and deletes")
     func bounded() throws {
         let (a, b) = try pair()
         var early: [String: Int64] = [:]
@@ -131,7 +131,7 @@ struct CollectionTests {
 
     private static let owners = "SELECT * FROM owner ORDER BY 1"
 
-    @Test("what is created again after it was marked stays, in every base")
+    @Test("what is created again after it was marked stays, in every state")
     func createdAgain() throws {
         let (a, b) = try pair()
         try meet(a, b)

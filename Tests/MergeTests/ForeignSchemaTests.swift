@@ -295,7 +295,7 @@ struct ForeignSchemaTests {
         #expect(conflicts == [[1]])
     }
 
-    /// Rows of before that are in trouble are stated with every change: a table that comes back
+    /// Rows of before that are unresolved are stated with every change: a table that comes back
     /// with other rows waits until it is empty.
     @Test func droppedTableComesBackBesideOpenConflicts() throws {
         let part = """

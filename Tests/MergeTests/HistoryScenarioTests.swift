@@ -95,13 +95,13 @@ struct HistoryScenarioTests {
         try b.transact("INSERT INTO C VALUES('c','p','y')")
         try SimulatedReplica.sync(b, c)
         try a.transact("DELETE FROM P")
-        let deletion = a.base.delta(since: b.base.vector)
+        let deletion = a.state.delta(since: b.state.vector)
         try c.transact("DELETE FROM C")  // c has not seen the delete of p
         #expect(try b.receive(deletion))
         try c.pull(from: a)
         try a.pull(from: b)  // all know the delete; p is shown at a and b
         try a.pull(from: c)  // a: the child is gone too, p is dead and unreferenced
-        for other in [b, c] { a.acknowledge(other.id, other.base.vector) }
+        for other in [b, c] { a.acknowledge(other.id, other.state.vector) }
         for _ in 0..<2 { _ = try a.collect(replicas.map(\.id)) }
         try b.transact("UPDATE P SET d='alive'")  // b still shows p
         try SimulatedReplica.sync(a, b, c)
@@ -117,9 +117,9 @@ struct HistoryScenarioTests {
         try b.transact("UPDATE P SET d='1'")
         try a.pull(from: b)
         try a.transact("UPDATE P SET d='2'")
-        #expect(try c.receive(a.base.delta(since: c.base.vector, first: 2)))
+        #expect(try c.receive(a.state.delta(since: c.state.vector, first: 2)))
         try c.transact("UPDATE P SET d='3'")
-        #expect(try c.receive(b.base.delta(since: VersionVector([Dot(b.id, 1)]))))
+        #expect(try c.receive(b.state.delta(since: VersionVector([Dot(b.id, 1)]))))
         try SimulatedReplica.sync(a, b, c)
         #expect(Set(replicas.map { Set($0.view.conflicts.keys) }).count == 1)
     }
@@ -130,8 +130,8 @@ struct HistoryScenarioTests {
         let (a, b) = (replicas[0], replicas[1])
         try a.transact("INSERT INTO P VALUES('p','0')")
         try a.transact("INSERT INTO P VALUES('q','0')")
-        #expect(try !b.receive(a.base.delta(since: VersionVector([Dot(a.id, 1)]))))
-        #expect(b.base.objects.isEmpty && b.base.vector.isEmpty)
+        #expect(try !b.receive(a.state.delta(since: VersionVector([Dot(a.id, 1)]))))
+        #expect(b.state.objects.isEmpty && b.state.vector.isEmpty)
         try SimulatedReplica.sync(a, b)
         #expect(try b.query("SELECT * FROM P").count == 2)
     }

@@ -4,6 +4,7 @@ import Testing
 
 @testable import SyncCore
 @testable import SyncMerge
+@testable import SyncReplica
 @testable import SyncValues
 
 /// A file that was put back to an earlier state with its identity, and batches of somebody who

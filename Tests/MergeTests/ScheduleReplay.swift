@@ -4,7 +4,7 @@ import SyncTesting
 /// Drives a recorded schedule through the product and compares every step with the specification.
 struct ScheduleReplay {
     private struct Replica {
-        var base: Base
+        var state: MergeState
         var view: View
         var collector = Collector()
     }
@@ -17,8 +17,8 @@ struct ScheduleReplay {
 
     init(_ schedule: RecordedSchedule) {
         self.schedule = schedule
-        let base = Base(schema: schedule.schema)
-        for name in schedule.replicas { replicas[name] = Replica(base: base, view: View(base)) }
+        let state = MergeState(schema: schedule.schema)
+        for name in schedule.replicas { replicas[name] = Replica(state: state, view: View(state)) }
     }
 
     /// - Throws: `SimulationFailure` at the first step that differs.
@@ -47,16 +47,16 @@ struct ScheduleReplay {
                 recreated: Set((event.recreated ?? []).map(\.key)),
                 rekeyed: Dictionary(
                     uniqueKeysWithValues: (event.rekeyed ?? []).map { ($0[0].key, $0[1].key) }))
-            let digested = try replica.base.digest(
+            let recorded = try replica.state.record(
                 commit, view: replica.view, names: names, dot: dot, time: time
             ) { drawn.popFirst() ?? ObjectUID(high: 0, low: 0) }
-            (replica.base, replica.view) = (digested.base, digested.view)
+            (replica.state, replica.view) = (recorded.state, recorded.view)
         case "close":
-            let digested = try replica.base.close(
+            let recorded = try replica.state.close(
                 view: replica.view, names: names, dot: dot, time: time)
-            (replica.base, replica.view) = (digested.base, digested.view)
+            (replica.state, replica.view) = (recorded.state, recorded.view)
         case "send":
-            let delta = replica.base.delta(
+            let delta = replica.state.delta(
                 since: VersionVector(recorded: event.since ?? [:]), first: event.first)
             try expect(delta.facts.count == event.facts, "facts in the batch")
             if let id = event.id { batches[id] = delta }
@@ -64,13 +64,13 @@ struct ScheduleReplay {
             guard let delta = event.id.flatMap({ batches[$0] }) else {
                 throw SimulationFailure("no such batch")
             }
-            try expect(replica.base.merge(delta) == event.merged, "refusal")
-            replica.view = View(replica.base)
+            try expect(replica.state.merge(delta) == event.merged, "refusal")
+            replica.view = View(replica.state)
         case "collect":
             let stable = VersionVector(recorded: event.stable ?? [:])
-            let dropped = replica.collector.collect(&replica.base, stable: stable)
+            let dropped = replica.collector.collect(&replica.state, stable: stable)
             try expect(dropped == event.dropped, "dropped objects")
-            replica.view = View(replica.base)
+            replica.view = View(replica.state)
         default: throw SimulationFailure("no such event")
         }
         replicas[name] = replica
@@ -79,7 +79,7 @@ struct ScheduleReplay {
     private mutating func compare(_ state: RecordedSchedule.State, _ name: String) throws {
         guard let replica = replicas[name] else { return }
         comparisons += 1
-        try expect(replica.base.vector == VersionVector(recorded: state.vector), "vector")
+        try expect(replica.state.vector == VersionVector(recorded: state.vector), "vector")
         try expect(
             replica.view.order.compactMap { replica.view.rows[$0] } == state.rows.map(\.row),
             "rows")

@@ -69,7 +69,7 @@ struct UniqueScenarioTests {
         let (a, b) = (replicas[0], replicas[1])
         try a.transact("INSERT INTO P VALUES(1,'u','a')")
         try b.transact("INSERT INTO P VALUES(1,'u','b')")
-        let early = b.base.delta(since: VersionVector())
+        let early = b.state.delta(since: VersionVector())
         try b.transact("UPDATE P SET u='v'")
         #expect(try a.receive(early))
         #expect(try a.query("SELECT * FROM P").count == 1)

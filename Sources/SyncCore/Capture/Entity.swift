@@ -28,10 +28,13 @@ public struct Entity: Sendable, Hashable {
         }
     }
 
-    package static func live(_ db: Database) throws -> [Entity] { try all(db).filter { !$0.isRetired } }
+    package static func live(_ db: Database) throws -> [Entity] {
+        try all(db).filter { !$0.isRetired }
+    }
 
     /// Adds a row with the next number.
-    package static func insert(_ db: Database, name: String, layout: CaptureLayout) throws -> Entity {
+    package static func insert(_ db: Database, name: String, layout: CaptureLayout) throws -> Entity
+    {
         // The log knows entities, too: a number must not return while rows of it are there.
         try db.execute(
             sql: """

@@ -49,7 +49,8 @@ package enum StoreMeta {
         try Data.fetchOne(db, sql: select, arguments: [key]).map { [UInt8]($0) }
     }
 
-    package static func set(_ db: Database, _ key: String, _ value: (any DatabaseValueConvertible)?) throws
+    package static func set(_ db: Database, _ key: String, _ value: (any DatabaseValueConvertible)?)
+        throws
     {
         try db.execute(
             sql: "INSERT OR REPLACE INTO syncd_meta(key, value) VALUES(?, ?)",

@@ -130,7 +130,8 @@ public struct Tracker: Sendable {
 
     // MARK: Steps that others share
 
-    package func triggers(_ db: Database, _ entity: Entity, _ table: TableSchema) throws -> CaptureTriggers
+    package func triggers(_ db: Database, _ entity: Entity, _ table: TableSchema) throws
+        -> CaptureTriggers
     {
         CaptureTriggers(
             entity: entity.id, table: table, layout: entity.layout,

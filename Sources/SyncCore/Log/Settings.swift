@@ -62,5 +62,7 @@ package final class Settings {
         return position
     }
 
-    package func set(_ key: Key, _ value: Value) throws { try upsert.run(.text(key.rawValue), value) }
+    package func set(_ key: Key, _ value: Value) throws {
+        try upsert.run(.text(key.rawValue), value)
+    }
 }

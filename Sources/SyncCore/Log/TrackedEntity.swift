@@ -75,7 +75,9 @@ package final class TrackedEntity: Sendable {
 
     /// The key of the object that a deleted object referred to; nil when a part of it was not kept
     /// or is NULL.
-    package func reference(_ cascade: CaptureLayout.Cascade, key: ObjectKey, kept: [Value]) -> ObjectKey? {
+    package func reference(_ cascade: CaptureLayout.Cascade, key: ObjectKey, kept: [Value])
+        -> ObjectKey?
+    {
         var values: [Value] = []
         for column in cascade.columns {
             if let index = keyPositions.firstIndex(of: column) {

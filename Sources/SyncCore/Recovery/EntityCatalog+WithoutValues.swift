@@ -5,7 +5,9 @@ import SyncValues
 extension EntityCatalog {
     /// An entity of the same columns whose log rows hold neither old nor kept values: NULL in their
     /// place would say that they were NULL.
-    package func withoutValues(_ entity: TrackedEntity, _ database: Database) throws -> TrackedEntity {
+    package func withoutValues(_ entity: TrackedEntity, _ database: Database) throws
+        -> TrackedEntity
+    {
         var layout = entity.layout
         guard layout.undo || !layout.kept.isEmpty else { return entity }
         (layout.kept, layout.choice, layout.undo, layout.cascades) = (

@@ -32,7 +32,8 @@ extension Tracker {
     /// - Throws: `notTracked` when nothing is left; `cannotTrack` when somebody else's objects have
     ///   names that are needed; `newerFormat`, `busy`, `corrupt`.
     /// - Complexity: O(rows); writers wait meanwhile.
-    package func mend(comparing: Bool, alongside: (Database) throws -> Void) throws -> RepairReport {
+    package func mend(comparing: Bool, alongside: (Database) throws -> Void) throws -> RepairReport
+    {
         try write("mend") { db in
             try StoreMeta.requireKnownFormat(db)
             if try StoreDamage.isUntracked(db) { throw StoreMeta.notTracked }

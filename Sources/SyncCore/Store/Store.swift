@@ -175,7 +175,9 @@ public final class Store: Sendable {
         try explaining("open") { try live.withState { _, live in live.walIndex } }
     }
 
-    package func explaining<Result>(_ operation: String, _ body: () throws -> Result) throws -> Result {
+    package func explaining<Result>(_ operation: String, _ body: () throws -> Result) throws
+        -> Result
+    {
         try Self.explaining(path, operation, body)
     }
 }

@@ -101,7 +101,9 @@ struct UndoWriter {
     }
 
     /// The references in `values` that lead to no object now.
-    func danglingReferences(_ table: TableSchema, _ values: NamedValues) throws -> [ForeignKeySchema] {
+    func danglingReferences(_ table: TableSchema, _ values: NamedValues) throws
+        -> [ForeignKeySchema]
+    {
         try table.foreignKeys.filter { reference in
             let key = reference.columns.map { values[$0] ?? .null }
             guard !key.contains(.null), let parent = tables[SQLName.folded(reference.parent)] else {

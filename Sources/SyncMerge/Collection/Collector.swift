@@ -26,16 +26,16 @@ package struct Collector: Sendable {
 
     /// Marks what may go, and drops what was marked at a vector that is stable now.
     /// - Returns: how many objects were dropped.
-    /// - Complexity: linear in the objects of the base.
-    package mutating func collect(_ base: inout Base, stable: VersionVector) -> Int {
-        let needed = Self.needed(base)
+    /// - Complexity: linear in the objects of the state.
+    package mutating func collect(_ state: inout MergeState, stable: VersionVector) -> Int {
+        let needed = Self.needed(state)
         marks = marks.filter { !needed.contains($0.key) }
         var dropped = 0
-        for uid in base.objects.keys.filter({ !needed.contains($0) }) {
-            let mark = marks[uid] ?? base.vector
+        for uid in state.objects.keys.filter({ !needed.contains($0) }) {
+            let mark = marks[uid] ?? state.vector
             marks[uid] = mark
             guard stable.covers(mark) else { continue }
-            base.objects[uid] = nil
+            state.objects[uid] = nil
             marks[uid] = nil
             dropped += 1
         }
@@ -43,14 +43,14 @@ package struct Collector: Sendable {
     }
 
     /// The living, the aliased, those that arrived in part, and all that these refer to.
-    private static func needed(_ base: Base) -> Set<ObjectUID> {
-        let aliased = base.aliased
-        var work = base.objects.filter { uid, record in
-            aliased.contains(uid) || record.life.isEmpty || base.isAlive(record)
+    private static func needed(_ state: MergeState) -> Set<ObjectUID> {
+        let aliased = state.aliased
+        var work = state.objects.filter { uid, record in
+            aliased.contains(uid) || record.life.isEmpty || state.isAlive(record)
         }.map(\.key)
         var needed: Set<ObjectUID> = []
         while let uid = work.popLast() {
-            guard let record = base.objects[uid], needed.insert(uid).inserted else { continue }
+            guard let record = state.objects[uid], needed.insert(uid).inserted else { continue }
             for version in record.cells.joined() {
                 work += version.value.compactMap(\.target)
             }

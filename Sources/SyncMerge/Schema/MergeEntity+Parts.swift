@@ -29,7 +29,7 @@ extension MergeEntity {
 
     /// How a row that claims a UNIQUE value later than another one is shown beside it. Only columns
     /// that no reference, no CHECK and no key looks at can step back.
-    package enum Concession: Sendable, Hashable {
+    package enum LoserRename: Sendable, Hashable {
         /// The column is shown as NULL.
         case null(Int)
         /// The column is shown with another ending.

@@ -59,7 +59,7 @@ package struct MergeEntity: Sendable {
     /// The cell of each column; nil for a private number.
     package let cellOfColumn: [Int?]
     /// For each claim how the later of two steps back; nil: there is no way, the rows become one.
-    package let concessions: [Concession?]
+    package let loserRenames: [LoserRename?]
 
     /// Describes a table.
     /// - Parameters:
@@ -100,10 +100,10 @@ package struct MergeEntity: Sendable {
         }
         self.cellOfColumn = cellOfColumn
         let tied = Set(references.flatMap(\.columns) + checks.flatMap(\.columns) + key)
-        concessions = claims.map { claim in
+        loserRenames = claims.map { claim in
             let free = claim.filter { !tied.contains($0) }
-            let null = free.first { !columns[$0].isRequired }.map(Concession.null)
-            let name = free.first { columns[$0].isRenameable }.map(Concession.name)
+            let null = free.first { !columns[$0].isRequired }.map(LoserRename.null)
+            let name = free.first { columns[$0].isRenameable }.map(LoserRename.name)
             return uniquePolicy == .keepBoth ? name ?? null : null ?? name
         }
     }

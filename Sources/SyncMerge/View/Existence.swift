@@ -1,7 +1,7 @@
 import SyncValues
 
 /// Whether an object exists, and which of its versions count, from its own facts alone.
-extension Base {
+extension MergeState {
     /// Rule 1: is the object alive?
     ///
     /// Only facts of its newest incarnation are asked. Nobody deleted it: alive. An insert stands

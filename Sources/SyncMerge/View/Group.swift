@@ -1,11 +1,11 @@
 import SyncValues
 
-/// The identities that aliases make one object, with the values that the base gives it.
+/// The identities that aliases make one object, with the values that the state gives it.
 ///
 /// Groups are kept in an array in the order of their names; they name each other by position in it,
 /// so that equal positions decide equally everywhere.
 struct Group {
-    /// A version that the base offers for a cell.
+    /// A version that the state offers for a cell.
     package struct Cell {
         /// Which version of which member.
         let source: VersionID

@@ -1,6 +1,6 @@
 import SyncValues
 
-/// The groups of a base, with their edges: what the rules of the view work on.
+/// The groups of a state, with their edges: what the rules of the view work on.
 struct Grouping {
     /// Sorted by name.
     var groups: [Group] = []
@@ -8,78 +8,78 @@ struct Grouping {
     private var positions: [ObjectUID: Int] = [:]
     private var sets = Forest<ObjectUID>()
 
-    init(_ base: Base) {
-        if base.aliases.isEmpty {
-            let uids = base.objects.keys.sorted()
+    init(_ state: MergeState) {
+        if state.aliases.isEmpty {
+            let uids = state.objects.keys.sorted()
             groups.reserveCapacity(uids.count)
             positions.reserveCapacity(uids.count)
             for uid in uids {
                 positions[uid] = groups.count
-                groups.append(Self.group(of: [uid], base))
+                groups.append(Self.group(of: [uid], state))
             }
-            addEdges(base)
+            addEdges(state)
             return
         }
-        for alias in base.aliases.keys { sets.unite(alias.first, alias.second) }
+        for alias in state.aliases.keys { sets.unite(alias.first, alias.second) }
         var members: [ObjectUID: [ObjectUID]] = [:]
-        for uid in base.objects.keys { members[sets.root(uid), default: []].append(uid) }
+        for uid in state.objects.keys { members[sets.root(uid), default: []].append(uid) }
         // An alias may arrive before the object that it names: the name is a member that is here.
         let lists = members.values.map { $0.sorted() }.sorted { $0[0] < $1[0] }
         groups.reserveCapacity(lists.count)
-        positions.reserveCapacity(base.objects.count)
+        positions.reserveCapacity(state.objects.count)
         for list in lists {
             for member in list { positions[member] = groups.count }
             positions[sets.root(list[0])] = groups.count
-            groups.append(Self.group(of: list, base))
+            groups.append(Self.group(of: list, state))
         }
-        addEdges(base)
+        addEdges(state)
     }
 
-    private static func group(of members: [ObjectUID], _ base: Base) -> Group {
-        if members.count == 1, let group = plainGroup(of: members, base) { return group }
+    private static func group(of members: [ObjectUID], _ state: MergeState) -> Group {
+        if members.count == 1, let group = plainGroup(of: members, state) { return group }
         // One object is of one entity; who says otherwise of two is not believed.
-        let first = base.objects[members[0]]?.entity
-        let members = members.filter { base.objects[$0]?.entity == first }
-        let records = members.compactMap { base.objects[$0] }
-        let living = records.indices.filter { base.isAlive(records[$0]) }
+        let first = state.objects[members[0]]?.entity
+        let members = members.filter { state.objects[$0]?.entity == first }
+        let records = members.compactMap { state.objects[$0] }
+        let living = records.indices.filter { state.isAlive(records[$0]) }
         let sources = living.isEmpty ? Array(records.indices) : living
         let entity = records[0].entity
         var cells: [Group.Cell] = []
-        for cell in base.schema.entities[entity].cells.indices {
+        for cell in state.schema.entities[entity].cells.indices {
             var offers: [Group.Cell] = []
             for index in sources {
-                let versions = base.candidates(records[index], cell: cell, alive: !living.isEmpty)
+                let versions = state.candidates(records[index], cell: cell, alive: !living.isEmpty)
                 offers += versions.map {
                     let source = VersionID(members[index], cell: cell, $0.dot)
                     return Group.Cell(source: source, value: $0.value)
                 }
             }
             if offers.isEmpty { break }
-            let policy = base.schema.entities[entity].policies[cell]
-            let chosen = base.chosen(
+            let policy = state.schema.entities[entity].policies[cell]
+            let chosen = state.chosen(
                 offers, policy, dot: { $0.source.dot }, name: { $0.source.object })
             if policy.isBlending {
-                cells.append(blended(chosen, offers, policy, base))
+                cells.append(blended(chosen, offers, policy, state))
             } else {
-                let value = chosen.value.map(Base.spoken)
+                let value = chosen.value.map(MergeState.spoken)
                 cells.append(Group.Cell(source: chosen.source, value: value))
             }
         }
         let hasLife = !living.isEmpty || !records.contains { $0.life.isEmpty }
-        let isComplete = cells.count == base.schema.entities[entity].cells.count && hasLife
+        let isComplete = cells.count == state.schema.entities[entity].cells.count && hasLife
         return Group(
             name: members[0], entity: entity, members: members, isAlive: !living.isEmpty,
             isComplete: isComplete, cells: isComplete ? cells : [])
     }
 
     /// The group of an object that was created and of which each cell has one version: nearly all.
-    private static func plainGroup(of members: [ObjectUID], _ base: Base) -> Group? {
+    private static func plainGroup(of members: [ObjectUID], _ state: MergeState) -> Group? {
         let uid = members[0]
-        guard let record = base.objects[uid], record.life.count == 1,
+        guard let record = state.objects[uid], record.life.count == 1,
             record.life[0].kind == .created
         else { return nil }
         let incarnation = record.life[0].incarnation
-        let policies = base.schema.entities[record.entity].policies
+        let policies = state.schema.entities[record.entity].policies
         var cells: [Group.Cell] = []
         cells.reserveCapacity(record.cells.count)
         for (cell, versions) in record.cells.enumerated() {
@@ -87,10 +87,10 @@ struct Grouping {
             let version = versions[0]
             let source = VersionID(uid, cell: cell, version.dot)
             if policies[cell].isBlending {
-                let value = base.blend(versions, newest: version, policies[cell]).value
+                let value = state.blend(versions, newest: version, policies[cell]).value
                 cells.append(Group.Cell(source: source, value: [.value(value)]))
             } else {
-                cells.append(Group.Cell(source: source, value: base.literal(version)))
+                cells.append(Group.Cell(source: source, value: state.literal(version)))
             }
         }
         return Group(
@@ -100,12 +100,12 @@ struct Grouping {
 
     /// What the versions of the member that is shown say together.
     private static func blended(
-        _ chosen: Group.Cell, _ offers: [Group.Cell], _ policy: CellPolicy, _ base: Base
+        _ chosen: Group.Cell, _ offers: [Group.Cell], _ policy: CellPolicy, _ state: MergeState
     ) -> Group.Cell {
         let rivals = offers.filter { $0.source.object == chosen.source.object }
         let versions = rivals.map { Version($0.source.dot, incarnation: 0, value: $0.value) }
         let newest = Version(chosen.source.dot, incarnation: 0, value: chosen.value)
-        let blend = base.blend(versions, newest: newest, policy)
+        let blend = state.blend(versions, newest: newest, policy)
         let reflected = Set(blend.reflected)
         return Group.Cell(
             source: chosen.source, value: [.value(blend.value)],
@@ -121,7 +121,7 @@ struct Grouping {
         return position
     }
 
-    /// The columns of a complete group, as the base has them. A private number is NULL.
+    /// The columns of a complete group, as the state has them. A private number is NULL.
     func row(_ position: Int, _ entity: MergeEntity) -> [Field] {
         var row = [Field](repeating: .value(.null), count: entity.columns.count)
         for (columns, cell) in zip(entity.cells, groups[position].cells) {
@@ -134,10 +134,10 @@ struct Grouping {
 // MARK: Edges
 
 extension Grouping {
-    /// Rule 2: what the end of each target means, decided from the base alone, also for dead
+    /// Rule 2: what the end of each target means, decided from the state alone, also for dead
     /// groups.
-    private mutating func addEdges(_ base: Base) {
-        let schema = base.schema
+    private mutating func addEdges(_ state: MergeState) {
+        let schema = state.schema
         var defaults = DefaultRows()
         for position in groups.indices where groups[position].isComplete {
             let entity = schema.entities[groups[position].entity]
@@ -146,8 +146,8 @@ extension Grouping {
             for (index, reference) in entity.references.enumerated() {
                 let targets = reference.columns.compactMap { row[$0].target }
                 guard targets.count == reference.columns.count else { continue }
-                let isBorder = base.anchors.contains(groups[position].name)
-                if isBorder, base.objects[targets[0]] == nil { continue }
+                let isBorder = state.boundaryRows.contains(groups[position].name)
+                if isBorder, state.objects[targets[0]] == nil { continue }
                 let target = self.position(of: targets[0])
                 var kind = Self.kind(of: reference, entity, row)
                 var fallback: Int?

@@ -9,10 +9,10 @@ struct GroupColumn: Hashable {
 /// Rule 4, last part: references shown as NULL or as their default, because their target is not
 /// shown.
 struct Overrides {
-    /// What is shown in place of the base's value.
+    /// What is shown in place of the state's value.
     private(set) var fields: [GroupColumn: Field] = [:]
     /// Groups with a reference that has no legal value.
-    private(set) var homeless: [Int] = []
+    private(set) var orphaned: [Int] = []
 
     init(_ grouping: Grouping, _ schema: MergeSchema, isShown: [Bool]) {
         for (position, group) in grouping.groups.enumerated() where isShown[position] {
@@ -30,7 +30,7 @@ struct Overrides {
                         fields[GroupColumn(group: position, column: column)] = .value(.null)
                     }
                 } else {
-                    homeless.append(position)
+                    orphaned.append(position)
                 }
             }
         }

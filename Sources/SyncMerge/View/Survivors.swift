@@ -21,10 +21,10 @@ struct Survivors {
             groups[$0].isAlive && groups[$0].isComplete && !isOut[$0]
         }
         while true {
-            let isStiff = Self.stiff(groups, isLiving)
-            let isShown = groups.indices.map { isLiving[$0] || isStiff[$0] }
+            let isPinned = Self.pinned(groups, isLiving)
+            let isShown = groups.indices.map { isLiving[$0] || isPinned[$0] }
             let victims = groups.indices.filter { position in
-                isLiving[position] && !isStiff[position]
+                isLiving[position] && !isPinned[position]
                     && groups[position].edges.contains { edge in
                         edge.kind == .weak && !(edge.target.map { isShown[$0] } ?? false)
                     }
@@ -65,18 +65,18 @@ struct Survivors {
     /// What hard references of living groups hold in place, and what that stands on: a deleted row
     /// that is shown again lifts its own cascade parents, because in SQLite their delete would have
     /// failed.
-    private static func stiff(_ groups: [Group], _ isLiving: [Bool]) -> [Bool] {
-        var isStiff = [Bool](repeating: false, count: groups.count)
+    private static func pinned(_ groups: [Group], _ isLiving: [Bool]) -> [Bool] {
+        var isPinned = [Bool](repeating: false, count: groups.count)
         var work = groups.indices.filter { isLiving[$0] }.map { (position: $0, isHeld: false) }
         while let (position, isHeld) = work.popLast() {
             for edge in groups[position].edges {
                 guard edge.kind == .hard || (edge.kind == .weak && isHeld),
-                    let target = edge.target, !isStiff[target]
+                    let target = edge.target, !isPinned[target]
                 else { continue }
-                isStiff[target] = true
+                isPinned[target] = true
                 work.append((target, true))
             }
         }
-        return isStiff
+        return isPinned
     }
 }

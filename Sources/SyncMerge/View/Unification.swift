@@ -16,7 +16,7 @@ struct Unification {
     /// Rows of earlier rounds that clashed, as they were then: what they claimed decided, too.
     private(set) var passing: [ShownRow] = []
 
-    private let base: Base
+    private let state: MergeState
     private let grouping: Grouping
     private let overrides: [GroupColumn: Field]
     private let shown: [Int]
@@ -25,9 +25,10 @@ struct Unification {
     private var parts: [Int: [Int]] = [:]
 
     init(
-        _ base: Base, _ grouping: Grouping, isShown: [Bool], _ overrides: [GroupColumn: Field]
+        _ state: MergeState, _ grouping: Grouping, isShown: [Bool],
+        _ overrides: [GroupColumn: Field]
     ) {
-        self.base = base
+        self.state = state
         self.grouping = grouping
         self.overrides = overrides
         shown = isShown.indices.filter { isShown[$0] }
@@ -49,7 +50,7 @@ struct Unification {
                     for row in clash.rows.dropFirst() { unite(clash.rows[0], row) }
                 }
             } else {
-                for clash in clashes { concede(clash) }
+                for clash in clashes { renameLoser(of: clash) }
                 namings += 1
             }
         }
@@ -87,7 +88,7 @@ struct Unification {
 
     private func row(of groups: [Int]) -> ShownRow {
         let first = grouping.groups[groups[0]]
-        let entity = base.schema.entities[first.entity]
+        let entity = state.schema.entities[first.entity]
         var row = ShownRow(
             entity: first.entity, name: first.name,
             members: groups.flatMap { grouping.groups[$0].members },
@@ -120,8 +121,8 @@ struct Unification {
     /// The group whose version of a cell a row of several shows: the newest.
     private func holder(of cell: Int, _ groups: [Int]) -> Int {
         if groups.count == 1 { return groups[0] }
-        let policy = base.schema.entities[grouping.groups[groups[0]].entity].policies[cell]
-        return base.chosen(
+        let policy = state.schema.entities[grouping.groups[groups[0]].entity].policies[cell]
+        return state.chosen(
             groups, policy, dot: { grouping.groups[$0].cells[cell].source.dot }, name: { $0 })
     }
 
@@ -137,11 +138,11 @@ struct Unification {
     /// stands for the row itself, and stays a reference.
     func visible(_ field: Field) -> Field {
         var field = field
-        for _ in 0...base.schema.entities.count {
+        for _ in 0...state.schema.entities.count {
             guard case .reference(let uid, let part) = field,
                 let target = grouping.position(of: uid), let row = rows[root(target)]
             else { return field }
-            let entity = base.schema.entities[row.entity]
+            let entity = state.schema.entities[row.entity]
             guard !entity.isPrivate, entity.key.indices.contains(part) else { return field }
             field = row.fields[entity.key[part]]
         }
@@ -159,7 +160,7 @@ struct Unification {
     private struct Clash {
         var rows: [Int]
         let columns: [Int]
-        let concession: MergeEntity.Concession?
+        let rename: MergeEntity.LoserRename?
     }
 
     /// The values that more than one row claims, in the order of the first of these rows.
@@ -169,7 +170,7 @@ struct Unification {
         var clashes: [Clash] = []
         for part in order {
             guard let row = rows[part] else { continue }
-            let entity = base.schema.entities[row.entity]
+            let entity = state.schema.entities[row.entity]
             if entity.claims.isEmpty { continue }
             for (index, columns) in entity.claims.enumerated() {
                 guard let values = claimed(columns, row, entity) else { continue }
@@ -179,9 +180,9 @@ struct Unification {
                     clashes[place].rows.append(part)
                 } else {
                     places[claim] = clashes.count
-                    let concession = entity.concessions[index]
+                    let rename = entity.loserRenames[index]
                     clashes.append(
-                        Clash(rows: [first, part], columns: columns, concession: concession))
+                        Clash(rows: [first, part], columns: columns, rename: rename))
                 }
             }
         }
@@ -204,35 +205,35 @@ struct Unification {
 
     /// Whether the rows of a clash become one.
     private func isOne(_ clash: Clash) -> Bool {
-        guard clash.concession != nil, let first = rows[clash.rows[0]] else { return true }
-        let entity = base.schema.entities[first.entity]
+        guard clash.rename != nil, let first = rows[clash.rows[0]] else { return true }
+        let entity = state.schema.entities[first.entity]
         guard entity.uniquePolicy == .merge, let cell = entity.cellOfColumn[clash.columns[0]]
         else { return entity.uniquePolicy == .merge }
         return clash.rows.contains { part in
             let group = holder(of: cell, parts[part] ?? [])
             let source = grouping.groups[group].cells[cell].source
-            return base.objects[source.object]?.life.contains {
+            return state.objects[source.object]?.life.contains {
                 $0.kind == .created && $0.dot == source.dot
             } ?? false
         }
     }
 
     /// The oldest claim keeps the value; the others are shown as NULL, or as `value~uid`.
-    private mutating func concede(_ clash: Clash) {
-        guard let concession = clash.concession, let first = rows[clash.rows[0]] else { return }
-        let column = concession.column
-        guard let cell = base.schema.entities[first.entity].cellOfColumn[column] else { return }
+    private mutating func renameLoser(of clash: Clash) {
+        guard let rename = clash.rename, let first = rows[clash.rows[0]] else { return }
+        let column = rename.column
+        guard let cell = state.schema.entities[first.entity].cellOfColumn[column] else { return }
         let claimants = clash.rows.map { part -> (row: Int, group: Int) in
             (part, holder(of: cell, parts[part] ?? []))
         }
         func age(_ group: Int) -> (HybridTime, Dot, Int) {
             let dot = grouping.groups[group].cells[cell].source.dot
-            return (base.time(dot), dot, group)
+            return (state.time(dot), dot, group)
         }
         for claimant in claimants.sorted(by: { age($0.group) < age($1.group) }).dropFirst() {
             let place = GroupColumn(group: claimant.group, column: column)
             guard case .value(let value)? = rows[claimant.row]?.fields[column] else { continue }
-            switch concession {
+            switch rename {
             case .null: names[place] = .value(.null)
             case .name:
                 let name = grouping.groups[claimant.group].name.description
@@ -246,10 +247,10 @@ struct Unification {
     /// Groups whose row a CHECK refuses, because rows became one.
     var refused: [Int] {
         order.filter { part in
-            guard let row = rows[part], !base.schema.entities[row.entity].checks.isEmpty else {
+            guard let row = rows[part], !state.schema.entities[row.entity].checks.isEmpty else {
                 return false
             }
-            return base.schema.entities[row.entity].refuses(row.fields.map(visible))
+            return state.schema.entities[row.entity].refuses(row.fields.map(visible))
         }.flatMap { parts[$0] ?? [] }
     }
 }

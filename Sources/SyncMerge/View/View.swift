@@ -1,10 +1,10 @@
 import SyncValues
 
-/// The tables: a pure function of a base that satisfies every constraint of the schema, whatever
-/// facts the base holds.
+/// The tables: a pure function of a state that satisfies every constraint of the schema, whatever
+/// facts the state holds.
 ///
 /// A *repair* (a deleted parent shown again, a reference shown as NULL, two rows shown as one) is
-/// the difference between base and view. It is never stored as a fact and never sent, so that it
+/// the difference between state and view. It is never stored as a fact and never sent, so that it
 /// cannot outlive its cause, and no two replicas can disagree about it.
 package struct View: Sendable {
     /// By name.
@@ -21,26 +21,26 @@ package struct View: Sendable {
     /// What is current and not shown: the open conflicts.
     package private(set) var conflicts: [VersionID: Conflict] = [:]
 
-    /// Computes the tables of a base.
+    /// Computes the tables of a state.
     ///
     /// Ends, because each turn of the loop hides at least one more group, each round of survivors
     /// ends one, and each round of claims unites two rows.
     /// - Complexity: O(n log n) for n objects, times the rounds; one round in nine of ten views.
-    package init(_ base: Base) {
-        let grouping = Grouping(base)
+    package init(_ state: MergeState) {
+        let grouping = Grouping(state)
         var forced = [Bool](repeating: false, count: grouping.groups.count)
         while true {
             let survivors = Survivors(grouping, forced: forced)
-            let overrides = Overrides(grouping, base.schema, isShown: survivors.isShown)
-            var hidden = overrides.homeless
+            let overrides = Overrides(grouping, state.schema, isShown: survivors.isShown)
+            var hidden = overrides.orphaned
             if hidden.isEmpty {
                 let unification = Unification(
-                    base, grouping, isShown: survivors.isShown, overrides.fields)
+                    state, grouping, isShown: survivors.isShown, overrides.fields)
                 passing += unification.passing
                 hidden = unification.refused
                 if hidden.isEmpty {
-                    adopt(unification, survivors, grouping, base)
-                    record(base)
+                    adopt(unification, survivors, grouping, state)
+                    record(state)
                     return
                 }
             }
@@ -49,7 +49,8 @@ package struct View: Sendable {
     }
 
     private mutating func adopt(
-        _ unification: Unification, _ survivors: Survivors, _ grouping: Grouping, _ base: Base
+        _ unification: Unification, _ survivors: Survivors, _ grouping: Grouping,
+        _ state: MergeState
     ) {
         for part in unification.order {
             guard let row = unification.rows[part] else { continue }
@@ -58,7 +59,7 @@ package struct View: Sendable {
             for member in row.members { hosts[member] = row.name }
         }
         // Not here, but one object with one that is.
-        for uid in base.aliased where base.objects[uid] == nil {
+        for uid in state.aliased where state.objects[uid] == nil {
             guard let position = grouping.position(of: uid) else { continue }
             hosts[uid] = hosts[grouping.groups[position].name]
         }
@@ -69,17 +70,17 @@ package struct View: Sendable {
 
     /// Every maximal fact that is not shown, and that no delete had seen, is an open conflict; not
     /// one that says what is shown anyway.
-    private mutating func record(_ base: Base) {
-        for (uid, record) in base.objects {
+    private mutating func record(_ state: MergeState) {
+        for (uid, record) in state.objects {
             let row = hosts[uid].flatMap { rows[$0] }
             let newest = record.incarnation
             for (cell, versions) in record.cells.enumerated() {
                 for version in versions {
                     let id = VersionID(uid, cell: cell, version.dot)
                     if let row, row.sources[cell] == id || row.blended.contains(id) { continue }
-                    if base.isEnded(version, in: record) { continue }
-                    let value = base.literal(version)
-                    if says(value, cell: cell, of: uid, base.schema) { continue }
+                    if state.isEnded(version, in: record) { continue }
+                    let value = state.literal(version)
+                    if says(value, cell: cell, of: uid, state.schema) { continue }
                     let reason: Conflict.Reason =
                         version.incarnation < newest
                         ? .olderIncarnation : hosts[uid] == nil ? .hidden : .lost

@@ -3,7 +3,7 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// What of a store's base is needed, on one state of the store.
+/// What of a store's state is needed, on one state of the store.
 struct CollectionSurvey {
     /// Marked objects that something names which is kept.
     private(set) var needed: Set<ObjectUID> = []

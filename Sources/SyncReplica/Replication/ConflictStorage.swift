@@ -115,22 +115,22 @@ final class ConflictStorage {
     /// Makes the log tell what a view does not show. Conflicts of objects that are not in it are
     /// left alone.
     /// - Parameter number: the local transaction that is being written.
-    /// - Complexity: O(objects of the base)
+    /// - Complexity: O(objects of the state)
     func update(
-        _ view: View, _ base: Base, keys: [ObjectUID: [Value]], number: Int64
+        _ view: View, _ state: MergeState, keys: [ObjectUID: [Value]], number: Int64
     ) throws {
-        var open = try open(of: base.objects.keys)
+        var open = try open(of: state.objects.keys)
         for (id, conflict) in view.conflicts.sorted(by: { $0.key < $1.key }) {
             let known = open.removeValue(forKey: id)
             var writer = ByteWriter()
             for field in conflict.value { RecordCoding.append(field, &writer) }
-            let met = Self.met(id, view, base)
+            let met = Self.met(id, view, state)
             if let known, known.reason == conflict.reason.rawValue, known.value == writer.bytes,
                 known.met == met
             {
                 continue
             }
-            try write(id, conflict, writer.bytes, met, view, base, keys, number)
+            try write(id, conflict, writer.bytes, met, view, state, keys, number)
         }
         for known in open.values.sorted(by: { $0.id < $1.id }) {
             try close.run(.integer(known.id), .integer(number))
@@ -138,8 +138,8 @@ final class ConflictStorage {
     }
 
     /// The fact that is shown instead: of the same cell, or the delete that ended the object.
-    private static func met(_ id: VersionID, _ view: View, _ base: Base) -> Dot? {
-        guard let record = base.objects[id.object] else { return nil }
+    private static func met(_ id: VersionID, _ view: View, _ state: MergeState) -> Dot? {
+        guard let record = state.objects[id.object] else { return nil }
         if id.cell >= 0, let host = view.hosts[id.object], let row = view.rows[host] {
             if let source = row.sources[id.cell] { return source.dot }
             return nil
@@ -149,10 +149,10 @@ final class ConflictStorage {
 
     private func write(
         _ id: VersionID, _ conflict: Conflict, _ value: [UInt8], _ met: Dot?, _ view: View,
-        _ base: Base, _ keys: [ObjectUID: [Value]], _ number: Int64
+        _ state: MergeState, _ keys: [ObjectUID: [Value]], _ number: Int64
     ) throws {
-        guard let record = base.objects[id.object] else { return }
-        let entity = base.schema.entities[record.entity]
+        guard let record = state.objects[id.object] else { return }
+        let entity = state.schema.entities[record.entity]
         insert.bind(1, id.object.bytes)
         insert.bind(2, Int64(id.cell))
         insert.bind(3, try replicas.number(of: id.dot.replica))

@@ -10,8 +10,8 @@ import SyncValues
 ///
 /// SQLite turns triggers on or off for a whole connection, so that the others are made hollow:
 /// the authorizer, which names the trigger that a statement belongs to, answers IGNORE, and SQLite
-/// makes no code for it. Not everything can be ignored (``Deed/isStubborn``): a table one of whose
-/// triggers does such a thing fires none at all.
+/// makes no code for it. Not everything can be ignored (``TriggerEffect/cannotBeIgnored``): a table
+/// one of whose triggers does such a thing fires none at all.
 ///
 /// Invariants
 /// - The authorizer is set once for the connection and stays: a change would expire its statements.
@@ -26,7 +26,7 @@ final class FiringTriggers {
     }
 
     /// What a trigger does, found by compiling what sets it off.
-    private struct Deed {
+    private struct TriggerEffect {
         var writesUntracked = false
         /// Ours do, and have nothing that cannot be ignored.
         var writesTracked = false
@@ -49,14 +49,14 @@ final class FiringTriggers {
 
         /// It cannot be made hollow: a DELETE is not ignored, nor is a change of a key, nor a
         /// RAISE but in a trigger that does nothing else, nor a query in the condition.
-        var isStubborn: Bool {
+        var cannotBeIgnored: Bool {
             guard !fires, !isOurs else { return false }
             return writes ? deletes || changesKeys || raises : hasQueryBefore
         }
     }
 
     private let connection: OpaquePointer
-    private var deeds: [String: Deed] = [:]
+    private var effects: [String: TriggerEffect] = [:]
     private var tracked: [String: Set<String>] = [:]
     private var isLearning = false
     private var reached: Set<String> = []
@@ -78,7 +78,7 @@ final class FiringTriggers {
     ///   are compiled for each table.
     func learn(_ tables: [MergedTable]) throws {
         fires = Array(repeating: false, count: tables.count)
-        deeds = [:]
+        effects = [:]
         tracked = [:]
         for table in tables {
             let keys = table.key.map { SQLName.folded(table.columns[$0]) }
@@ -93,17 +93,17 @@ final class FiringTriggers {
         let isSafe = reaches.map { reach in
             reach.canCompile
                 && !reach.triggers.contains {
-                    deeds[$0]?.isStubborn ?? false
+                    effects[$0]?.cannotBeIgnored ?? false
                 }
         }
-        let isAwake = reaches.map { reach in
-            reach.triggers.contains { deeds[$0]?.fires ?? false }
+        let canFire = reaches.map { reach in
+            reach.triggers.contains { effects[$0]?.fires ?? false }
         }
         // Where all can be on, nothing has to be turned, and no statement expires.
-        if isAwake.contains(true), isSafe.allSatisfy({ $0 }) {
+        if canFire.contains(true), isSafe.allSatisfy({ $0 }) {
             fires = isSafe
         } else {
-            fires = zip(isAwake, isSafe).map { $0 && $1 }
+            fires = zip(canFire, isSafe).map { $0 && $1 }
         }
         turn(on: isNeeded)
     }
@@ -127,10 +127,12 @@ final class FiringTriggers {
         var isFound = false
         while try select.step() {
             let name = select.text(0) ?? ""
-            var deed = Deed(sql: select.text(2) ?? "")
-            deed.isOurs = SQLName.folded(name).hasPrefix("syncd_")
-            deeds[name] = deed
-            if !deed.isOurs, tracked[SQLName.folded(select.text(1) ?? "")] != nil { isFound = true }
+            var effect = TriggerEffect(sql: select.text(2) ?? "")
+            effect.isOurs = SQLName.folded(name).hasPrefix("syncd_")
+            effects[name] = effect
+            if !effect.isOurs, tracked[SQLName.folded(select.text(1) ?? "")] != nil {
+                isFound = true
+            }
         }
         return isFound
     }
@@ -175,7 +177,7 @@ final class FiringTriggers {
         }
         // A view has its name there as well.
         let name = String(cString: trigger)
-        guard let deed = deeds[name] else { return SQLITE_OK }
+        guard let effect = effects[name] else { return SQLITE_OK }
         if isLearning {
             reached.insert(name)
             note(
@@ -183,9 +185,10 @@ final class FiringTriggers {
             return SQLITE_OK
         }
         switch action {
-        case _ where deed.fires, SQLITE_DELETE: return SQLITE_OK
+        case _ where effect.fires, SQLITE_DELETE: return SQLITE_OK
         // A query in a statement that is ignored is none, and one in a condition has to be asked.
-        case SQLITE_SELECT: return deed.writes || deed.hasQueryBefore ? SQLITE_OK : SQLITE_IGNORE
+        case SQLITE_SELECT:
+            return effect.writes || effect.hasQueryBefore ? SQLITE_OK : SQLITE_IGNORE
         default: return SQLITE_IGNORE
         }
     }
@@ -193,11 +196,11 @@ final class FiringTriggers {
     private func note(_ trigger: String, _ action: Int32, _ table: String?, _ column: String?) {
         guard action != SQLITE_SELECT, let table = table.map(SQLName.folded) else { return }
         let keys = table.hasPrefix("syncd_") ? [] : tracked[table]
-        if keys == nil { deeds[trigger]?.writesUntracked = true }
-        if keys != nil { deeds[trigger]?.writesTracked = true }
-        if action == SQLITE_DELETE { deeds[trigger]?.deletes = true }
+        if keys == nil { effects[trigger]?.writesUntracked = true }
+        if keys != nil { effects[trigger]?.writesTracked = true }
+        if action == SQLITE_DELETE { effects[trigger]?.deletes = true }
         if action == SQLITE_UPDATE, let column, keys?.contains(SQLName.folded(column)) ?? false {
-            deeds[trigger]?.changesKeys = true
+            effects[trigger]?.changesKeys = true
         }
     }
 }

@@ -17,15 +17,15 @@ struct LocalStatement {
 
     /// A statement on a region.
     struct Outcome {
-        let region: Region
-        let backlog: Backlog
-        let digested: Digested
+        let region: AffectedRegion
+        let consolidation: CommitConsolidation
+        let recorded: RecordedCommit
 
         /// The key of each row by the identity that it is shown under.
         var keys: [ObjectUID: [Value]] {
             var keys: [ObjectUID: [Value]] = [:]
-            for (key, name) in digested.names {
-                keys[digested.view.hosts[name] ?? name] = key.values
+            for (key, name) in recorded.names {
+                keys[recorded.view.hosts[name] ?? name] = key.values
             }
             return keys
         }
@@ -47,18 +47,19 @@ struct LocalStatement {
     }
 
     /// The facts, on a region that holds the rows that were touched.
-    func stated(on region: Region, _ view: View) throws -> Outcome {
-        let backlog = Backlog(
+    func stated(on region: AffectedRegion, _ view: View) throws -> Outcome {
+        let consolidation = CommitConsolidation(
             entries, schema, replica: identity.replica,
             isPresent: { region.names[$0] != nil }, exists: { region.rows[$0] != nil })
         let commit = Commit(
             rows: region.rows.map { Commit.Row($0.key, $0.value) }
                 .sorted { $0.key.precedes($1.key) },
-            recreated: backlog.recreated, rekeyed: backlog.rekeyed, dates: backlog.dates)
-        let digested = try region.base.digest(
+            recreated: consolidation.recreated, rekeyed: consolidation.rekeyed,
+            dates: consolidation.dates)
+        let recorded = try region.state.record(
             commit, view: view, names: region.names, Array(headers.dropLast()), last: last
-        ) { uid(of: $0, backlog.arrivals[$0]) }
-        return Outcome(region: region, backlog: backlog, digested: digested)
+        ) { uid(of: $0, consolidation.arrivals[$0]) }
+        return Outcome(region: region, consolidation: consolidation, recorded: recorded)
     }
 
     private func uid(of key: RowKey, _ birth: HistoryTail.Birth?) -> ObjectUID {
@@ -84,7 +85,7 @@ struct LocalStatement {
             transaction.process = entry.process?.name
             transaction.pid = entry.process?.pid
             transaction.flags = UInt64(entry.flags.rawValue)
-            transaction.changes = outcome.backlog.changes[place].compactMap { change in
+            transaction.changes = outcome.consolidation.changes[place].compactMap { change in
                 object(of: change, outcome).map {
                     Batch.Change(
                         $0, entity: change.key.entity, change.kind, cells: change.cells)
@@ -94,8 +95,8 @@ struct LocalStatement {
         }
         if isFirst {
             var beginning = Batch.Transaction(last)
-            let told = Set(outcome.backlog.births.keys)
-            beginning.changes = outcome.digested.names.filter { !told.contains($0.key) }
+            let told = Set(outcome.consolidation.births.keys)
+            beginning.changes = outcome.recorded.names.filter { !told.contains($0.key) }
                 .sorted { $0.key.precedes($1.key) }
                 .map { Batch.Change($0.value, entity: $0.key.entity, .insert) }
             transactions.append(beginning)
@@ -105,10 +106,12 @@ struct LocalStatement {
 
     /// The object that a change was about. One that came and went in between has an identity of
     /// which nobody else will hear; a natural key has none then.
-    private func object(of change: Backlog.KeyedChange, _ outcome: Outcome) -> ObjectUID? {
+    private func object(of change: CommitConsolidation.KeyedChange, _ outcome: Outcome)
+        -> ObjectUID?
+    {
         if let origin = change.origin, let name = outcome.region.names[origin] { return name }
-        if let birth = change.birth, outcome.backlog.births[change.key] == birth,
-            let name = outcome.digested.names[change.key]
+        if let birth = change.birth, outcome.consolidation.births[change.key] == birth,
+            let name = outcome.recorded.names[change.key]
         {
             return name
         }

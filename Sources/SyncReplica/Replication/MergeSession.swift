@@ -8,8 +8,8 @@ import SyncValues
 /// Everything that is prepared on a merge connection, and the one way to write on it.
 ///
 /// Invariants
-/// - Between two transactions of ours, the tables of the store are the view of the stored base, but
-///   for what writers have committed since; every transaction begins by stating that as facts.
+/// - Between two transactions of ours, the tables of the store are the view of the stored state,
+///   but for what writers have committed since; every transaction begins by stating that as facts.
 /// - The vector never moves without the facts that it covers: both are in one transaction.
 /// - Of the triggers, those of the user fire that write untracked tables alone
 ///   (``FiringTriggers``).

@@ -48,13 +48,13 @@ extension MergeWork {
         return Set(returned)
     }
 
-    /// Rows in trouble are stated with what stands around them: without their rows of before they
+    /// Rows unresolved are stated with what stands around them: without their rows of before they
     /// would be taken for deleted. So a table comes back empty where there are any.
     private func refuseMixing(_ returned: [Int]) throws {
-        let troubled = try Statement(
+        let unresolved = try Statement(
             session.connection, "SELECT 1 FROM syncd_object WHERE state = ?1 LIMIT 1")
-        troubled.bind(1, StoredObject.State.troubled.rawValue)
-        guard try troubled.step() else { return }
+        unresolved.bind(1, StoredObject.State.unresolved.rawValue)
+        guard try unresolved.step() else { return }
         for position in returned {
             let name = schema.tables[position].name
             let rows = try Statement(
@@ -92,7 +92,7 @@ extension MergeWork {
     ) throws -> [Missed] {
         let told = try toldChanges(after: stated)
         let region = try RegionLoader.whole(prepared)
-        let view = View(region.base)
+        let view = View(region.state)
         let image = try self.image(view, region)
         var missed: [Missed] = []
         let keys = Set(image.rows.keys).union(region.rows.keys).union(told.keys)

@@ -25,24 +25,24 @@ extension MergeWork {
     /// - Throws: `invalidArgument` when there is no such open conflict; `refused` when a delete
     ///   cannot be repeated because rows still refer to the object.
     func resolve(_ id: VersionID, _ choice: MergeConflict.Choice, author: String?) throws {
-        try speak(of: [id.object], author: author, context: "conflict") { speaker, view in
+        try speak(of: [id.object], author: author, context: "conflict") { recorder, view in
             guard let conflict = view.conflicts[id] else {
                 throw SyncError(
                     .invalidArgument, "the conflict is closed",
                     hint: "List the open ones with: synctool conflicts DB")
             }
-            if choice == .shown { return speaker.accept(id, view) }
+            if choice == .shown { return recorder.accept(id, view) }
             if id.cell < 0 {
-                speaker.delete(id.object, entity: speaker.entity(of: id.object))
+                recorder.delete(id.object, entity: recorder.entity(of: id.object))
             } else if let host = view.hosts[id.object], let row = view.rows[host] {
                 var fields = row.fields
-                let columns = speaker.schema.entities[row.entity].cells[id.cell]
+                let columns = recorder.schema.entities[row.entity].cells[id.cell]
                 for (column, field) in zip(columns, conflict.value) { fields[column] = field }
-                speaker.write(id.cell, fields, to: row)
-                speaker.overwrite(id, fields)
-                speaker.consolidate(row, fields)
+                recorder.write(id.cell, fields, to: row)
+                recorder.overwrite(id, fields)
+                recorder.consolidate(row, fields)
             } else {
-                try Self.restore(id, conflict, &speaker)
+                try Self.restore(id, conflict, &recorder)
             }
         }
         if id.cell < 0, choice == .losing, try prepared.objects.object(id.object)?.key != nil {
@@ -54,10 +54,10 @@ extension MergeWork {
 
     /// Brings a hidden object back, whole, with what it stands on.
     private static func restore(
-        _ id: VersionID, _ conflict: Conflict, _ speaker: inout Speaker
+        _ id: VersionID, _ conflict: Conflict, _ recorder: inout FactRecorder
     ) throws {
-        guard let record = speaker.base.objects[id.object] else { return }
-        let entity = speaker.schema.entities[record.entity]
+        guard let record = recorder.state.objects[id.object] else { return }
+        let entity = recorder.schema.entities[record.entity]
         var fields = [Field](repeating: .value(.null), count: entity.columns.count)
         for (cell, columns) in entity.cells.enumerated() {
             let versions = record.cells[cell]
@@ -65,24 +65,24 @@ extension MergeWork {
                 throw SyncError(
                     .refused, "the object is not whole here yet", hint: "Sync again first")
             }
-            let newest = speaker.base.newest(versions, dot: \.dot, name: \.dot)
+            let newest = recorder.state.newest(versions, dot: \.dot, name: \.dot)
             let value =
                 cell == id.cell
-                ? conflict.value : speaker.base.literal(newest)
+                ? conflict.value : recorder.state.literal(newest)
             for (column, field) in zip(columns, value) { fields[column] = field }
         }
-        speaker.create(id.object, entity: record.entity, fields)
-        speaker.reviveTargets(of: fields)
+        recorder.create(id.object, entity: record.entity, fields)
+        recorder.reviveTargets(of: fields)
     }
 }
 
-extension Speaker {
+extension FactRecorder {
     /// Makes what a row stands on live again.
     fileprivate mutating func reviveTargets(of fields: [Field]) {
         var work = fields.compactMap(\.target)
         var done: Set<ObjectUID> = []
         while let uid = work.popLast() {
-            guard done.insert(uid).inserted, let record = base.objects[uid], hasLife(uid),
+            guard done.insert(uid).inserted, let record = state.objects[uid], hasLife(uid),
                 !isAlive(uid)
             else { continue }
             revive(uid, entity: record.entity)
@@ -93,7 +93,7 @@ extension Speaker {
     /// Puts what is shown in place of a fact that is not, in the register of that fact: so it was
     /// seen, and is no conflict any more.
     mutating func overwrite(_ id: VersionID, _ fields: [Field]) {
-        guard let record = base.objects[id.object],
+        guard let record = state.objects[id.object],
             record.cells[id.cell].contains(where: { $0.dot == id.dot })
         else { return }
         let value = schema.entities[record.entity].cells[id.cell].map { fields[$0] }
@@ -137,5 +137,5 @@ extension Speaker {
         return true
     }
 
-    func entity(of uid: ObjectUID) -> Int { base.objects[uid]?.entity ?? 0 }
+    func entity(of uid: ObjectUID) -> Int { state.objects[uid]?.entity ?? 0 }
 }

@@ -7,7 +7,7 @@ import SyncValues
 /// One write transaction of merging: what was committed is stated, batches are joined, the tables
 /// become the view, history and conflicts are told.
 ///
-/// Invariant: after each step the tables are the image of the view of the stored base.
+/// Invariant: after each step the tables are the image of the view of the stored state.
 final class MergeWork {
     let session: MergeSession
     let prepared: MergeSession.Prepared
@@ -52,7 +52,7 @@ final class MergeWork {
         let outcome: LocalStatement.Outcome
         if isFirst {
             let region = try RegionLoader.whole(prepared)
-            outcome = try statement.stated(on: region, View(region.base))
+            outcome = try statement.stated(on: region, View(region.state))
         } else {
             outcome = try state(statement, try RegionLoader(prepared))
         }
@@ -61,7 +61,7 @@ final class MergeWork {
         }
         if isFirst { try JoinedNames.drop(session.connection) }
         try settings.set(.stated, .integer(prepared.history.head))
-        try adopt(outcome.region, outcome.digested.base, outcome.digested.view, outcome.keys)
+        try adopt(outcome.region, outcome.recorded.state, outcome.recorded.view, outcome.keys)
         try verify("stating local transactions")
     }
 
@@ -78,18 +78,19 @@ final class MergeWork {
         }
         for _ in 0..<Self.roundsMax {
             let region = loader.region
-            let before = View(region.base)
+            let before = View(region.state)
             let outcome = try statement.stated(on: region, before)
             // An identity that was given may have been used before.
             var isNew = try loader.add(
-                outcome.digested.names.values.filter { region.objects[$0] == nil }.sorted())
-            let image = try self.image(outcome.digested.view, region)
+                outcome.recorded.names.values.filter { region.objects[$0] == nil }.sorted())
+            let image = try self.image(outcome.recorded.view, region)
             isNew =
-                try loader.complete(outcome.digested.base, outcome.digested.view, image) || isNew
+                try loader.complete(outcome.recorded.state, outcome.recorded.view, image) || isNew
             isNew =
                 try loader.addTargets(
                     ofRows: loader.region.names.keys.filter {
-                        !(loader.region.names[$0].map(loader.region.base.anchors.contains) ?? true)
+                        !(loader.region.names[$0].map(loader.region.state.boundaryRows.contains)
+                            ?? true)
                     }.sorted { $0.precedes($1) }) || isNew
             if !isNew {
                 try requireSpelt(image)
@@ -97,7 +98,7 @@ final class MergeWork {
             }
         }
         let region = try RegionLoader.whole(prepared)
-        return try statement.stated(on: region, View(region.base))
+        return try statement.stated(on: region, View(region.state))
     }
 
     private func headers(of entries: [HistoryTail.Entry]) throws -> [TransactionHeader] {
@@ -164,9 +165,9 @@ final class MergeWork {
             try prepared.marks.void(fact.named)
         }
         let shown = fresh.map(changes.shown)
-        try show(loader, transactions: shown, hints: batch.extras.numbers) { base in
-            for (uid, record) in gone { base.objects[uid] = record }
-            guard base.merge(delta) else {
+        try show(loader, transactions: shown, hints: batch.extras.numbers) { state in
+            for (uid, record) in gone { state.objects[uid] = record }
+            guard state.merge(delta) else {
                 throw SyncError(.internalFault, "a batch that fits does not fit its region")
             }
         }
@@ -192,8 +193,8 @@ final class MergeWork {
             // Who lacks the transaction is to get these facts with it.
             places[dot] = try prepared.headers.place(of: dot)
         }
-        try show(loader, transactions: [], hints: hints) { base in
-            for fact in facts { base.insert(fact) }
+        try show(loader, transactions: [], hints: hints) { state in
+            for fact in facts { state.insert(fact) }
         }
         try logOverwritten(taken)
     }
@@ -229,24 +230,24 @@ final class MergeWork {
         }
     }
 
-    /// Writes the view of a base with more facts into the tables and tells history.
+    /// Writes the view of a state with more facts into the tables and tells history.
     private func show(
         _ loader: RegionLoader, transactions: [Batch.Transaction],
-        hints: [ObjectUID: Int64] = [:], _ join: (inout Base) throws -> Void
+        hints: [ObjectUID: Int64] = [:], _ join: (inout MergeState) throws -> Void
     ) throws {
-        var base = loader.region.base
-        try join(&base)
-        var shown = View(base)
+        var state = loader.region.state
+        try join(&state)
+        var shown = View(state)
         var image = try self.image(shown, loader.region, hints)
         var rounds = 0
-        while try loader.complete(base, shown, image) {
+        while try loader.complete(state, shown, image) {
             rounds += 1
             guard rounds < Self.roundsMax else {
                 throw SyncError(.internalFault, "the region of a merge does not end")
             }
-            base = loader.region.base
-            try join(&base)
-            shown = View(base)
+            state = loader.region.state
+            try join(&state)
+            shown = View(state)
             image = try self.image(shown, loader.region, hints)
         }
         try requireSpelt(image)
@@ -255,7 +256,7 @@ final class MergeWork {
         try TableWriter(schema.tables, prepared.statements, prepared.triggers).write(differences)
         let before = Self.keys(region.names)
         let after = Self.keys(image.names)
-        lazy var view = View(region.base)
+        lazy var view = View(region.state)
         try MergedHistory(
             schema, prepared.history, replica: session.identity.replica,
             wall: session.environment.wall(),
@@ -267,7 +268,7 @@ final class MergeWork {
             },
             after: { shown.hosts[$0].flatMap { after[$0] } }
         ).write(transactions, differences)
-        try adopt(region, base, shown, after)
+        try adopt(region, state, shown, after)
         try verify("a merge")
     }
 
@@ -284,15 +285,15 @@ final class MergeWork {
     }
 
     func image(
-        _ view: View, _ region: Region, _ hints: [ObjectUID: Int64] = [:]
+        _ view: View, _ region: AffectedRegion, _ hints: [ObjectUID: Int64] = [:]
     ) throws -> TableImage {
         try TableImage(
             view, schema.merge, before: region.names, numbering(region, hints),
-            isAround: region.base.anchors.contains, held: region.row(of:))
+            isAround: region.state.boundaryRows.contains, held: region.row(of:))
     }
 
     private func numbering(
-        _ region: Region, _ hints: [ObjectUID: Int64]
+        _ region: AffectedRegion, _ hints: [ObjectUID: Int64]
     ) -> TableImage.Numbering {
         TableImage.Numbering(
             known: { region.objects[$0]?.number },
@@ -316,11 +317,11 @@ final class MergeWork {
 
     /// States facts in the name of a person, and shows what becomes of them.
     /// - Parameters:
-    ///   - objects: what it is about, beside all that is in trouble.
+    ///   - objects: what it is about, beside all that is unresolved.
     ///   - body: states them; gets the view as it is.
     func speak(
         of objects: [ObjectUID], author: String?, context: String?,
-        _ body: (inout Speaker, View) throws -> Void
+        _ body: (inout FactRecorder, View) throws -> Void
     ) throws {
         let number = prepared.history.allocate(1).upperBound
         let dot = Dot(session.identity.replica, number)
@@ -328,29 +329,29 @@ final class MergeWork {
         let loader = try RegionLoader(prepared)
         try loader.add(objects)
         let region = try completed(loader)
-        var speaker = Speaker(region.base, dot: dot, time: time)
-        try body(&speaker, View(region.base))
-        try show(speaker, loader, author: author, context: context)
+        var recorder = FactRecorder(region.state, dot: dot, time: time)
+        try body(&recorder, View(region.state))
+        try show(recorder, loader, author: author, context: context)
     }
 
     private func show(
-        _ speaker: Speaker, _ loader: RegionLoader, author: String?, context: String?
+        _ recorder: FactRecorder, _ loader: RegionLoader, author: String?, context: String?
     ) throws {
-        var transaction = Batch.Transaction(speaker.header, author: author, context: context)
-        transaction.changes = speaker.changes
+        var transaction = Batch.Transaction(recorder.header, author: author, context: context)
+        transaction.changes = recorder.changes
         try append(transaction)
-        try show(loader, transactions: [transaction]) { base in
-            base.insert(speaker.header)
-            for fact in speaker.facts { base.insert(fact) }
+        try show(loader, transactions: [transaction]) { state in
+            state.insert(recorder.header)
+            for fact in recorder.facts { state.insert(fact) }
         }
     }
 
-    /// The region of all that is in trouble, with what stands around it.
-    private func completed(_ loader: RegionLoader) throws -> Region {
+    /// The region of all that is unresolved, with what stands around it.
+    private func completed(_ loader: RegionLoader) throws -> AffectedRegion {
         for _ in 0..<Self.roundsMax {
-            let view = View(loader.region.base)
+            let view = View(loader.region.state)
             let image = try self.image(view, loader.region)
-            if try !loader.complete(loader.region.base, view, image) { return loader.region }
+            if try !loader.complete(loader.region.state, view, image) { return loader.region }
         }
         throw SyncError(.internalFault, "the region of the conflicts does not end")
     }
@@ -359,7 +360,7 @@ final class MergeWork {
     func openConflicts() throws -> [VersionID: Conflict] {
         let loader = try RegionLoader(prepared)
         try loader.add(try disputed())
-        return View(try completed(loader).base).conflicts
+        return View(try completed(loader).state).conflicts
     }
 
     private func disputed() throws -> [ObjectUID] {
@@ -372,8 +373,8 @@ final class MergeWork {
         let dot = Dot(session.identity.replica, number)
         let time = clock.reading(wall: session.environment.wall())
         let region = try RegionLoader.whole(prepared)
-        let view = View(region.base)
-        let closed = try region.base.close(
+        let view = View(region.state)
+        let closed = try region.state.close(
             view: view, names: region.names, dot: dot, time: time)
         let transaction = Batch.Transaction(closed.header, author: author, context: "settle")
         try append(transaction)
@@ -385,14 +386,14 @@ final class MergeWork {
             schema, prepared.history, replica: session.identity.replica,
             wall: session.environment.wall(), before: { _ in nil }, after: { _ in nil })
         try history.write([transaction], [:])
-        try adopt(region, closed.base, closed.view, Self.keys(image.names))
+        try adopt(region, closed.state, closed.view, Self.keys(image.names))
         // What was lost to something newer is no repair: it ends when somebody who saw it writes.
         guard !closed.view.conflicts.isEmpty else { return }
-        try speak(of: try disputed(), author: author, context: "settle") { speaker, view in
+        try speak(of: try disputed(), author: author, context: "settle") { recorder, view in
             var view = view
-            for _ in 0..<Settlement.checksMax where !view.conflicts.isEmpty {
-                for id in view.conflicts.keys.sorted() { speaker.accept(id, view) }
-                view = View(speaker.base)
+            for _ in 0..<CommitFixpoint.checksMax where !view.conflicts.isEmpty {
+                for id in view.conflicts.keys.sorted() { recorder.accept(id, view) }
+                view = View(recorder.state)
             }
         }
     }
@@ -412,10 +413,10 @@ final class MergeWork {
 
     /// Stores what has changed of a region, and how its objects stand in the tables.
     private func adopt(
-        _ region: Region, _ base: Base, _ shown: View, _ keys: [ObjectUID: [Value]]
+        _ region: AffectedRegion, _ state: MergeState, _ shown: View, _ keys: [ObjectUID: [Value]]
     ) throws {
         var written: [(ObjectUID, StoredObject)] = []
-        for (uid, record) in base.objects {
+        for (uid, record) in state.objects {
             var object =
                 region.objects[uid]
                 ?? StoredObject(record: record, key: nil, number: nil, state: .plain, place: 0)
@@ -424,7 +425,7 @@ final class MergeWork {
                 object.place = max(object.place, record.dots.compactMap { places[$0] }.max() ?? 0)
             }
             object.key = keys[uid]
-            if base.schema.entities[record.entity].isPrivate, let key = object.key,
+            if state.schema.entities[record.entity].isPrivate, let key = object.key,
                 case .integer(let number) = key[0]
             {
                 if object.number != number {
@@ -432,16 +433,16 @@ final class MergeWork {
                 }
                 object.number = number
             }
-            object.state = StoredObject.state(uid, record, base, shown)
+            object.state = StoredObject.state(uid, record, state, shown)
             if region.objects[uid] != object { written.append((uid, object)) }
         }
         for (uid, object) in written.sorted(by: { $0.0 < $1.0 }) {
             try prepared.objects.write(uid, reserving(object, for: uid))
         }
-        for (alias, dot) in base.aliases where region.base.aliases[alias] != dot {
+        for (alias, dot) in state.aliases where region.state.aliases[alias] != dot {
             try prepared.objects.write(alias, dot)
         }
-        try prepared.conflicts.update(shown, base, keys: keys, number: prepared.history.head)
+        try prepared.conflicts.update(shown, state, keys: keys, number: prepared.history.head)
     }
 
     /// A hidden object keeps its number in mind unless a row has taken it.
@@ -454,12 +455,12 @@ final class MergeWork {
         return object
     }
 
-    /// In a simulation: the tables are the image of the view of the whole base, and what is called
+    /// In a simulation: the tables are the image of the view of the whole state, and what is called
     /// plain is plain.
     private func verify(_ step: String) throws {
         guard session.environment.isVerifying else { return }
         let region = try RegionLoader.whole(prepared)
-        let view = View(region.base)
+        let view = View(region.state)
         let image = try self.image(view, region)
         try requireSpelt(image)
         guard image.rows == region.rows, image.names == region.names else {
@@ -467,7 +468,7 @@ final class MergeWork {
         }
         try verifyReferences(view, image, step)
         for (uid, object) in region.objects {
-            let state = StoredObject.state(uid, object.record, region.base, view)
+            let state = StoredObject.state(uid, object.record, region.state, view)
             guard state == object.state else {
                 throw SyncError(
                     .internalFault, "after \(step) \(uid) is \(state), not \(object.state)")

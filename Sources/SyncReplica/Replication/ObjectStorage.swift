@@ -49,7 +49,7 @@ final class ObjectStorage {
             connection,
             """
             SELECT uid FROM syncd_object
-            WHERE state = \(StoredObject.State.troubled.rawValue) AND state <> 0
+            WHERE state = \(StoredObject.State.unresolved.rawValue) AND state <> 0
             """)
         selectPartners = try Statement(
             connection,
@@ -149,19 +149,19 @@ final class ObjectStorage {
     }
 
     /// The objects that are in the region of every merge.
-    func troubled() throws -> [ObjectUID] {
+    func unresolved() throws -> [ObjectUID] {
         var uids: [ObjectUID] = []
         while try selectTroubled.step() { uids.append(try uid(selectTroubled.blob(0))) }
         return uids
     }
 
     /// The aliases that an identity is part of.
-    func aliases(of uid: ObjectUID) throws -> [(Base.Alias, Dot)] {
+    func aliases(of uid: ObjectUID) throws -> [(MergeState.Alias, Dot)] {
         selectPartners.bind(1, uid.bytes)
         defer { selectPartners.reset() }
-        var aliases: [(Base.Alias, Dot)] = []
+        var aliases: [(MergeState.Alias, Dot)] = []
         while try selectPartners.step() {
-            let alias = Base.Alias(
+            let alias = MergeState.Alias(
                 try self.uid(selectPartners.blob(0)), try self.uid(selectPartners.blob(1)))
             let replica = try replicas.name(of: selectPartners.integer(2))
             aliases.append((alias, Dot(replica, selectPartners.integer(3))))
@@ -192,13 +192,13 @@ final class ObjectStorage {
     }
 
     /// The pairs of identities that are one object, with the transaction that said so.
-    func aliases() throws -> [Base.Alias: Dot] {
-        var aliases: [Base.Alias: Dot] = [:]
+    func aliases() throws -> [MergeState.Alias: Dot] {
+        var aliases: [MergeState.Alias: Dot] = [:]
         while try selectAliases.step() {
             let first = try uid(selectAliases.blob(0))
             let second = try uid(selectAliases.blob(1))
             let replica = try replicas.name(of: selectAliases.integer(2))
-            aliases[Base.Alias(first, second)] = Dot(replica, selectAliases.integer(3))
+            aliases[MergeState.Alias(first, second)] = Dot(replica, selectAliases.integer(3))
         }
         return aliases
     }
@@ -226,7 +226,7 @@ final class ObjectStorage {
         let object = StoredObject(
             record: record, key: key,
             number: row.integerOrNil(3),
-            state: StoredObject.State(rawValue: row.integer(4)) ?? .troubled,
+            state: StoredObject.State(rawValue: row.integer(4)) ?? .unresolved,
             place: row.integer(5))
         return (try uid(row.blob(0)), object)
     }
@@ -251,7 +251,7 @@ final class ObjectStorage {
     func remove(_ uid: ObjectUID) throws { try remove.run(.blob(uid.bytes)) }
 
     /// Stores an alias.
-    func write(_ alias: Base.Alias, _ dot: Dot) throws {
+    func write(_ alias: MergeState.Alias, _ dot: Dot) throws {
         try marks.void([alias.first, alias.second])
         insertAlias.bind(1, alias.first.bytes)
         insertAlias.bind(2, alias.second.bytes)

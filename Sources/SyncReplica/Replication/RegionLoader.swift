@@ -6,14 +6,14 @@ import SyncValues
 /// Loads a region, and more of it as it turns out to be needed.
 ///
 /// What a merge changes is reached from the changed objects by references, claims and aliases, of
-/// the versions before and after it, going on only through objects that are in trouble or that
-/// change. So: load the changed objects and all that are in trouble, compute, look at what
+/// the versions before and after it, going on only through objects that are unresolved or that
+/// change. So: load the changed objects and all that are unresolved, compute, look at what
 /// changed, load what stands around it, and again until nothing is missing. The simulation compares
 /// the outcome with the view of the whole store after every step.
 ///
 /// Confined to its connection's queue and to one transaction.
 final class RegionLoader {
-    private(set) var region: Region
+    private(set) var region: AffectedRegion
     private let prepared: MergeSession.Prepared
     /// Whether any two identities of the store are one object: few stores have some.
     private let hasAliases: Bool
@@ -37,17 +37,17 @@ final class RegionLoader {
 
     private var schema: ReplicaSchema { prepared.schema }
 
-    /// Begins with what is in trouble.
+    /// Begins with what is unresolved.
     init(_ prepared: MergeSession.Prepared) throws {
         self.prepared = prepared
         selects = Array(repeating: nil, count: prepared.schema.tables.count)
-        region = Region(prepared.schema.merge, vector: try prepared.headers.vector())
+        region = AffectedRegion(prepared.schema.merge, vector: try prepared.headers.vector())
         hasAliases = try prepared.objects.hasAliases()
-        try add(try prepared.objects.troubled())
+        try add(try prepared.objects.unresolved())
     }
 
     /// The region that is everything.
-    static func whole(_ prepared: MergeSession.Prepared) throws -> Region {
+    static func whole(_ prepared: MergeSession.Prepared) throws -> AffectedRegion {
         try everything(prepared).region
     }
 
@@ -56,7 +56,7 @@ final class RegionLoader {
         let loader = try RegionLoader(prepared)
         for (uid, object) in try prepared.objects.all() { try loader.take(uid, object) }
         for (alias, dot) in try prepared.objects.aliases() {
-            loader.region.base.remember(alias, dot)
+            loader.region.state.remember(alias, dot)
             try loader.rememberHeader(dot)
         }
         for (position, table) in prepared.schema.tables.enumerated() {
@@ -78,11 +78,11 @@ final class RegionLoader {
         var work = Array(uids)
         var isNew = false
         while let uid = work.popLast() {
-            if region.base.anchors.remove(uid) != nil { isNew = true }
+            if region.state.boundaryRows.remove(uid) != nil { isNew = true }
             guard !known.contains(uid) else { continue }
             known.insert(uid)
             for (alias, dot) in try aliases(of: uid) {
-                region.base.remember(alias, dot)
+                region.state.remember(alias, dot)
                 try rememberHeader(dot)
                 work += [alias.first, alias.second].filter { !known.contains($0) }
             }
@@ -110,7 +110,7 @@ final class RegionLoader {
             }
             try take(uid, object)
             try readRow(of: object)
-            region.base.anchors.insert(uid)
+            region.state.boundaryRows.insert(uid)
             work += schema.merge.entities[object.record.entity].keyTargets(of: object.record)
             isNew = true
         }
@@ -119,7 +119,7 @@ final class RegionLoader {
 
     private var known: Set<ObjectUID> = []
 
-    private func aliases(of uid: ObjectUID) throws -> [(Base.Alias, Dot)] {
+    private func aliases(of uid: ObjectUID) throws -> [(MergeState.Alias, Dot)] {
         hasAliases ? try prepared.objects.aliases(of: uid) : []
     }
 
@@ -143,7 +143,7 @@ final class RegionLoader {
 
     private func take(_ uid: ObjectUID, _ object: StoredObject) throws {
         region.objects[uid] = object
-        region.base.objects[uid] = object.record
+        region.state.objects[uid] = object.record
         if let key = object.key {
             region.names[RowKey(entity: object.record.entity, key)] = uid
         }
@@ -152,8 +152,8 @@ final class RegionLoader {
 
     /// Makes facts of a transaction comparable.
     func rememberHeader(_ dot: Dot) throws {
-        guard region.base.headers[dot] == nil else { return }
-        if let header = try prepared.headers.header(dot) { region.base.remember(header) }
+        guard region.state.headers[dot] == nil else { return }
+        if let header = try prepared.headers.header(dot) { region.state.remember(header) }
     }
 
     private func readRow(of object: StoredObject) throws {
@@ -175,23 +175,23 @@ final class RegionLoader {
 
     // MARK: Surroundings
 
-    /// Loads what a view of `base` still misses: `base` is the region's with more facts.
+    /// Loads what a view of `state` still misses: `state` is the region's with more facts.
     /// - Parameter image: the rows of the view.
     /// - Returns: whether anything was loaded: then the view has to be computed again.
-    func complete(_ base: Base, _ view: View, _ image: TableImage) throws -> Bool {
+    func complete(_ state: MergeState, _ view: View, _ image: TableImage) throws -> Bool {
         var keys: [ObjectUID: RowKey] = [:]
         for (key, name) in image.names { keys[name] = key }
-        var isNew = try promote(base, view, keys)
+        var isNew = try promote(state, view, keys)
         isNew = try addAround(image.missing.sorted()) || isNew
-        for uid in base.objects.keys.sorted() {
-            guard let record = base.objects[uid] else { continue }
+        for uid in state.objects.keys.sorted() {
+            guard let record = state.objects[uid] else { continue }
             // Also of a row around the region: what it refers to may be in it, and may go.
             isNew = try addDefaults(of: record.entity) || isNew
-            if region.base.anchors.contains(uid) { continue }
+            if region.state.boundaryRows.contains(uid) { continue }
             let entity = schema.merge.entities[record.entity]
             if !entity.references.isEmpty, expanded.insert(uid).inserted {
                 // Also what it referred to before: else the view before would miss it.
-                let records = [record] + (region.base.objects[uid].map { [$0] } ?? [])
+                let records = [record] + (region.state.objects[uid].map { [$0] } ?? [])
                 let targets = Set(
                     records.flatMap { $0.cells.joined().flatMap { $0.value.compactMap(\.target) } })
                 isNew = try addAround(targets) || isNew
@@ -199,13 +199,15 @@ final class RegionLoader {
             let stored = region.objects[uid]
             guard let key = stored?.key else { continue }
             let old = RowKey(entity: record.entity, key)
-            if stored?.state == .troubled || keys[uid] != old {
+            if stored?.state == .unresolved || keys[uid] != old {
                 isNew = try addReferrers(of: old) || isNew
             }
         }
         let claims = schema.merge.entities.map { !$0.claims.isEmpty }
         for (key, row) in image.rows where claims[key.entity] {
-            guard let name = image.names[key], !region.base.anchors.contains(name) else { continue }
+            guard let name = image.names[key], !region.state.boundaryRows.contains(name) else {
+                continue
+            }
             isNew = try addClaimants(key.entity, row, old: region.rows[key]) || isNew
         }
         for row in view.passing {
@@ -217,11 +219,11 @@ final class RegionLoader {
     /// A row around the region that is not shown as it was stated, or under another key than
     /// before, is part of it.
     private func promote(
-        _ base: Base, _ view: View, _ keys: [ObjectUID: RowKey]
+        _ state: MergeState, _ view: View, _ keys: [ObjectUID: RowKey]
     ) throws -> Bool {
-        let changed = base.anchors.filter { uid in
-            guard let record = base.objects[uid] else { return false }
-            if StoredObject.state(uid, record, base, view) != .plain { return true }
+        let changed = state.boundaryRows.filter { uid in
+            guard let record = state.objects[uid] else { return false }
+            if StoredObject.state(uid, record, state, view) != .plain { return true }
             return keys[uid]?.values != region.objects[uid]?.key
         }
         return try add(changed)

@@ -29,7 +29,7 @@ extension StoreReplica {
     /// - Returns: false when the batch starts after what is here.
     /// - Throws: ``SyncError``: `badData`, `newerFormat` for bytes that are no batch; `refused` for
     ///   a batch of another store.
-    /// - Complexity: O(what it tells, and what is in trouble)
+    /// - Complexity: O(what it tells, and what is unresolved)
     public func absorb(_ batch: [UInt8]) throws -> Bool { try merge(batch) }
 
     /// Makes a new replica: a database at `path` with the schema and the rows of a snapshot.

@@ -19,7 +19,7 @@ extension StoreReplica {
     /// snapshot then; what it wrote meanwhile is merged.
     public static let lease: Duration = .seconds(30 * 86_400)
 
-    /// A base with more facts than this is not collected: one snapshot could not hold it.
+    /// A state with more facts than this is not collected: one snapshot could not hold it.
     private static let factsMax = BatchLimits.factsMax / 2
     /// Objects marked or dropped in one transaction; headers take less.
     private static let sliceCount = 500

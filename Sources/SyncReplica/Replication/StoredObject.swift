@@ -14,8 +14,8 @@ struct StoredObject: Hashable {
         /// Deleted, and nothing holds it in place.
         case gone = 1
         /// Repaired, hidden, or part of a row of several: in the region of every merge, because
-        /// what happens elsewhere may end its trouble.
-        case troubled = 2
+        /// what happens elsewhere may resolve it.
+        case unresolved = 2
     }
 
     /// Everything that was stated.
@@ -58,28 +58,28 @@ struct StoredObject: Hashable {
 extension StoredObject {
     /// How an object stands in the tables that a view makes.
     static func state(
-        _ uid: ObjectUID, _ record: ObjectRecord, _ base: Base, _ shown: View
+        _ uid: ObjectUID, _ record: ObjectRecord, _ state: MergeState, _ shown: View
     ) -> State {
-        if shown.revived.contains(uid) { return .troubled }
+        if shown.revived.contains(uid) { return .unresolved }
         guard let row = shown.rows[uid], row.members.count == 1 else {
             let isHosted = shown.hosts[uid] != nil
-            return isHosted || base.isAlive(record) || record.life.isEmpty ? .troubled : .gone
+            return isHosted || state.isAlive(record) || record.life.isEmpty ? .unresolved : .gone
         }
-        let cells = base.schema.entities[record.entity].cells
-        let policies = base.schema.entities[record.entity].policies
+        let cells = state.schema.entities[record.entity].cells
+        let policies = state.schema.entities[record.entity].policies
         for (cell, source) in row.sources.enumerated() {
-            guard let source else { return .troubled }
+            guard let source else { return .unresolved }
             // How versions become one value is the object's own affair, too.
             if policies[cell].isBlending { continue }
             for version in record.cells[cell] {
-                let isEqual = zip(cells[cell], base.literal(version)).allSatisfy {
+                let isEqual = zip(cells[cell], state.literal(version)).allSatisfy {
                     row.fields[$0] == $1
                 }
                 if isEqual { continue }
                 // Versions that refer to two objects say the same once these become one.
                 if version.dot == source.dot || version.value.contains(where: { $0.target != nil })
                 {
-                    return .troubled
+                    return .unresolved
                 }
             }
         }

@@ -35,7 +35,8 @@ package struct SQLiteFile {
     }
 
     /// Fills `buffer` from `offset` on, with zeros where the file has ended; false on an error.
-    package func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Bool {
+    package func readAvailable(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Bool
+    {
         let status = methods.pointee.xRead(
             file, buffer.baseAddress, Int32(buffer.count), offset)
         return status == SQLITE_OK || status == SQLITE_IOERR | 2 << 8  // SQLITE_IOERR_SHORT_READ

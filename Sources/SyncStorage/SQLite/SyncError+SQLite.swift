@@ -4,7 +4,9 @@ import SyncValues
 
 extension SyncError {
     /// The error that `connection` reports for `status`.
-    package static func sqlite(_ connection: OpaquePointer?, _ status: Int32, sql: String? = nil) -> Self {
+    package static func sqlite(_ connection: OpaquePointer?, _ status: Int32, sql: String? = nil)
+        -> Self
+    {
         let extended = connection.map { sqlite3_extended_errcode($0) } ?? status
         let message = connection.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
         return sqlite(

@@ -20,30 +20,30 @@ package actor SimulatedPeer: Replica {
 
     package var store: StoreID { SimulatedReplica.store }
 
-    package var vector: VersionVector { replica.base.vector }
+    package var vector: VersionVector { replica.state.vector }
 
     package func batches(since: VersionVector) throws -> [[UInt8]] {
         var batches: [[UInt8]] = []
         var since = since
-        var count = min(slice, replica.base.order.count)
+        var count = min(slice, replica.state.order.count)
         while true {
-            let delta = replica.base.delta(since: since, first: count)
+            let delta = replica.state.delta(since: since, first: count)
             if !delta.headers.isEmpty {
                 batches.append(
                     try BatchEncoder.encode(
                         Batch(
-                            delta, schema: replica.base.schema, store: SimulatedReplica.store,
+                            delta, schema: replica.state.schema, store: SimulatedReplica.store,
                             sender: replica.id)))
                 since = delta.upTo
             }
-            if count == replica.base.order.count { return batches }
-            count += min(slice, replica.base.order.count - count)
+            if count == replica.state.order.count { return batches }
+            count += min(slice, replica.state.order.count - count)
         }
     }
 
     package func merge(_ batch: [UInt8]) throws -> Bool {
         let decoded = try BatchDecoder.decode(batch)
-        return try replica.receive(decoded.resolved(in: replica.base.schema).delta)
+        return try replica.receive(decoded.resolved(in: replica.state.schema).delta)
     }
 
     /// Runs a statement as one transaction.

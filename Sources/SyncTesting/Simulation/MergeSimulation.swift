@@ -69,7 +69,7 @@ package struct MergeSimulation {
     private var network = UnreliableNetwork<[UInt8]>(
         faults: .init(delay: 0.25, release: 0.7, duplication: 0.5))
     private var tokens = RandomWriter.Tokens()
-    private var transactions: [Digested] = []
+    private var transactions: [RecordedCommit] = []
     private var written = WrittenTexts()
     private var tally = Tally()
 
@@ -137,7 +137,7 @@ package struct MergeSimulation {
         case ..<0.47: try edit(replica, nil, random.fork())
         case ..<0.50 where habits.collects:
             tally.collected += try replicas[replica].collect(replicas.map(\.id))
-        case ..<0.52 where habits.closes && !replicas[replica].base.objects.isEmpty:
+        case ..<0.52 where habits.closes && !replicas[replica].state.objects.isEmpty:
             transactions.append(try replicas[replica].close(wall: wall(replica)))
             tally.closes += 1
         default:
@@ -161,13 +161,13 @@ package struct MergeSimulation {
         _ index: Int, recreated: Set<RowKey> = [], rekeyed: [RowKey: RowKey] = [:]
     ) throws {
         let before = texts(replicas[index].tables)
-        let digested = try replicas[index].commit(
+        let recorded = try replicas[index].commit(
             recreated: recreated, rekeyed: rekeyed, wall: wall(index))
-        guard let digested else { return }
-        transactions.append(digested)
+        guard let recorded else { return }
+        transactions.append(recorded)
         written.note(before, texts(replicas[index].tables))
         tally.commits += 1
-        tally.adoptions += digested.adoptionCount
+        tally.adoptions += recorded.adoptionCount
     }
 
     /// Two or three replicas change the same object, or an object and what it refers to, at once.
@@ -202,13 +202,13 @@ package struct MergeSimulation {
     /// Sends what the receiver lacks: sometimes more (facts that it has), sometimes less (a cut).
     private mutating func send(from sender: Int, to receiver: Int) throws {
         let source = replicas[sender]
-        var since = replicas[receiver].base.vector
+        var since = replicas[receiver].state.vector
         if random.chance(0.3) {
             since = VersionVector(
                 since.entries.map { Dot($0.replica, Int64(random.below(Int($0.number) + 1))) })
         }
-        let count = random.chance(0.3) ? random.below(source.base.order.count + 1) : nil
-        let delta = source.base.delta(since: since, first: count)
+        let count = random.chance(0.3) ? random.below(source.state.order.count + 1) : nil
+        let delta = source.state.delta(since: since, first: count)
         let bytes = try BatchEncoder.encode(
             Batch(delta, schema: schema.merge, store: SimulatedReplica.store, sender: source.id))
         let arriving = network.send(bytes, to: receiver, of: replicas.count, &random)
@@ -218,11 +218,11 @@ package struct MergeSimulation {
             tally.merges += isMerged ? 1 : 0
             tally.refusals += isMerged ? 0 : 1
             if place == 0 && isMerged && count == nil {
-                replicas[receiver].acknowledge(source.id, source.base.vector)
+                replicas[receiver].acknowledge(source.id, source.state.vector)
             }
         }
         if !arriving.isEmpty {
-            source.acknowledge(replicas[receiver].id, replicas[receiver].base.vector)
+            source.acknowledge(replicas[receiver].id, replicas[receiver].state.vector)
         }
     }
 
@@ -244,7 +244,7 @@ package struct MergeSimulation {
             }
         }
         for other in replicas.dropFirst() {
-            try other.receive(replica.base.delta(since: VersionVector()))
+            try other.receive(replica.state.delta(since: VersionVector()))
         }
     }
 
@@ -252,7 +252,7 @@ package struct MergeSimulation {
         for _ in 0..<2 {
             for replica in replicas {
                 for other in replicas where other !== replica {
-                    replica.acknowledge(other.id, other.base.vector)
+                    replica.acknowledge(other.id, other.state.vector)
                 }
             }
             for replica in replicas where random.chance(0.7) {
@@ -288,7 +288,7 @@ package struct MergeSimulation {
             var isQuiet = true
             let pairs = replicas.indices.flatMap { from in replicas.indices.map { (from, $0) } }
             for (from, to) in pairs.shuffled(using: &random) where from != to {
-                let delta = replicas[from].base.delta(since: replicas[to].base.vector)
+                let delta = replicas[from].state.delta(since: replicas[to].state.vector)
                 if delta.isEmpty { continue }
                 isQuiet = false
                 guard try replicas[to].receive(delta) else {
@@ -303,10 +303,10 @@ package struct MergeSimulation {
     private mutating func checkOrderIndependence(_ expected: [ObjectUID: [Field]]) throws {
         let fresh = try SimulatedReplica("Z", schema, seed: 1)
         for transaction in transactions.shuffled(using: &random) {
-            fresh.base.insert(transaction.header)
-            for fact in transaction.facts { fresh.base.insert(fact) }
+            fresh.state.insert(transaction.header)
+            for fact in transaction.facts { fresh.state.insert(fact) }
         }
-        try fresh.show(View(fresh.base))
+        try fresh.show(View(fresh.state))
         guard try fresh.canonical() == expected else {
             throw SimulationFailure("the order of transactions matters")
         }

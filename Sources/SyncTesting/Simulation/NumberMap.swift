@@ -51,17 +51,17 @@ struct NumberMap {
     }
 
     /// Takes over the numbers of a commit; reservations of numbers that are used now are dropped.
-    mutating func adopt(_ digested: Digested, _ schema: MergeSchema) {
+    mutating func adopt(_ recorded: RecordedCommit, _ schema: MergeSchema) {
         var holders: [RowKey: ObjectUID] = [:]
-        for (key, name) in digested.names {
+        for (key, name) in recorded.names {
             guard schema.entities[key.entity].isPrivate, case .integer(let number) = key.values[0]
             else { continue }
-            let host = digested.view.hosts[name] ?? name
+            let host = recorded.view.hosts[name] ?? name
             numbers[host] = number
             holders[key] = host
         }
         numbers = numbers.filter { uid, number in
-            guard let record = digested.base.objects[uid] else { return true }
+            guard let record = recorded.state.objects[uid] else { return true }
             let key = RowKey(entity: record.entity, [.integer(number)])
             return holders[key].map { $0 == uid } ?? true
         }

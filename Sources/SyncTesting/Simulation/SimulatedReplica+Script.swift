@@ -23,7 +23,7 @@ extension SimulatedReplica {
 
     /// Merges everything that `other` has and this replica lacks.
     package func pull(from other: SimulatedReplica) throws {
-        guard try receive(other.base.delta(since: base.vector)) else {
+        guard try receive(other.state.delta(since: state.vector)) else {
             throw SimulationFailure("a gap")
         }
     }

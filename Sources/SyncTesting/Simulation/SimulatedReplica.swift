@@ -1,6 +1,6 @@
 import SyncMerge
 
-/// One replica of a simulated store: a base, its view, and the view's image in real SQLite.
+/// One replica of a simulated store: a state, its view, and the view's image in real SQLite.
 ///
 /// Invariants, checked at every step: SQLite accepts the image of every view with all constraints;
 /// what SQLite holds is the image of `view`; after a commit the view is what was committed; a write
@@ -9,7 +9,7 @@ package final class SimulatedReplica: SimulatedTables {
     /// Its name among the replicas.
     package let id: ReplicaID
     /// What it has merged.
-    package internal(set) var base: Base
+    package internal(set) var state: MergeState
     /// What it shows.
     package internal(set) var view: View
     /// The identity of each row of its tables.
@@ -36,8 +36,8 @@ package final class SimulatedReplica: SimulatedTables {
     package init(_ name: Character, _ schema: SimulatedSchema, seed: UInt64) throws {
         id = Self.id(name)
         self.schema = schema
-        base = Base(schema: schema.merge)
-        view = View(base)
+        state = MergeState(schema: schema.merge)
+        view = View(state)
         random = SeededRandom(seed: seed)
         database = try WriterDatabase()
         for table in schema.tables { try database.run(table) }
@@ -78,7 +78,7 @@ package final class SimulatedReplica: SimulatedTables {
     /// - Returns: the transaction; nil when nothing changed.
     package func commit(
         recreated: Set<RowKey> = [], rekeyed: [RowKey: RowKey] = [:], wall: Int64? = nil
-    ) throws -> Digested? {
+    ) throws -> RecordedCommit? {
         let after = try read()
         if after == tables && recreated.isEmpty { return nil }
         let rows = after.sorted { schema.merge.precedes($0.key, $1.key) }
@@ -87,35 +87,35 @@ package final class SimulatedReplica: SimulatedTables {
             rekeyed: rekeyed)
         let header = next(wall)
         var generator = random
-        let digested = try base.digest(
+        let recorded = try state.record(
             commit, view: view, names: names, dot: header.dot, time: header.time
         ) { ObjectUID(high: generator.next(), low: generator.next()) }
         random = generator
-        try checkNothingIsDropped(digested)
-        numbers.adopt(digested, schema.merge)
-        base = digested.base
-        let image = try Image(digested.view, schema.merge, &numbers, before: digested.names)
+        try checkNothingIsDropped(recorded)
+        numbers.adopt(recorded, schema.merge)
+        state = recorded.state
+        let image = try Image(recorded.view, schema.merge, &numbers, before: recorded.names)
         guard image.rows == after else {
             throw SimulationFailure("the view after a commit differs from what was committed")
         }
         tables = after
-        adopt(digested.view, image)
-        return digested
+        adopt(recorded.view, image)
+        return recorded
     }
 
     /// Turns what is shown into facts.
-    package func close(wall: Int64? = nil) throws -> Digested {
+    package func close(wall: Int64? = nil) throws -> RecordedCommit {
         let header = next(wall)
-        let digested = try base.close(
+        let recorded = try state.close(
             view: view, names: names, dot: header.dot, time: header.time)
-        try checkNothingIsDropped(digested)
+        try checkNothingIsDropped(recorded)
         let before = tables
-        base = digested.base
-        names = digested.names
-        numbers.adopt(digested, schema.merge)
-        try show(digested.view)
+        state = recorded.state
+        names = recorded.names
+        numbers.adopt(recorded, schema.merge)
+        try show(recorded.view)
         guard tables == before else { throw SimulationFailure("closing changed the tables") }
-        return digested
+        return recorded
     }
 
     private func next(_ wall: Int64?) -> (dot: Dot, time: HybridTime) {
@@ -124,21 +124,21 @@ package final class SimulatedReplica: SimulatedTables {
         return (Dot(id, number), clock.reading(wall: self.wall))
     }
 
-    private func checkNothingIsDropped(_ digested: Digested) throws {
+    private func checkNothingIsDropped(_ recorded: RecordedCommit) throws {
         let shown = Set(
             view.rows.values.flatMap { $0.sources.compactMap { $0 } + $0.blended })
-        for fact in base.currentVersions.subtracting(digested.base.currentVersions)
+        for fact in state.currentVersions.subtracting(recorded.state.currentVersions)
         where !shown.contains(fact) && log[fact] == nil && !says(fact) {
             throw SimulationFailure("a write dropped a value that was neither shown nor logged")
         }
     }
 
     private func says(_ fact: VersionID) -> Bool {
-        guard let record = base.objects[fact.object] else { return false }
+        guard let record = state.objects[fact.object] else { return false }
         return record.cells[fact.cell].contains {
             $0.dot == fact.dot
                 && view.says(
-                    base.literal($0), cell: fact.cell, of: fact.object, schema.merge)
+                    state.literal($0), cell: fact.cell, of: fact.object, schema.merge)
         }
     }
 
@@ -147,30 +147,30 @@ package final class SimulatedReplica: SimulatedTables {
     /// Merges what another replica sent; false when it starts after what is here.
     @discardableResult
     package func receive(_ delta: Delta) throws -> Bool {
-        let before = base.vector
-        guard base.merge(delta) else { return false }
+        let before = state.vector
+        guard state.merge(delta) else { return false }
         for header in delta.headers {
             _ = clock.observe(header.time, wall: wall, driftMax: Self.driftMax)
         }
-        if base.vector != before { try show(View(base)) }
+        if state.vector != before { try show(View(state)) }
         return true
     }
 
     /// Notes what another replica is known to have merged, once all of its own transactions up to
     /// there are here.
     package func acknowledge(_ other: ReplicaID, _ vector: VersionVector) {
-        if base.vector[other] >= vector[other] { acknowledged[other] = vector }
+        if state.vector[other] >= vector[other] { acknowledged[other] = vector }
     }
 
     /// Drops dead objects that all of `replicas` know to be dead.
     package func collect(_ replicas: [ReplicaID]) throws -> Int {
         guard replicas.allSatisfy({ $0 == id || acknowledged[$0] != nil }) else { return 0 }
-        let own = VersionVector(replicas.map { Dot($0, base.vector[$0]) })
+        let own = VersionVector(replicas.map { Dot($0, state.vector[$0]) })
         let stable = Collector.stableCut(own: own, acknowledged: acknowledged.values)
-        let dropped = collector.collect(&base, stable: stable)
+        let dropped = collector.collect(&state, stable: stable)
         if dropped > 0 {
             let before = view
-            view = View(base)
+            view = View(state)
             guard view.rows.mapValues(\.fields) == before.rows.mapValues(\.fields) else {
                 throw SimulationFailure("collection changed the view")
             }
@@ -221,7 +221,7 @@ package final class SimulatedReplica: SimulatedTables {
             for (cell, source) in row.sources.enumerated() {
                 let policy = schema.merge.entities[row.entity].policies[cell]
                 guard let source, !policy.isBlending else { continue }
-                let versions = base.objects[source.object]?.cells[cell] ?? []
+                let versions = state.objects[source.object]?.cells[cell] ?? []
                 let value = versions.first { $0.dot == source.dot }?.value ?? []
                 let columns = schema.merge.entities[row.entity].cells[cell]
                 let shown = columns.map { row.fields[$0] }
@@ -259,7 +259,7 @@ package final class SimulatedReplica: SimulatedTables {
     }
 }
 
-extension Base {
+extension MergeState {
     /// The versions that no delete has ended.
     var currentVersions: Set<VersionID> {
         var current: Set<VersionID> = []

@@ -1,5 +1,5 @@
-import SyncReplica
 import SyncRemotes
+import SyncReplica
 
 /// One exchange of one store with one remote. Blocks on the store: on a ``BlockingExecutor``.
 struct ReplicationWork: Sendable {

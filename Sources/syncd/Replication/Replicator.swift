@@ -1,8 +1,8 @@
 import Dispatch
 import Logging
 import SyncClient
-import SyncReplica
 import SyncRemotes
+import SyncReplica
 
 /// Keeps the daemon's stores and their remotes in step: sends after commits, merges when a remote
 /// says that it changed, and looks at each from time to time.

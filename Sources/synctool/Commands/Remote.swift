@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
-import SyncReplica
 import SyncRemotes
+import SyncReplica
 import Varlink
 
 /// `synctool remote`

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
-import SyncReplica
 import SyncRemotes
+import SyncReplica
 
 /// `synctool serve --stdio DB`
 struct Serve: StoreCommand {

@@ -1,6 +1,6 @@
 import Foundation
-import SyncReplica
 import SyncRemotes
+import SyncReplica
 
 /// Makes a new replica from a remote. Under another name until all is merged: what was interrupted
 /// goes on from there when it is run again.

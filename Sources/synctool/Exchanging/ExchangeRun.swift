@@ -1,6 +1,6 @@
 import ArgumentParser
-import SyncReplica
 import SyncRemotes
+import SyncReplica
 
 /// What `push`, `pull` and `sync` do with each of the remotes they are asked for.
 struct ExchangeRun {

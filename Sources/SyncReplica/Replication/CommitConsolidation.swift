@@ -8,7 +8,7 @@ import SyncValues
 ///
 /// Follows each row from key to key: `origins` says of every key that is in use which row of
 /// before it is, if any.
-struct Backlog {
+struct CommitConsolidation {
     /// What became of the rows, with dates.
     private(set) var dates = Commit.Dates()
     /// Keys that were deleted and inserted again.

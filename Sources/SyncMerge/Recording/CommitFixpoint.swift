@@ -3,27 +3,29 @@ import SyncValues
 /// What you commit is what you get: adds the facts that make the view equal the tables as they were
 /// committed. Almost always none; needed only where the view had repaired something nearby.
 ///
-/// Ends, because when every shown row, cell and union has been stated, base and tables are the same
-/// and the view is the identity. Measured on 25,000 commits: one check, twice in one of 250.
-package struct Settlement {
+/// Ends, because when every shown row, cell and union has been stated, state and tables are the
+/// same and the view is the identity. Measured on 25,000 commits: one check, twice in one of 250.
+package struct CommitFixpoint {
     /// Beyond this many checks something is wrong in the rules.
     package static let checksMax = 12
     /// From this check on all unions that were shown are made lasting: a hidden part still acts.
     private static let checkOfUnions = 3
 
-    package private(set) var speaker: Speaker
+    package private(set) var recorder: FactRecorder
     private let view: View
     /// The committed rows, by identity.
     private let wanted: [ObjectUID: (entity: Int, fields: [Field])]
     private let order: [ObjectUID]
 
-    package init(_ speaker: Speaker, _ commit: Commit, view: View, _ naming: Naming) {
-        self.speaker = speaker
+    package init(
+        _ recorder: FactRecorder, _ commit: Commit, view: View, _ assignment: IdentityAssignment
+    ) {
+        self.recorder = recorder
         self.view = view
         var wanted: [ObjectUID: (entity: Int, fields: [Field])] = [:]
         for row in commit.rows {
-            guard let name = naming.names[row.key] else { continue }
-            wanted[name] = (row.key.entity, naming.fields(of: row))
+            guard let name = assignment.names[row.key] else { continue }
+            wanted[name] = (row.key.entity, assignment.fields(of: row))
         }
         self.wanted = wanted
         order = wanted.keys.sorted()
@@ -33,24 +35,24 @@ package struct Settlement {
     package mutating func settle() throws -> View {
         for check in 0..<Self.checksMax {
             if check == Self.checkOfUnions { stateUnions() }
-            let shown = View(speaker.base)
+            let shown = View(recorder.state)
             var holders: [ObjectUID: [ObjectUID]] = [:]
             for name in order {
                 if let host = shown.hosts[name] { holders[host, default: []].append(name) }
             }
-            let count = speaker.facts.count
+            let count = recorder.facts.count
             let isHiding = endWhatComesOut(shown, holders)
             let isWanting = adoptWhatIsMissing(shown, holders, check: check)
-            if !isHiding && !isWanting && speaker.facts.count == count { return shown }
+            if !isHiding && !isWanting && recorder.facts.count == count { return shown }
         }
         throw SyncError(
-            .internalFault, "the facts of transaction \(speaker.header.dot) do not settle")
+            .internalFault, "the facts of transaction \(recorder.header.dot) do not settle")
     }
 
     private mutating func stateUnions() {
         for name in order {
             for member in view.rows[name]?.members ?? [] where member != name {
-                speaker.unite(name, member)
+                recorder.unite(name, member)
             }
         }
     }
@@ -69,10 +71,10 @@ package struct Settlement {
                 {
                     if holders[name]?.contains(host) ?? false { continue }
                     isDirty = true
-                    speaker.unite(host, member)
-                } else if holders[name] == nil || speaker.isAlive(member) {
+                    recorder.unite(host, member)
+                } else if holders[name] == nil || recorder.isAlive(member) {
                     isDirty = true
-                    if speaker.hasLife(member) { speaker.delete(member, entity: row.entity) }
+                    if recorder.hasLife(member) { recorder.delete(member, entity: row.entity) }
                 }
             }
         }
@@ -97,14 +99,14 @@ package struct Settlement {
             }
             let fallback = ShownRow(
                 entity: want.entity, name: name, members: [name], fields: want.fields,
-                sources: speaker.schema.entities[want.entity].cells.map { _ in nil })
-            for (cell, columns) in speaker.schema.entities[want.entity].cells.enumerated() {
+                sources: recorder.schema.entities[want.entity].cells.map { _ in nil })
+            for (cell, columns) in recorder.schema.entities[want.entity].cells.enumerated() {
                 let isEqual = columns.allSatisfy {
                     shown.resolved(want.fields[$0]) == host?.fields[$0]
                 }
                 if !isLost && isEqual { continue }
                 isDirty = true
-                speaker.write(cell, want.fields, to: view.rows[name] ?? host ?? fallback)
+                recorder.write(cell, want.fields, to: view.rows[name] ?? host ?? fallback)
             }
         }
         return isDirty
@@ -112,9 +114,9 @@ package struct Settlement {
 
     private mutating func reclaim(_ name: ObjectUID, isShared: Bool) {
         for member in view.rows[name]?.members ?? [name] {
-            if member != name && isShared { speaker.unite(name, member) }
-            if speaker.hasLife(member) && !speaker.isAlive(member) {
-                speaker.revive(member, entity: speaker.base.objects[member]?.entity ?? 0)
+            if member != name && isShared { recorder.unite(name, member) }
+            if recorder.hasLife(member) && !recorder.isAlive(member) {
+                recorder.revive(member, entity: recorder.state.objects[member]?.entity ?? 0)
             }
         }
     }

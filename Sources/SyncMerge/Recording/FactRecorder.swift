@@ -2,41 +2,41 @@ import SyncValues
 
 /// States facts in the name of a local transaction: the last one, unless another dot is given.
 ///
-/// Invariants: `base` holds every fact of `facts`, and the header of every dot that is given.
-package struct Speaker {
-    package private(set) var base: Base
+/// Invariants: `state` holds every fact of `facts`, and the header of every dot that is given.
+package struct FactRecorder {
+    package private(set) var state: MergeState
     package private(set) var facts: [Fact] = []
     package let header: TransactionHeader
 
-    /// Begins a transaction that has seen everything in `base`.
-    package init(_ base: Base, dot: Dot, time: HybridTime) {
-        header = TransactionHeader(dot, time: time, seen: base.vector)
-        self.base = base
-        self.base.insert(header)
+    /// Begins a transaction that has seen everything in `state`.
+    package init(_ state: MergeState, dot: Dot, time: HybridTime) {
+        header = TransactionHeader(dot, time: time, seen: state.vector)
+        self.state = state
+        self.state.insert(header)
     }
 
     /// Begins several transactions of one replica, in their order, with nothing merged in between.
-    package init(_ base: Base, _ headers: [TransactionHeader], last: TransactionHeader) {
+    package init(_ state: MergeState, _ headers: [TransactionHeader], last: TransactionHeader) {
         header = last
-        self.base = base
-        for header in headers { self.base.insert(header) }
-        self.base.insert(last)
+        self.state = state
+        for header in headers { self.state.insert(header) }
+        self.state.insert(last)
     }
 
-    package var schema: MergeSchema { base.schema }
+    package var schema: MergeSchema { state.schema }
 
     package func isAlive(_ uid: ObjectUID) -> Bool {
-        base.objects[uid].map(base.isAlive) ?? false
+        state.objects[uid].map(state.isAlive) ?? false
     }
 
     /// Whether anything was stated of the object's life: else there is nothing to end or revive.
-    package func hasLife(_ uid: ObjectUID) -> Bool { !(base.objects[uid]?.life.isEmpty ?? true) }
+    package func hasLife(_ uid: ObjectUID) -> Bool { !(state.objects[uid]?.life.isEmpty ?? true) }
 
-    package func incarnation(_ uid: ObjectUID) -> Int { base.objects[uid]?.incarnation ?? 0 }
+    package func incarnation(_ uid: ObjectUID) -> Int { state.objects[uid]?.incarnation ?? 0 }
 
     package mutating func state(_ fact: Fact) {
         facts.append(fact)
-        base.insert(fact)
+        state.insert(fact)
     }
 
     package mutating func unite(_ left: ObjectUID, _ right: ObjectUID) {
@@ -97,13 +97,13 @@ package struct Speaker {
         let dot = dot ?? header.dot
         var value = value
         if !policy.isBlending {
-            value = value.map(Base.plain)
+            value = value.map(MergeState.plain)
         } else if case .value(let wanted)? = value.first {
             let versions =
-                base.objects[uid]?.incarnation == incarnation
-                ? base.objects[uid].map { base.candidates($0, cell: cell, alive: true) } : nil
-            let packed = base.successor(
-                of: versions ?? [], writing: wanted, policy, dot: dot, time: base.time(dot))
+                state.objects[uid]?.incarnation == incarnation
+                ? state.objects[uid].map { state.candidates($0, cell: cell, alive: true) } : nil
+            let packed = state.successor(
+                of: versions ?? [], writing: wanted, policy, dot: dot, time: state.time(dot))
             value = [.value(packed)]
         }
         let version = Version(dot, incarnation: incarnation, value: value)

@@ -1,37 +1,37 @@
 import SyncValues
 
-extension Base {
+extension MergeState {
     /// Turns every open repair into facts, as an ordinary transaction; the tables do not change.
-    /// - Parameter view: the view of this base.
-    /// - Throws: `internalFault`; the base is a value, so nothing has changed then.
+    /// - Parameter view: the view of this state.
+    /// - Throws: `internalFault`; the state is a value, so nothing has changed then.
     package func close(
         view: View, names: [RowKey: ObjectUID], dot: Dot, time: HybridTime
-    ) throws -> Digested {
-        var speaker = Speaker(self, dot: dot, time: time)
+    ) throws -> RecordedCommit {
+        var recorder = FactRecorder(self, dot: dot, time: time)
         for name in view.order {
             for member in view.rows[name]?.members ?? [] where member != name {
-                speaker.unite(name, member)
+                recorder.unite(name, member)
             }
-            speaker.touch([name], in: view)
+            recorder.touch([name], in: view)
         }
-        for uid in speaker.base.objects.keys.sorted()
-        where view.hosts[uid] == nil && speaker.hasLife(uid) && speaker.isAlive(uid) {
-            speaker.delete(uid, entity: speaker.base.objects[uid]?.entity ?? 0)
+        for uid in recorder.state.objects.keys.sorted()
+        where view.hosts[uid] == nil && recorder.hasLife(uid) && recorder.isAlive(uid) {
+            recorder.delete(uid, entity: recorder.state.objects[uid]?.entity ?? 0)
         }
-        for _ in 0..<Settlement.checksMax {
-            let shown = View(speaker.base)
-            if !speaker.restate(view, where: shown) {
-                return Digested(
-                    base: speaker.base, view: shown,
-                    names: names.mapValues { shown.hosts[$0] ?? $0 }, header: speaker.header,
-                    facts: speaker.facts, adoptionCount: speaker.facts.count)
+        for _ in 0..<CommitFixpoint.checksMax {
+            let shown = View(recorder.state)
+            if !recorder.restate(view, where: shown) {
+                return RecordedCommit(
+                    state: recorder.state, view: shown,
+                    names: names.mapValues { shown.hosts[$0] ?? $0 }, header: recorder.header,
+                    facts: recorder.facts, adoptionCount: recorder.facts.count)
             }
         }
         throw SyncError(.internalFault, "closing conflicts in transaction \(dot) does not end")
     }
 }
 
-extension Speaker {
+extension FactRecorder {
     /// States the cells that `shown` shows otherwise than `view` did, or not from a fact.
     fileprivate mutating func restate(_ view: View, where shown: View) -> Bool {
         var isDirty = false

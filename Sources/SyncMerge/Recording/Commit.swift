@@ -73,9 +73,9 @@ package struct Commit: Sendable {
 }
 
 /// A local transaction as facts, and the state after it.
-package struct Digested: Sendable {
-    /// The base with the facts.
-    package let base: Base
+package struct RecordedCommit: Sendable {
+    /// The state with the facts.
+    package let state: MergeState
     /// Its view: equal to the committed tables.
     package let view: View
     /// The identity of each committed row.

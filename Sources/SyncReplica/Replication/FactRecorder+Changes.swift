@@ -3,7 +3,7 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-extension Speaker {
+extension FactRecorder {
     /// What history tells of the facts: one change for each object.
     var changes: [Batch.Change] {
         var order: [ObjectUID] = []

@@ -31,12 +31,12 @@ package struct Delta: Sendable, Hashable {
     package var isEmpty: Bool { headers.isEmpty && facts.isEmpty }
 }
 
-extension Base {
+extension MergeState {
     /// What a replica that has merged `since` lacks.
     /// - Parameter count: how many of our transactions, in the order merged here, to send at most:
     ///   a prefix of that order is always a causal cut. Any other subset is not, and would leave a
     ///   hole that nobody notices.
-    /// - Complexity: linear in the objects of the base.
+    /// - Complexity: linear in the objects of the state.
     package func delta(since: VersionVector, first count: Int? = nil) -> Delta {
         let sent = order.prefix(count ?? order.count).filter { !since.covers($0) }
         let dots = Set(sent)

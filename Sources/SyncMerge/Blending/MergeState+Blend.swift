@@ -9,7 +9,7 @@ struct Blend {
     let reflected: [Dot]
 }
 
-extension Base {
+extension MergeState {
     /// The value of concurrent versions of one register, of a cell that blends.
     /// - Parameter newest: the version that is shown where they do not blend.
     func blend(_ versions: [Version], newest: Version, _ policy: CellPolicy) -> Blend {

@@ -1,7 +1,7 @@
 import SyncValues
 
 /// Gives every committed row its identity, and writes rows with their references by identity.
-package struct Naming {
+package struct IdentityAssignment {
     /// The identity of each row.
     private(set) var names: [RowKey: ObjectUID] = [:]
     /// The rows that are new, in the order in which they were named.
@@ -18,18 +18,18 @@ package struct Naming {
     ///   - newUID: the identity of a new row whose key is private.
     /// - Throws: `internalFault` when keys refer to each other in a circle.
     init(
-        _ commit: Commit, base: Base, view: View, before: [RowKey: ObjectUID],
+        _ commit: Commit, state: MergeState, view: View, before: [RowKey: ObjectUID],
         newUID: (RowKey) -> ObjectUID
     ) throws {
-        schema = base.schema
+        schema = state.schema
         committed = Set(commit.rows.map(\.key))
-        isKnown = { base.objects[$0] != nil }
+        isKnown = { state.objects[$0] != nil }
         var waiting: [Commit.Row] = []
         for row in commit.rows {
             let isPrivate = schema.entities[row.key.entity].isPrivate
             if let name = before[row.key] {
                 names[row.key] = name
-                if base.anchors.contains(name), let shown = view.rows[name] {
+                if state.boundaryRows.contains(name), let shown = view.rows[name] {
                     bystanders[row.key] = shown.fields
                 }
             } else if isPrivate, let old = commit.rekeyed[row.key], let name = before[old] {
@@ -42,7 +42,7 @@ package struct Naming {
             }
         }
         guard !waiting.isEmpty else { return }
-        let aliased = base.aliased
+        let aliased = state.aliased
         var used = Set(names.values)
         while !waiting.isEmpty {  // keys made of references: their targets first
             var blocked: [Commit.Row] = []

@@ -3,20 +3,20 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// The part of a store's base that a merge or a local transaction can change, with the rows that
+/// The part of a store's state that a merge or a local transaction can change, with the rows that
 /// show it.
 ///
 /// Invariants
-/// - `base` holds the record of every identity in `objects`, and the header of every transaction by
-///   which their facts have to be compared.
+/// - `state` holds the record of every identity in `objects`, and the header of every transaction
+///   by which their facts have to be compared.
 /// - `names` has each row of the region, with the identity that it is shown under; `rows` what it
 ///   holds, where it is there.
-/// - An object is in it with all that it is aliased with. Every object in trouble is in it.
-/// - `base.anchors` are rows around it that only stand there: shown as they were stated. What they
-///   refer to need not be in the region, but for what their keys are made of.
-struct Region {
+/// - An object is in it with all that it is aliased with. Every object unresolved is in it.
+/// - `state.boundaryRows` are rows around it that only stand there: shown as they were stated. What
+///   they refer to need not be in the region, but for what their keys are made of.
+struct AffectedRegion {
     /// What was stated.
-    var base: Base
+    var state: MergeState
     /// How each object is stored.
     var objects: [ObjectUID: StoredObject] = [:]
     /// The identity of each row of the tables, by its key.
@@ -26,7 +26,7 @@ struct Region {
 
     /// Knows nothing but what has been merged.
     init(_ schema: MergeSchema, vector: VersionVector) {
-        base = Base(
+        state = MergeState(
             schema: schema, vector: vector, headers: [], objects: [:], aliases: [:])
     }
 

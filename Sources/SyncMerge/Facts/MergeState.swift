@@ -9,8 +9,8 @@ import SyncValues
 /// - `vector` covers exactly the dots in `order`, and what came before each at its replica.
 /// - `order` is causal: each dot stands after all that its writer had seen. So any prefix is a cut
 ///   that can be sent.
-/// - The tables are a function of the base alone (``View``), whatever facts it holds.
-package struct Base: Sendable {
+/// - The tables are a function of the state alone (``View``), whatever facts it holds.
+package struct MergeState: Sendable {
     /// The entities whose objects these are.
     package let schema: MergeSchema
     /// What has been merged.
@@ -24,9 +24,9 @@ package struct Base: Sendable {
     /// Pairs of identities that are one object, the lesser one first, with the earliest dot.
     package private(set) var aliases: [Alias: Dot] = [:]
 
-    /// Where the base is a region of a larger one: rows at its border, which are shown as they were
-    /// stated. Their references to objects outside of the region are known to be fulfilled.
-    package var anchors: Set<ObjectUID> = []
+    /// Where the state is a region of a larger one: rows at its border, which are shown as they
+    /// were stated. Their references to objects outside of the region are known to be fulfilled.
+    package var boundaryRows: Set<ObjectUID> = []
 
     /// Two identities that are one object.
     package struct Alias: Sendable, Hashable, Comparable {
@@ -125,7 +125,7 @@ extension ObjectRecord {
 
 // MARK: Causality
 
-extension Base {
+extension MergeState {
     /// Whether the writer of `later` had merged `earlier`. False for a transaction and itself.
     package func hasSeen(_ later: Dot, _ earlier: Dot) -> Bool { headers.hasSeen(later, earlier) }
 
