@@ -27,7 +27,7 @@ let package = Package(
             dependencies: ["PlainWriter", .product(name: "SyncCore", package: "syncd")]),
         .executableTarget(
             name: "MergeBenchmark",
-            dependencies: ["CWriter", .product(name: "SyncCore", package: "syncd")]),
+            dependencies: ["CWriter", .product(name: "SyncReplica", package: "syncd")]),
         .executableTarget(
             name: "ObjectBenchmark",
             dependencies: [
