@@ -23,14 +23,16 @@ final class Stress: Sendable {
         try ManagedObjectModel([
             EntityDescription(
                 "List", class: StressList.self, attributes: [AttributeDescription("title")],
-                relationships: [.toMany("items", "Item", inverse: "list", deleteRule: .nullify)]),
+                relationships: [.toMany("items", to: "Item", inverse: "list", deleteRule: .nullify)]
+            ),
             EntityDescription(
                 "Item", class: StressItem.self,
                 attributes: [
                     AttributeDescription("title"),
                     AttributeDescription("number", .integer64, default: 0),
                 ],
-                relationships: [.toOne("list", "List", inverse: "items")], indexes: [["number"]]),
+                relationships: [.toOne("list", to: "List", inverse: "items")], indexes: [["number"]]
+            ),
         ])
     }
 

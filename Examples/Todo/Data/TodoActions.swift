@@ -22,7 +22,7 @@ struct TodoActions: Sendable {
     }
 
     func deleteGroup(_ group: TodoGroup) async throws {
-        try await perform { try $0.delete(GroupObject.self, group.id) }
+        try await perform { try $0.delete(GroupObject.self, id: group.id) }
     }
 
     /// - Throws: `noSuchObject` when the group is gone: then no task is made.
@@ -39,7 +39,7 @@ struct TodoActions: Sendable {
 
     func update(_ task: TodoTask) async throws {
         try await perform { context in
-            try context.update(TaskObject.self, task.id) {
+            try context.update(TaskObject.self, id: task.id) {
                 $0.title = task.title
                 $0.priority = task.priority
                 $0.completed = task.isCompleted
@@ -48,14 +48,14 @@ struct TodoActions: Sendable {
     }
 
     func delete(_ task: TodoTask) async throws {
-        try await perform { try $0.delete(TaskObject.self, task.id) }
+        try await perform { try $0.delete(TaskObject.self, id: task.id) }
     }
 
     /// - Throws: `noSuchObject` when either end is gone; then nothing moves.
     func move(_ task: TodoTask, to group: TodoGroup) async throws {
         try await perform { context in
             let owner = try context.confirmed(GroupObject.self, group.id)
-            try context.update(TaskObject.self, task.id) { $0.group = owner }
+            try context.update(TaskObject.self, id: task.id) { $0.group = owner }
         }
     }
 

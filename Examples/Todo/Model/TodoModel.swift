@@ -13,7 +13,7 @@ enum TodoModel {
                     .derived("open", .integer64, from: "tasks.@count(completed == NO)"),
                 ],
                 relationships: [
-                    .toMany("tasks", "C_Task", inverse: "group", deleteRule: .cascade)
+                    .toMany("tasks", to: "C_Task", inverse: "group", deleteRule: .cascade)
                 ]),
             EntityDescription(
                 "C_Task", class: TaskObject.self,
@@ -25,13 +25,13 @@ enum TodoModel {
                     AttributeDescription("createDate", .date, optional: true),
                 ],
                 relationships: [
-                    .toOne("group", "C_Group", inverse: "tasks"),
-                    .toOne("memo", "C_Memo", inverse: "task", deleteRule: .cascade),
+                    .toOne("group", to: "C_Group", inverse: "tasks"),
+                    .toOne("memo", to: "C_Memo", inverse: "task", deleteRule: .cascade),
                 ]),
             EntityDescription(
                 "C_Memo", class: MemoObject.self,
                 attributes: [AttributeDescription("content", optional: true)],
-                relationships: [.toOne("task", "C_Task", inverse: "memo")]),
+                relationships: [.toOne("task", to: "C_Task", inverse: "memo")]),
         ])
     }
 

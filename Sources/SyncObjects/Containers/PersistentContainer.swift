@@ -166,7 +166,7 @@ public final class PersistentContainer: Sendable {
 
     /// Keeps a text about the store, in the store; nil removes it.
     public func setMetadata(_ value: String?, forKey key: String) throws {
-        try coordinator.write { try StoreMetadata(db: $0).setUser(key, value) }
+        try coordinator.write { try StoreMetadata(db: $0).setUser(key, to: value) }
     }
 
     /// Empties a store, also one that is open: whoever has it open sees its tables go, and nobody

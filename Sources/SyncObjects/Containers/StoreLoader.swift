@@ -30,23 +30,24 @@ struct StoreLoader {
         let model = try description.configuration.map(self.model.restricted) ?? self.model
         switch description.kind {
         case .memory:
-            return try finish(try DatabaseQueue(configuration: configuration), model, path: nil)
+            return try finish(
+                try DatabaseQueue(configuration: configuration), model: model, path: nil)
         case .bundle(let url):
             let queue = try DatabaseQueue(configuration: configuration)
             try StoreFiles.copy(url, into: queue)
-            return try finish(queue, model, path: nil)
+            return try finish(queue, model: model, path: nil)
         case .cachedCopy(let source, let cache, let alwaysCopy):
             try StoreFiles.checkBundle(source)
             if alwaysCopy || !FileManager.default.fileExists(atPath: cache.path) {
                 try StoreFiles.publish(source, at: cache)
             }
-            return try openFile(cache, model)
+            return try openFile(cache, model: model)
         case .file(let url):
-            return try openFile(url, model)
+            return try openFile(url, model: model)
         }
     }
 
-    private func openFile(_ url: URL, _ model: ManagedObjectModel) throws -> StoreCoordinator {
+    private func openFile(_ url: URL, model: ManagedObjectModel) throws -> StoreCoordinator {
         let isNew = !FileManager.default.fileExists(atPath: url.path)
         if isNew, description.isReadOnly {
             throw ObjectError(.missingFile, "there is no such file", path: url.path)
@@ -62,16 +63,16 @@ struct StoreLoader {
                 _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
             }
         }
-        return try finish(queue, model, path: url.path)
+        return try finish(queue, model: model, path: url.path)
     }
 
     private func finish(
-        _ queue: DatabaseQueue, _ model: ManagedObjectModel, path: String?
+        _ queue: DatabaseQueue, model: ManagedObjectModel, path: String?
     ) throws -> StoreCoordinator {
         var uuid: UUID?
         if description.isReadOnly {
             uuid = try queue.read { try StoreMetadata(db: $0).uuid() }
-            try checkCompatible(queue, model)
+            try checkCompatible(queue, with: model)
         } else {
             try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA foreign_keys = OFF")
@@ -96,7 +97,7 @@ struct StoreLoader {
             isReadOnly: description.isReadOnly)
     }
 
-    private func checkCompatible(_ queue: DatabaseQueue, _ model: ManagedObjectModel) throws {
+    private func checkCompatible(_ queue: DatabaseQueue, with model: ManagedObjectModel) throws {
         guard let stored = try queue.read({ try StoreMetadata(db: $0).model() }) else { return }
         guard stored.versionHash == model.versionHash else {
             throw ObjectError(

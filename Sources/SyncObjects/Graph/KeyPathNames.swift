@@ -22,13 +22,13 @@ final class KeyPathNames: @unchecked Sendable {
 
     func name(of keyPath: AnyKeyPath, _ objectClass: ManagedObject.Type) -> String? {
         if let name = lock.withLock({ names[keyPath] }) { return name }
-        guard let name = Self.learn(keyPath, objectClass) else { return nil }
+        guard let name = Self.learn(of: keyPath, in: objectClass) else { return nil }
         lock.withLock { names[keyPath] = name }
         return name
     }
 
     private static func learn(
-        _ keyPath: AnyKeyPath, _ objectClass: ManagedObject.Type
+        of keyPath: AnyKeyPath, in objectClass: ManagedObject.Type
     ) -> String? {
         // Stored properties are optional, or arrays of objects. Getters of other types are not
         // called: they may well trap on an object that has no values.
@@ -36,7 +36,7 @@ final class KeyPathNames: @unchecked Sendable {
             return nil
         }
         let probe = NameProbe()
-        let object = ProbeSamples.object(objectClass, probe)
+        let object = ProbeSamples.object(of: objectClass, probe: probe)
         guard let value = (object as Any)[keyPath: keyPath],
             let nothing = value as? any ProbedValue, nothing.isNothing, probe.reads.count == 1,
             let read = probe.reads.first
@@ -47,7 +47,7 @@ final class KeyPathNames: @unchecked Sendable {
         for sample in samples {
             probe.begin(answering: sample)
             guard let value = (object as Any)[keyPath: keyPath], probe.reads.count == 1,
-                probe.reads[0].name == read.name, ProbeSamples.isEqual(sample, value)
+                probe.reads[0].name == read.name, ProbeSamples.isEqual(sample, to: value)
             else { return nil }
         }
         return read.name

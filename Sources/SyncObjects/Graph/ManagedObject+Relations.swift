@@ -53,31 +53,31 @@ extension ManagedObject {
             readFailure = nil
             return result
         } catch {
-            contextReference?.note(error, self)
+            contextReference?.note(error, for: self)
             return nil
         }
     }
 
-    func setTarget(_ index: Int, _ target: ManagedObject?) throws -> WriteOutcome {
+    func setTarget(at index: Int, to target: ManagedObject?) throws -> WriteOutcome {
         let relation = entity.relations[index]
         switch relation.storage {
         case .reference(let slot):
-            return try setReference(slot, relation, target)
+            return try setReference(at: slot, of: relation, to: target)
         case .inverse(_, let slot, _):
             let former = try readMembers(index)
             guard former != [target].compactMap({ $0 }) else { return .unchanged }
             try target?.ensureRead()
-            for object in former { _ = try object.setSlot(slot, .null) }
-            if let target { _ = try target.setSlot(slot, reference) }
+            for object in former { _ = try object.setSlot(slot, to: .null) }
+            if let target { _ = try target.setSlot(slot, to: reference) }
             return .changed
         case .join: return .unchanged
         }
     }
 
     private func setReference(
-        _ slot: Int, _ relation: EntityLayout.Relation, _ target: ManagedObject?
+        at slot: Int, of relation: EntityLayout.Relation, to target: ManagedObject?
     ) throws -> WriteOutcome {
-        guard let target else { return try setSlot(slot, .null) }
+        guard let target else { return try setSlot(slot, to: .null) }
         let new = target.identity.key.reference ?? .null
         guard try readSlot(slot) != new else { return .unchanged }
         if let name = relation.description.inverse,
@@ -87,17 +87,17 @@ extension ManagedObject {
             if !back.description.isToMany {
                 // One-to-one: whoever led there until now does not any more.
                 for other in try target.readMembers(inverse) where other !== self {
-                    _ = try other.setSlot(slot, .null)
+                    _ = try other.setSlot(slot, to: .null)
                 }
             } else if case .inverse(_, _, let position?) = back.storage {
                 let last = try target.readMembers(inverse).last?.readSlot(position)
-                _ = try setSlot(position, ListOrder.after(last ?? .null))
+                _ = try setSlot(position, to: ListOrder.after(last ?? .null))
             }
         }
-        return try setSlot(slot, new)
+        return try setSlot(slot, to: new)
     }
 
-    func setMembers(_ index: Int, _ members: [ManagedObject]) throws -> WriteOutcome {
+    func setMembers(at index: Int, to members: [ManagedObject]) throws -> WriteOutcome {
         let relation = entity.relations[index]
         var seen: Set<ObjectIdentifier> = []
         let members = members.filter { seen.insert(ObjectIdentifier($0)).inserted }
@@ -108,20 +108,21 @@ extension ManagedObject {
         case .inverse(_, let slot, let position):
             let own = reference
             for object in former where !seen.contains(ObjectIdentifier(object)) {
-                _ = try object.setSlot(slot, .null)
+                _ = try object.setSlot(slot, to: .null)
             }
             for object in members where object.slotValue(slot) != own {
-                if let position { _ = try object.setSlot(position, .null) }
-                _ = try object.setSlot(slot, own)
+                if let position { _ = try object.setSlot(position, to: .null) }
+                _ = try object.setSlot(slot, to: own)
             }
             if let position {
                 let places = ListOrder.places(members.map { $0.slotValue(position) })
                 for (object, place) in zip(members, places) {
-                    _ = try object.setSlot(position, place)
+                    _ = try object.setSlot(position, to: place)
                 }
             }
         case .join(let join, let isSource):
-            contextReference?.setPairs(self, join, isSource: isSource, former, members)
+            contextReference?.setPairs(
+                of: self, in: join, isSource: isSource, from: former, to: members)
         case .reference: return .unchanged
         }
         send(.changed([relation.name]))
@@ -148,7 +149,7 @@ extension ManagedObject {
     public func remove(_ object: ManagedObject, from key: String) throws -> WriteOutcome {
         try gate.locked {
             guard let index = entity.relationIndex[key] else { throw entity.unknownProperty(key) }
-            try requireSameContext(object, key)
+            try requireSameContext(object, forKey: key)
             let members = try readMembers(index)
             guard members.contains(object) else { return .unchanged }
             return try setValue(members.filter { $0 !== object }, forKey: key)

@@ -26,7 +26,7 @@ extension ManagedObject {
         do {
             try ensureRead()
         } catch {
-            contextReference?.note(error, self)
+            contextReference?.note(error, for: self)
         }
     }
 
@@ -64,7 +64,7 @@ extension ManagedObject {
             if let slot = entity.slotIndex[key],
                 case .attribute(let attribute) = entity.slots[slot].kind
             {
-                return decode(slotValue(slot), attribute)
+                return decode(slotValue(slot), as: attribute)
             }
             guard let relation = entity.relationIndex[key] else { return nil }
             return entity.relations[relation].description.isToMany
@@ -72,7 +72,7 @@ extension ManagedObject {
         }
     }
 
-    private func decode(_ value: Value, _ attribute: AttributeDescription) -> (any Sendable)? {
+    private func decode(_ value: Value, as attribute: AttributeDescription) -> (any Sendable)? {
         guard let transformer = attribute.transformer else { return attribute.coding.decode(value) }
         guard case .blob(let bytes) = value else { return nil }
         return try? transformer.decode(Data(bytes))
@@ -88,16 +88,17 @@ extension ManagedObject {
     }
 
     /// Gives a typed attribute another value; what was refused stands in ``lastWrite``.
-    @usableFromInline func assignAttribute<T: AttributeConvertible>(_ value: T?, _ key: String) {
+    @usableFromInline func assignAttribute<T: AttributeConvertible>(_ value: T?, forKey key: String)
+    {
         gate.locked {
             // The way that most writes take: an object that is there and was read.
             if let index = entity.slotIndex[key], entity.slots[index].isPlain, current != nil,
                 phase != .gone,
                 let stored = value.map({ $0.plainlyStored(entity.slots[index].coding) }) ?? .null
             {
-                return noteWrite(isChange: store(stored, index))
+                return noteWrite(isChange: store(stored, atSlot: index))
             }
-            assign(value?.attributeValue, key)
+            assign(value?.attributeValue, forKey: key)
         }
     }
 
@@ -111,12 +112,13 @@ extension ManagedObject {
         try gate.locked {
             do {
                 lastOutcome =
-                    try contextReference?.strict { try set(value, key) } ?? set(value, key)
+                    try contextReference?.strict { try set(value, forKey: key) }
+                    ?? set(value, forKey: key)
             } catch let error as ObjectError {
                 lastOutcome = .rejected(error)
                 throw error
             } catch {
-                let error = ManagedObjectContext.readError(error, self)
+                let error = ManagedObjectContext.readError(error, for: self)
                 lastOutcome = .rejected(error)
                 throw error
             }
@@ -125,43 +127,44 @@ extension ManagedObject {
     }
 
     /// As `setValue`, for accessors: what was refused stands in ``lastWrite``.
-    @usableFromInline func assign(_ value: (any Sendable)?, _ key: String) {
+    @usableFromInline func assign(_ value: (any Sendable)?, forKey key: String) {
         _ = try? setValue(value, forKey: key)
     }
 
-    private func set(_ value: (any Sendable)?, _ key: String) throws -> WriteOutcome {
+    private func set(_ value: (any Sendable)?, forKey key: String) throws -> WriteOutcome {
         if let index = entity.slotIndex[key], entity.slots[index].isPlain {
-            return try setSlot(index, try encode(value, entity.slots[index].coding, key))
+            return try setSlot(
+                index, to: try encode(value, as: entity.slots[index].coding, forKey: key))
         }
         if let slot = entity.slotIndex[key],
             case .attribute(let attribute) = entity.slots[slot].kind
         {
             guard attribute.derivation == nil else {
-                throw problem("it is derived: saves compute it", key)
+                throw problem("it is derived: saves compute it", property: key)
             }
-            return try setSlot(slot, try encode(value, attribute, key))
+            return try setSlot(slot, to: try encode(value, as: attribute, forKey: key))
         }
         guard let index = entity.relationIndex[key] else { throw entity.unknownProperty(key) }
         let description = entity.relations[index].description
         if description.isToMany {
             guard let objects = value as? any Sequence else {
-                throw problem("expected objects, found \(type(of: value))", key)
+                throw problem("expected objects, found \(type(of: value))", property: key)
             }
-            let members = try objects.map { try object($0, description, key) }
-            return try setMembers(index, members)
+            let members = try objects.map { try object($0, for: description, key: key) }
+            return try setMembers(at: index, to: members)
         }
         guard let value, let value = AttributeCoding.unwrap(value) else {
-            return try setTarget(index, nil)
+            return try setTarget(at: index, to: nil)
         }
-        return try setTarget(index, try object(value, description, key))
+        return try setTarget(at: index, to: try object(value, for: description, key: key))
     }
 
-    private func problem(_ reason: String, _ key: String) -> ObjectError {
+    private func problem(_ reason: String, property key: String) -> ObjectError {
         ObjectError(.typeMismatch, reason, entity: entity.name, property: key, object: identity)
     }
 
     private func encode(
-        _ value: (any Sendable)?, _ coding: AttributeCoding, _ key: String
+        _ value: (any Sendable)?, as coding: AttributeCoding, forKey key: String
     ) throws -> Value {
         do {
             return try coding.encode(value)
@@ -174,7 +177,7 @@ extension ManagedObject {
     }
 
     private func encode(
-        _ value: (any Sendable)?, _ attribute: AttributeDescription, _ key: String
+        _ value: (any Sendable)?, as attribute: AttributeDescription, forKey key: String
     ) throws -> Value {
         do {
             guard let transformer = attribute.transformer, let value,
@@ -191,12 +194,12 @@ extension ManagedObject {
 
     /// The argument as an object that this relationship can lead to.
     private func object(
-        _ value: Any, _ description: RelationshipDescription, _ key: String
+        _ value: Any, for description: RelationshipDescription, key: String
     ) throws -> ManagedObject {
         guard let object = value as? ManagedObject,
             object.entity.isKind(of: description.destination)
-        else { throw problem("expected an object of \(description.destination)", key) }
-        try requireSameContext(object, key)
+        else { throw problem("expected an object of \(description.destination)", property: key) }
+        try requireSameContext(object, forKey: key)
         guard object.phase != .gone else {
             throw ObjectError(
                 .gone, "the object is gone", entity: entity.name, property: key,
@@ -205,7 +208,7 @@ extension ManagedObject {
         return object
     }
 
-    func requireSameContext(_ object: ManagedObject, _ key: String) throws {
+    func requireSameContext(_ object: ManagedObject, forKey key: String) throws {
         guard object.contextReference !== contextReference || contextReference == nil else {
             return
         }
@@ -216,7 +219,7 @@ extension ManagedObject {
     }
 
     /// - Throws: what the store says when the object is a fault; nothing is changed then.
-    func setSlot(_ slot: Int, _ value: Value) throws -> WriteOutcome {
+    func setSlot(_ slot: Int, to value: Value) throws -> WriteOutcome {
         let old = try readSlot(slot)
         if current == nil {
             // Of an object that is gone nothing may ever have been read: then nothing is known.
@@ -227,7 +230,7 @@ extension ManagedObject {
             current?[slot] = value
             return .keptOnGone(goneDetail ?? Gone(.unknown))
         }
-        store(value, slot)
+        store(value, atSlot: slot)
         return .changed
     }
 
@@ -235,10 +238,10 @@ extension ManagedObject {
     ///
     /// - Returns: Whether it is another one.
     @discardableResult
-    func store(_ value: Value, _ slot: Int) -> Bool {
+    func store(_ value: Value, atSlot slot: Int) -> Bool {
         guard let old = current?[slot], old != value else { return false }
         if let context = contextReference {
-            context.change(self, slot, from: old, to: value)
+            context.change(self, slot: slot, from: old, to: value)
         } else {
             current?[slot] = value
         }
@@ -249,7 +252,7 @@ extension ManagedObject {
     /// A property by name. What a write did, or why it was refused, stands in ``lastWrite``.
     public subscript(key: String) -> (any Sendable)? {
         get { value(forKey: key) }
-        set { assign(newValue, key) }
+        set { assign(newValue, forKey: key) }
     }
 
     /// Reads the object as one; nil when it is gone, or about to be.
@@ -291,7 +294,7 @@ extension ManagedObject {
                 }
                 let former = committed?[index] ?? slot.defaultValue
                 if former != current[index] {
-                    changes.updateValue(decode(current[index], attribute), forKey: slot.name)
+                    changes.updateValue(decode(current[index], as: attribute), forKey: slot.name)
                 }
             }
             return changes
@@ -302,7 +305,7 @@ extension ManagedObject {
         var result: [String: any Sendable] = [:]
         for (index, slot) in entity.slots.enumerated() {
             guard case .attribute(let attribute) = slot.kind else { continue }
-            if let value = decode(values[index], attribute) { result[slot.name] = value }
+            if let value = decode(values[index], as: attribute) { result[slot.name] = value }
         }
         return result
     }

@@ -246,7 +246,7 @@ extension ManagedObject {
     static func detachedSeed(_ entity: EntityLayout) -> ObjectSeed {
         let origin = ManagedObjectID.Origin(store: noStore, entity: entity.root)
         return ObjectSeed(
-            entity: entity, id: ManagedObjectID(origin, detachedKey()), gate: Gate(),
+            entity: entity, id: ManagedObjectID(origin, key: detachedKey()), gate: Gate(),
             values: entity.slots.map(\.defaultValue), phase: .detached)
     }
 

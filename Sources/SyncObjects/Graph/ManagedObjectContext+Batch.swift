@@ -12,15 +12,15 @@ extension ManagedObjectContext {
     /// - Throws: ``ObjectError`` with nothing written.
     @discardableResult
     public func batchInsert(
-        _ entity: String, _ objects: [[String: (any Sendable)?]]
+        _ entity: String, objects: [[String: (any Sendable)?]]
     ) throws -> [ManagedObjectID] {
         let layout = try model.entity(entity)
         var request = batchRequest()
         for object in objects {
             var values = layout.slots.map(\.defaultValue)
-            for (name, value) in object { try set(value, name, layout, &values) }
+            for (name, value) in object { try set(value, forKey: name, of: layout, in: &values) }
             let id = ManagedObjectID(
-                identities.origin(layout.root), coordinator.newKey(layout))
+                identities.origin(layout.root), key: coordinator.newKey(layout))
             request.inserts.append(.init(entity: layout, id: id, values: values))
         }
         return try run { _ in request }.inserted.map(\.id)
@@ -37,7 +37,7 @@ extension ManagedObjectContext {
         var objects: [[String: (any Sendable)?]] = []
         while true {
             var values: [String: (any Sendable)?] = [:]
-            if try next(&values) { return try batchInsert(entity, objects) }
+            if try next(&values) { return try batchInsert(entity, objects: objects) }
             objects.append(values)
         }
     }
@@ -55,7 +55,9 @@ extension ManagedObjectContext {
             var request = batchRequest()
             for row in try rows(query) {
                 var new = row.values
-                for (name, value) in values { try set(value, name, row.entity, &new) }
+                for (name, value) in values {
+                    try set(value, forKey: name, of: row.entity, in: &new)
+                }
                 guard new != row.values else { continue }
                 request.updates.append(
                     .init(entity: row.entity, id: row.id, old: row.values, new: new))
@@ -89,7 +91,8 @@ extension ManagedObjectContext {
     }
 
     private func set(
-        _ value: (any Sendable)?, _ name: String, _ entity: EntityLayout, _ values: inout [Value]
+        _ value: (any Sendable)?, forKey name: String, of entity: EntityLayout,
+        in values: inout [Value]
     ) throws {
         guard let slot = entity.slotIndex[name] else { throw entity.unknownProperty(name) }
         if case .reference = entity.slots[slot].kind {

@@ -39,14 +39,14 @@ extension ManagedObjectContext {
             }
             var doomed: [Doomed] = []
             var seen: Set<ObjectIdentifier> = []
-            try strict { try gather(object, .deleted, &doomed, &seen) }
+            try strict { try gather(object, cause: .deleted, into: &doomed, seen: &seen) }
             for item in doomed { mark(item) }
         }
     }
 
     private func gather(
-        _ object: ManagedObject, _ cause: GoneCause, _ doomed: inout [Doomed],
-        _ seen: inout Set<ObjectIdentifier>
+        _ object: ManagedObject, cause: GoneCause, into doomed: inout [Doomed],
+        seen: inout Set<ObjectIdentifier>
     ) throws {
         guard object.phase == .live || object.phase == .inserted,
             seen.insert(ObjectIdentifier(object)).inserted
@@ -58,7 +58,7 @@ extension ManagedObjectContext {
         for (relation, targets) in zip(object.entity.relations, related)
         where relation.description.deleteRule == .cascade {
             for target in targets {
-                try gather(target, .cascade(of: object.identity), &doomed, &seen)
+                try gather(target, cause: .cascade(of: object.identity), into: &doomed, seen: &seen)
             }
         }
     }
@@ -74,7 +74,9 @@ extension ManagedObjectContext {
         deleteCauses[object.identity] = item.cause
         hold(object)
         touched.deleted.insert(object.identity)
-        for (index, targets) in item.related.enumerated() { follow(object, index, targets) }
+        for (index, targets) in item.related.enumerated() {
+            follow(of: object, relation: index, targets: targets)
+        }
         removeMember(object)
         if isNew {
             release(object)
@@ -85,15 +87,15 @@ extension ManagedObjectContext {
     }
 
     /// What becomes of the far ends. Everything that this touches was read by `gather`.
-    private func follow(_ object: ManagedObject, _ index: Int, _ targets: [ManagedObject]) {
+    private func follow(of object: ManagedObject, relation index: Int, targets: [ManagedObject]) {
         let relation = object.entity.relations[index]
         if relation.description.deleteRule == .nullify,
             case .inverse(_, let slot, _) = relation.storage
         {
-            for target in targets where target.current != nil { target.store(.null, slot) }
+            for target in targets where target.current != nil { target.store(.null, atSlot: slot) }
         }
         if case .join(let join, let isSource) = relation.storage {
-            setPairs(object, join, isSource: isSource, targets, [])
+            setPairs(of: object, in: join, isSource: isSource, from: targets, to: [])
         }
     }
 }

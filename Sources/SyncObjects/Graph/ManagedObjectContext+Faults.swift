@@ -9,14 +9,14 @@ import SyncCore
 
 extension ManagedObjectContext {
     /// Notes what an access met that cannot throw.
-    func note(_ error: any Error, _ object: ManagedObject?) {
-        let error = Self.readError(error, object)
+    func note(_ error: any Error, for object: ManagedObject?) {
+        let error = Self.readError(error, for: object)
         object?.readFailure = error
         readFailure = readFailure ?? error
         eventBroadcast.send(.readFailed(error))
     }
 
-    static func readError(_ error: any Error, _ object: ManagedObject?) -> ObjectError {
+    static func readError(_ error: any Error, for object: ManagedObject?) -> ObjectError {
         var result =
             error as? ObjectError
             ?? ObjectError(.storeFailure, "\(error)", underlying: error)
@@ -58,14 +58,14 @@ extension ManagedObjectContext {
         for row in rows {
             guard let known = registry[row.id], known.current == nil else { continue }
             if known === object { isFound = true }
-            fill(known, row.values)
+            fill(known, with: row.values)
         }
         guard !isFound else { return }
         let other = rows.first { $0.id.key == object.identity.key }?.id
-        markGone(object, Gone(other.map { .replaced(by: $0) } ?? .unknown))
+        markGone(object, because: Gone(other.map { .replaced(by: $0) } ?? .unknown))
     }
 
-    func fill(_ object: ManagedObject, _ values: [Value]) {
+    func fill(_ object: ManagedObject, with values: [Value]) {
         object.committed = values
         object.current = values
         object.faultBatch = nil
@@ -73,7 +73,7 @@ extension ManagedObjectContext {
         object.awakeFromFetch()
     }
 
-    func markGone(_ object: ManagedObject, _ gone: Gone) {
+    func markGone(_ object: ManagedObject, because gone: Gone) {
         guard object.phase != .gone else { return }
         // Where this context deletes the object, too, both want the same: edits decide nothing.
         let hadEdits =
@@ -101,9 +101,9 @@ extension ManagedObjectContext {
                 var query = ObjectQuery(entity: object.entity)
                 query.keys = [object.identity.key]
                 guard let row = try source.rows(query).first, row.id == object.identity else {
-                    return markGone(object, Gone(.unknown))
+                    return markGone(object, because: Gone(.unknown))
                 }
-                rebase(object, row.values)
+                rebase(object, onto: row.values)
                 dropMembers()
             } else {
                 forget(object)
@@ -136,7 +136,7 @@ extension ManagedObjectContext {
     }
 
     /// Gives an object newly committed values, with its edits on top.
-    func rebase(_ object: ManagedObject, _ values: [Value]) {
+    func rebase(_ object: ManagedObject, onto values: [Value]) {
         guard let committed = object.committed, let current = object.current else {
             object.committed = values
             object.current = values

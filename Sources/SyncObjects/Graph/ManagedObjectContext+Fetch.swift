@@ -29,9 +29,9 @@ extension ManagedObjectContext {
         var query = ObjectQuery(entity: entity)
         query.includesSubentities = request.includesSubentities
         query.predicate = try request.predicate.map {
-            try PredicateBinder(model: model, store: coordinator.storeID).bind($0, entity)
+            try PredicateBinder(model: model, store: coordinator.storeID).bind($0, to: entity)
         }
-        query.sort = try request.sortKeys.map { try BoundSortKey($0, entity, model) }
+        query.sort = try request.sortKeys.map { try BoundSortKey($0, entity: entity, model: model) }
         query.limit = request.limit
         query.offset = request.offset
         return BoundRequest(
@@ -47,8 +47,8 @@ extension ManagedObjectContext {
         try performAndWait {
             let bound = try bind(request)
             let objects = try fetch(bound)
-            for name in request.prefetchedRelationships { try prefetch(name, objects) }
-            return typed(objects, objectClass(bound.query.entity))
+            for name in request.prefetchedRelationships { try prefetch(name, of: objects) }
+            return typed(objects, as: objectClass(bound.query.entity))
         }
     }
 
@@ -59,7 +59,7 @@ extension ManagedObjectContext {
 
     /// Objects as what was asked for. Most have the class of the entity, of which that is known.
     private func typed<Object: ManagedObject>(
-        _ objects: [ManagedObject], _ known: ManagedObject.Type
+        _ objects: [ManagedObject], as known: ManagedObject.Type
     ) -> [Object] {
         objects.compactMap {
             type(of: $0) == known ? unsafeDowncast($0, to: Object.self) : $0 as? Object
@@ -86,7 +86,7 @@ extension ManagedObjectContext {
         for start in stride(from: 0, to: ids.count, by: bound.batchSize) {
             let batch = FaultBatch(Array(ids[start..<min(start + bound.batchSize, ids.count)]))
             for id in batch.ids {
-                let object = fault(id, bound.query.entity)
+                let object = fault(id, entity: bound.query.entity)
                 if object.current == nil { object.faultBatch = batch }
                 objects.append(object)
             }
@@ -95,7 +95,7 @@ extension ManagedObjectContext {
     }
 
     /// Reads the objects at the end of a to-one relationship in one go.
-    private func prefetch(_ name: String, _ objects: [ManagedObject]) throws {
+    private func prefetch(_ name: String, of objects: [ManagedObject]) throws {
         guard let first = objects.first, let index = first.entity.relationIndex[name],
             case .reference(let slot) = first.entity.relations[index].storage,
             let entity = model.layouts[first.entity.relations[index].description.destination]
@@ -139,34 +139,34 @@ extension ManagedObjectContext {
             isFar
             ? objects + pending.objects.filter { $0.phase == .inserted }
             : pending.objects.filter { $0.phase == .inserted || $0.phase == .live && $0.hasEdits }
-        let matching = candidates.filter { matches($0, query) }
+        let matching = candidates.filter { matches($0, query: query) }
         objects = isFar ? matching : objects + matching
-        let sorted = sort(objects, query.sort)
+        let sorted = sort(objects, by: query.sort)
         let start = min(query.offset, sorted.count)
         let end = query.limit.map { min(start + $0, sorted.count) } ?? sorted.count
         return Array(sorted[start..<end])
     }
 
-    func matches(_ object: ManagedObject, _ query: ObjectQuery) -> Bool {
+    func matches(_ object: ManagedObject, query: ObjectQuery) -> Bool {
         let names = query.includesSubentities ? query.entity.family : [query.entity.name]
         guard names.contains(object.entity.name) else { return false }
-        return query.predicate.map { PredicateEvaluator.evaluate($0, object) } ?? true
+        return query.predicate.map { PredicateEvaluator.evaluate($0, on: object) } ?? true
     }
 
-    func sort(_ objects: [ManagedObject], _ keys: [BoundSortKey]) -> [ManagedObject] {
+    func sort(_ objects: [ManagedObject], by keys: [BoundSortKey]) -> [ManagedObject] {
         let rows = objects.map { object in (keys.map { $0.value(object) }, object) }
         return rows.sorted { left, right in
             for (index, key) in keys.enumerated() {
-                let order = key.order(left.0[index], right.0[index])
+                let order = key.order(of: left.0[index], and: right.0[index])
                 if order != 0 { return order < 0 }
             }
-            return Self.precedes(left.1.identity.key, right.1.identity.key)
+            return Self.precedes(left.1.identity.key, before: right.1.identity.key)
         }.map(\.1)
     }
 
-    static func precedes(_ left: ManagedObjectKey, _ right: ManagedObjectKey) -> Bool {
+    static func precedes(_ left: ManagedObjectKey, before right: ManagedObjectKey) -> Bool {
         for (first, second) in zip(left.values, right.values) {
-            let order = PredicateEvaluator.order(first, second, .any)
+            let order = PredicateEvaluator.order(of: first, and: second, as: .any)
             if order != 0 { return order < 0 }
         }
         return false

@@ -12,16 +12,18 @@ extension ManagedObjectContext {
         switch relation.storage {
         case .reference: return [try object.readTarget(index)].compactMap { $0 }
         case .inverse(let name, let slot, let position):
-            let members = try cached(key) ?? inverseMembers(of: object, name, slot, key)
+            let members =
+                try cached(key) ?? inverseMembers(of: object, entity: name, slot: slot, key: key)
             guard let position else { return members }
             return try members.enumerated().map { (try $1.readSlot(position), $0, $1) }
                 .sorted {
-                    let order = PredicateEvaluator.order($0.0, $1.0, .number)
+                    let order = PredicateEvaluator.order(of: $0.0, and: $1.0, as: .number)
                     return order == 0 ? $0.1 < $1.1 : order < 0
                 }.map(\.2)
         case .join(let join, let isSource):
             return try cached(key)
-                ?? joinMembers(of: object, relation, join, isSource: isSource, key)
+                ?? joinMembers(
+                    of: object, along: relation, join: join, isSource: isSource, key: key)
         }
     }
 
@@ -38,7 +40,7 @@ extension ManagedObjectContext {
     }
 
     private func inverseMembers(
-        of owner: ManagedObject, _ name: String, _ slot: Int, _ key: MemberKey
+        of owner: ManagedObject, entity name: String, slot: Int, key: MemberKey
     ) throws -> [ManagedObject] {
         guard let entity = model.layouts[name], let reference = owner.identity.key.reference else {
             return []
@@ -63,8 +65,8 @@ extension ManagedObjectContext {
     }
 
     private func joinMembers(
-        of owner: ManagedObject, _ relation: EntityLayout.Relation, _ join: JoinLayout,
-        isSource: Bool, _ key: MemberKey
+        of owner: ManagedObject, along relation: EntityLayout.Relation, join: JoinLayout,
+        isSource: Bool, key: MemberKey
     ) throws -> [ManagedObject] {
         guard let own = owner.identity.key.reference else { return [] }
         var pairs = try source.pairs(join, isSource: isSource, of: own)
@@ -83,24 +85,24 @@ extension ManagedObjectContext {
                 )
             }
             pairs.sort {
-                let order = PredicateEvaluator.order($0.order, $1.order, .number)
+                let order = PredicateEvaluator.order(of: $0.order, and: $1.order, as: .number)
                 return order == 0
-                    ? PredicateEvaluator.order($0.key, $1.key, .any) < 0 : order < 0
+                    ? PredicateEvaluator.order(of: $0.key, and: $1.key, as: .any) < 0 : order < 0
             }
         }
-        let members = try resolve(pairs.map(\.key), relation)
+        let members = try resolve(pairs.map(\.key), along: relation)
         memberCache[key] = members.map(\.identity)
         return members
     }
 
     /// The objects that have these keys, read in one go where they are not known.
     private func resolve(
-        _ keys: [Value], _ relation: EntityLayout.Relation
+        _ keys: [Value], along relation: EntityLayout.Relation
     ) throws -> [ManagedObject] {
         guard let entity = model.layouts[relation.description.destination] else { return [] }
         let origin = identities.origin(relation.destinationRoot)
         let ids = keys.compactMap { ManagedObjectKey(reference: $0) }
-            .map { identities.resolve(identities.id(origin, $0)) }
+            .map { identities.resolve(identities.id(in: origin, key: $0)) }
         var query = ObjectQuery(entity: entity)
         let unknown = ids.filter { registry[$0] == nil }.map(\.key)
         var read: [ManagedObject] = []
@@ -118,13 +120,14 @@ extension ManagedObjectContext {
 
     /// An object leads to another owner now.
     func moveMember(
-        _ object: ManagedObject, _ relation: EntityLayout.Relation, from old: Value, to new: Value
+        _ object: ManagedObject, along relation: EntityLayout.Relation, from old: Value,
+        to new: Value
     ) {
         guard let inverse = relation.description.inverse else { return }
         let origin = identities.origin(relation.destinationRoot)
         let key = { (reference: Value) -> MemberKey? in
             ManagedObjectKey(reference: reference).map {
-                let id = self.identities.id(origin, $0)
+                let id = self.identities.id(in: origin, key: $0)
                 return MemberKey(owner: self.identities.resolve(id), relation: inverse)
             }
         }
@@ -147,15 +150,15 @@ extension ManagedObjectContext {
             guard let relation = description.relation, let value = object.current?[slot],
                 value != .null
             else { continue }
-            moveMember(object, object.entity.relations[relation], from: value, to: .null)
+            moveMember(object, along: object.entity.relations[relation], from: value, to: .null)
         }
     }
 
     // MARK: Many to many
 
     func setPairs(
-        _ owner: ManagedObject, _ join: JoinLayout, isSource: Bool, _ former: [ManagedObject],
-        _ members: [ManagedObject]
+        of owner: ManagedObject, in join: JoinLayout, isSource: Bool, from former: [ManagedObject],
+        to members: [ManagedObject]
     ) {
         guard let own = owner.identity.key.reference else { return }
         let before = joinEdits[join.table] ?? SaveRequest.JoinEdit(join: join)

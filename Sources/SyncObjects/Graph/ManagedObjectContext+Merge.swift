@@ -11,19 +11,19 @@ extension ManagedObjectContext {
             touched.deleted.insert(item.id)
             guard let object = registry[item.id] else { continue }
             if object.phase == .gone {
-                explain(object, item.gone)
+                explain(object, with: item.gone)
             } else {
-                markGone(object, item.gone)
+                markGone(object, because: item.gone)
             }
         }
         for row in change.updated {
             touched.updated.insert(row.id)
-            if let object = registry[row.id] { mergeRow(object, row) }
+            if let object = registry[row.id] { mergeRow(object, with: row) }
         }
         for row in change.inserted {
             touched.inserted.insert(row.id)
             noteReplaced(row.id)
-            if let object = registry[row.id] { mergeRow(object, row) }
+            if let object = registry[row.id] { mergeRow(object, with: row) }
         }
         if !change.isEmpty { dropMembers() }
         if !change.foreign.isEmpty { try mergeForeign(change.foreign) }
@@ -31,9 +31,9 @@ extension ManagedObjectContext {
         tellChildren(change, except: nil)
     }
 
-    private func mergeRow(_ object: ManagedObject, _ row: StoredRow) {
+    private func mergeRow(_ object: ManagedObject, with row: StoredRow) {
         switch object.phase {
-        case .live where object.current != nil: rebase(object, row.values)
+        case .live where object.current != nil: rebase(object, onto: row.values)
         case .deletePending:
             overtaken[row.id] = row.values == object.committed ? nil : row.values
         case .live, .inserted, .gone, .detached: break
@@ -55,10 +55,10 @@ extension ManagedObjectContext {
             held[ObjectIdentifier(item.root), default: (item.root, [])].objects.append(object)
         }
         for (root, objects) in held.values {
-            let found = try present(objects, root)
+            let found = try present(objects, root: root)
             // One that is missing was deleted since: history tells of that next.
             for object in objects {
-                if let row = found[object.identity] { mergeRow(object, row) }
+                if let row = found[object.identity] { mergeRow(object, with: row) }
             }
         }
     }
@@ -68,7 +68,7 @@ extension ManagedObjectContext {
     }
 
     private func present(
-        _ objects: [ManagedObject], _ root: EntityLayout
+        _ objects: [ManagedObject], root: EntityLayout
     ) throws -> [ManagedObjectID: StoredRow] {
         var query = ObjectQuery(entity: root)
         query.keys = objects.map(\.identity.key)
@@ -87,7 +87,7 @@ extension ManagedObjectContext {
     }
 
     /// An object was found to be gone before somebody said why.
-    private func explain(_ object: ManagedObject, _ gone: Gone) {
+    private func explain(_ object: ManagedObject, with gone: Gone) {
         guard let known = object.goneDetail, known.transaction == nil,
             gone.transaction != nil || known.cause == .unknown
         else { return }
@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     /// in it: the watch and the daemon may both tell, the second time after somebody made some.
     private func lose() {
         for object in registry.objects where object.phase != .inserted {
-            markGone(object, Gone(.storeReplaced))
+            markGone(object, because: Gone(.storeReplaced))
         }
         dropMembers()
     }
@@ -129,14 +129,14 @@ extension ManagedObjectContext {
         var missing: [ManagedObject] = []
         for (name, objects) in byRoot {
             guard let root = model.layouts[name] else { continue }
-            let found = try present(objects, root)
+            let found = try present(objects, root: root)
             for object in objects {
                 if let row = found[object.identity] {
                     guard row.values != object.committed || overtaken[row.id] != nil else {
                         continue
                     }
                     touched.updated.insert(row.id)
-                    mergeRow(object, row)
+                    mergeRow(object, with: row)
                 } else {
                     missing.append(object)
                 }
@@ -144,7 +144,7 @@ extension ManagedObjectContext {
         }
         // What a parent does not show may be in the store still.
         if parent == nil { try retire(missing.map(\.identity)) }
-        for object in missing { markGone(object, Gone(.unknown)) }
+        for object in missing { markGone(object, because: Gone(.unknown)) }
         // Lists may have new rows that no object stands for: they look for themselves.
         touched.unseen.formUnion(roots)
     }

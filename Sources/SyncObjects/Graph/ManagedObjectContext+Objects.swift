@@ -7,7 +7,7 @@ extension ManagedObjectContext {
     // MARK: Making
 
     func seed(_ entity: EntityLayout) -> ObjectSeed {
-        let id = ManagedObjectID(classAndOrigin(entity).origin, coordinator.newKey(entity))
+        let id = ManagedObjectID(classAndOrigin(entity).origin, key: coordinator.newKey(entity))
         return ObjectSeed(
             entity: entity, id: id, gate: gate, values: entity.defaults, phase: .inserted)
     }
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
     /// has are kept: only merges and refreshes change what somebody may be looking at.
     func object(for row: StoredRow) -> ManagedObject {
         if let known = registry[row.id] {
-            if known.current == nil { fill(known, row.values) }
+            if known.current == nil { fill(known, with: row.values) }
             return known
         }
         let object = objectClass(row.entity).init(
@@ -75,7 +75,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    func fault(_ id: ManagedObjectID, _ entity: EntityLayout) -> ManagedObject {
+    func fault(_ id: ManagedObjectID, entity: EntityLayout) -> ManagedObject {
         if let known = registry[id] { return known }
         let object = objectClass(entity).init(
             ObjectSeed(
@@ -135,7 +135,7 @@ extension ManagedObjectContext {
             let id = identities.resolve(id)
             if let known = registry[id] { return known }
             try check(id)
-            return fault(id, try model.entity(id.entity))
+            return fault(id, entity: try model.entity(id.entity))
         }
     }
 
@@ -154,12 +154,12 @@ extension ManagedObjectContext {
             let id = identities.resolve(id)
             if let known = registry[id], known.current != nil {
                 guard known.phase == .gone || known.phase == .deletePending else { return known }
-                throw missing(id, known.goneDetail)
+                throw missing(id, because: known.goneDetail)
             }
             try check(id)
             var query = ObjectQuery(entity: try model.entity(id.entity))
             query.keys = [id.key]
-            guard let row = try source.rows(query).first else { throw missing(id, nil) }
+            guard let row = try source.rows(query).first else { throw missing(id, because: nil) }
             guard row.id == id else {
                 throw ObjectError(
                     .staleIncarnation, "“\(id)” was deleted, and its key is another object's now",
@@ -169,7 +169,7 @@ extension ManagedObjectContext {
         }
     }
 
-    func missing(_ id: ManagedObjectID, _ gone: Gone?) -> ObjectError {
+    func missing(_ id: ManagedObjectID, because gone: Gone?) -> ObjectError {
         var reason = "there is no object “\(id)”"
         if let author = gone?.author { reason += ": \(author) deleted it" }
         return ObjectError(.noSuchObject, reason, entity: id.entity, object: id)
@@ -180,10 +180,10 @@ extension ManagedObjectContext {
         atReference key: ManagedObjectKey, _ relation: EntityLayout.Relation
     ) throws -> ManagedObject? {
         let origin = identities.origin(relation.destinationRoot)
-        let id = identities.resolve(identities.id(origin, key))
+        let id = identities.resolve(identities.id(in: origin, key: key))
         if let known = registry[id] { return known.phase == .gone ? nil : known }
         guard let entity = model.layouts[relation.description.destination] else { return nil }
-        if entity.table.kindColumn == nil { return fault(id, entity) }
+        if entity.table.kindColumn == nil { return fault(id, entity: entity) }
         // Which class it has, the row alone knows.
         var query = ObjectQuery(entity: entity)
         query.keys = [key]
@@ -192,7 +192,7 @@ extension ManagedObjectContext {
 
     // MARK: Changing
 
-    func change(_ object: ManagedObject, _ slot: Int, from old: Value, to new: Value) {
+    func change(_ object: ManagedObject, slot: Int, from old: Value, to new: Value) {
         object.current?[slot] = new
         if object.phase != .deletePending { undoLog?.note(.slot(object, slot, old: old)) }
         if object.phase == .live {
@@ -207,7 +207,7 @@ extension ManagedObjectContext {
             touched.updated.insert(object.identity)
         }
         if let relation = object.entity.slots[slot].relation {
-            moveMember(object, object.entity.relations[relation], from: old, to: new)
+            moveMember(object, along: object.entity.relations[relation], from: old, to: new)
         }
     }
 
@@ -286,7 +286,7 @@ extension ManagedObjectContext {
     public func reset() {
         gate.locked {
             let objects = registry.objects
-            do { try movePin() } catch { note(error, nil) }
+            do { try movePin() } catch { note(error, for: nil) }
             registry.removeAll()
             retained = []
             forgetPending()
@@ -313,7 +313,9 @@ extension ManagedObjectContext {
             touchRound += 1
             guard !observers.isEmpty || eventBroadcast.hasListeners else { return }
             let told = log.objects
-            for observer in observers.values { observer.observer?.contextDidChange(self, told) }
+            for observer in observers.values {
+                observer.observer?.contextDidChange(self, touched: told)
+            }
             eventBroadcast.send(
                 .didChange(inserted: told.inserted, updated: told.updated, deleted: told.deleted))
         }

@@ -29,7 +29,7 @@ extension ManagedObjectContext {
                     finish(change)
                     return
                 } catch let error as SaveConflicts {
-                    try resolve(error.conflicts, &resolved)
+                    try resolve(error.conflicts, into: &resolved)
                 }
             }
             throw ObjectError(
@@ -42,16 +42,16 @@ extension ManagedObjectContext {
         var problems: [ObjectError] = []
         for object in pending.objects where object.phase != .gone {
             guard object.hasChanges else { continue }
-            var validation = ObjectValidation(object, model)
+            var validation = ObjectValidation(of: object, model: model)
             validation.run()
             problems += validation.problems
         }
         if let readFailure { throw readFailure }
-        try raise(problems, .multipleErrors, "\(problems.count) rules are broken")
+        try raise(problems, as: .multipleErrors, reason: "\(problems.count) rules are broken")
     }
 
     private func raise(
-        _ problems: [ObjectError], _ code: ObjectError.Code, _ reason: String
+        _ problems: [ObjectError], as code: ObjectError.Code, reason: String
     ) throws {
         if problems.count == 1 { throw problems[0] }
         if problems.count > 1 { throw ObjectError(code, reason, details: problems) }
@@ -93,7 +93,7 @@ extension ManagedObjectContext {
 
     private func finish(_ change: StoreChange) {
         let saved = pending.objects
-        for (old, new) in change.renamed { rename(old, new) }
+        for (old, new) in change.renamed { rename(old, to: new) }
         let gone = Dictionary(
             change.deleted.map { ($0.id, $0.gone) }, uniquingKeysWith: { first, _ in first })
         var inserted: [ManagedObject] = []
@@ -103,14 +103,14 @@ extension ManagedObjectContext {
             switch object.phase {
             case .inserted:
                 inserted.append(object)
-                settle(object, change.corrected[object.identity]?.values)
+                settle(object, with: change.corrected[object.identity]?.values)
             case .live:
                 guard object.hasEdits else { continue }
                 updated.append(object)
-                settle(object, change.corrected[object.identity]?.values)
+                settle(object, with: change.corrected[object.identity]?.values)
             case .deletePending:
                 deleted.append(object)
-                end(object, gone[object.identity])
+                end(object, because: gone[object.identity])
             case .gone, .detached: continue
             }
         }
@@ -125,7 +125,7 @@ extension ManagedObjectContext {
         {
             hold(object)
         }
-        applyUnknown(change, inserted + updated)
+        applyUnknown(change, beyond: inserted + updated)
         for object in saved where object.phase != .gone { object.didSave() }
         for object in deleted { object.didSave() }
         tellChildren(change, except: nil)
@@ -137,7 +137,7 @@ extension ManagedObjectContext {
     }
 
     /// An object whose deletion is saved.
-    private func end(_ object: ManagedObject, _ known: Gone?) {
+    private func end(_ object: ManagedObject, because known: Gone?) {
         let gone =
             known
             ?? Gone(
@@ -148,7 +148,7 @@ extension ManagedObjectContext {
         object.send(.gone(gone))
     }
 
-    private func settle(_ object: ManagedObject, _ values: [Value]?) {
+    private func settle(_ object: ManagedObject, with values: [Value]?) {
         if var values {
             for (index, slot) in object.entity.slots.enumerated() where slot.column == nil {
                 values[index] = object.current?[index] ?? .null
@@ -159,7 +159,7 @@ extension ManagedObjectContext {
         object.phase = .live
     }
 
-    private func rename(_ old: ManagedObjectID, _ new: ManagedObjectID) {
+    private func rename(_ old: ManagedObjectID, to new: ManagedObjectID) {
         guard let object = registry[old] else { return }
         if let from = old.key.reference, let to = new.key.reference, from != to {
             for other in pending.objects {
@@ -176,7 +176,7 @@ extension ManagedObjectContext {
     }
 
     /// What the store did beyond what was asked: rows that delete rules found there.
-    private func applyUnknown(_ change: StoreChange, _ known: [ManagedObject]) {
+    private func applyUnknown(_ change: StoreChange, beyond known: [ManagedObject]) {
         guard !change.corrected.isEmpty || !change.unasked.isEmpty else { return }
         let known = Set(known.map(\.identity))
         var rest = StoreChange()
@@ -198,13 +198,13 @@ extension ManagedObjectContext {
         var refused: [ObjectError] = []
         var policies: [MergePolicy] = []
         for object in gone {
-            policies.append(try policy(object, .deleted, nil))
+            policies.append(try policy(for: object, kind: .deleted, stored: nil))
             if policies.last == .fail { refused.append(deletedElsewhere(object)) }
         }
-        try raise(refused, .mergeConflict, "\(refused.count) objects were deleted")
+        try raise(refused, as: .mergeConflict, reason: "\(refused.count) objects were deleted")
         for (object, policy) in zip(gone, policies) {
             policyInForce = policy
-            try resolveDeleted(object, &resolved)
+            try resolveDeleted(object, into: &resolved)
         }
     }
 
@@ -218,7 +218,7 @@ extension ManagedObjectContext {
     }
 
     private func resolveDeleted(
-        _ object: ManagedObject, _ resolved: inout [ResolvedConflict]
+        _ object: ManagedObject, into resolved: inout [ResolvedConflict]
     ) throws {
         resolved.append(record(object, stored: nil))
         if policyInForce.restoresDeleted {
@@ -245,7 +245,7 @@ extension ManagedObjectContext {
     }
 
     private func resolve(
-        _ conflicts: [SaveConflict], _ resolved: inout [ResolvedConflict]
+        _ conflicts: [SaveConflict], into resolved: inout [ResolvedConflict]
     ) throws {
         var refused: [SaveConflict] = []
         var policies: [MergePolicy] = []
@@ -254,11 +254,12 @@ extension ManagedObjectContext {
             guard policies.last == .fail else { continue }
             refused.append(conflict)
             if case .deleted = conflict.kind, let object = known(conflict.id) {
-                markGone(object, Gone(.unknown))
+                markGone(object, because: Gone(.unknown))
             }
         }
         try raise(
-            refused.map(error), .mergeConflict, "\(refused.count) objects were changed elsewhere")
+            refused.map(error), as: .mergeConflict,
+            reason: "\(refused.count) objects were changed elsewhere")
         for (conflict, policy) in zip(conflicts, policies) {
             policyInForce = policy
             checked.remove(conflict.id)
@@ -269,17 +270,17 @@ extension ManagedObjectContext {
             switch conflict.kind {
             case .changed(let row):
                 resolved.append(record(object, stored: row.values))
-                resolveChanged(object, row)
+                resolveChanged(object, stored: row)
             case .deleted:
-                markGone(object, Gone(.unknown))
-                try resolveDeleted(object, &resolved)
+                markGone(object, because: Gone(.unknown))
+                try resolveDeleted(object, into: &resolved)
             case .deleteOfChanged(let row):
                 resolved.append(record(object, stored: row.values))
-                resolveDelete(object, row)
+                resolveDelete(object, stored: row)
             case .constraint(_, let other):
                 guard let other else { throw error(conflict) }
                 resolved.append(record(object, stored: other.values))
-                try resolveConstraint(object, other)
+                try resolveConstraint(object, with: other)
             }
         }
     }
@@ -292,15 +293,15 @@ extension ManagedObjectContext {
     private func takeChecked(_ conflict: SaveConflict) {
         guard let object = known(conflict.id) else { return }
         switch conflict.kind {
-        case .changed(let row): rebase(object, row.values)
-        case .deleted: markGone(object, Gone(.unknown))
+        case .changed(let row): rebase(object, onto: row.values)
+        case .deleted: markGone(object, because: Gone(.unknown))
         case .deleteOfChanged, .constraint: break
         }
     }
 
     /// Who wins in one conflict: what the resolver says, or else the context's policy.
     private func policy(
-        _ object: ManagedObject, _ kind: MergeConflict.Kind, _ stored: [Value]?
+        for object: ManagedObject, kind: MergeConflict.Kind, stored: [Value]?
     ) throws -> MergePolicy {
         guard let conflictResolver else { return mergePolicy }
         let record = record(object, stored: stored)
@@ -313,19 +314,19 @@ extension ManagedObjectContext {
     private func policy(_ conflict: SaveConflict) throws -> MergePolicy {
         guard let object = known(conflict.id) else { return mergePolicy }
         switch conflict.kind {
-        case .changed(let row): return try policy(object, .changed, row.values)
-        case .deleted: return try policy(object, .deleted, nil)
+        case .changed(let row): return try policy(for: object, kind: .changed, stored: row.values)
+        case .deleted: return try policy(for: object, kind: .deleted, stored: nil)
         case .deleteOfChanged(let row):
-            return try policy(object, .deletionOfChanged, row.values)
+            return try policy(for: object, kind: .deletionOfChanged, stored: row.values)
         case .constraint(let columns, let other):
-            return try policy(object, .constraint(columns), other?.values)
+            return try policy(for: object, kind: .constraint(columns), stored: other?.values)
         }
     }
 
-    private func resolveChanged(_ object: ManagedObject, _ row: StoredRow) {
+    private func resolveChanged(_ object: ManagedObject, stored row: StoredRow) {
         guard let base = object.committed, let local = object.current else { return }
         if row.id != object.identity {
-            return markGone(object, Gone(.replaced(by: row.id)))
+            return markGone(object, because: Gone(.replaced(by: row.id)))
         }
         object.committed = row.values
         touched.updated.insert(object.identity)
@@ -344,7 +345,7 @@ extension ManagedObjectContext {
         dropMembers()
     }
 
-    private func resolveDelete(_ object: ManagedObject, _ row: StoredRow) {
+    private func resolveDelete(_ object: ManagedObject, stored row: StoredRow) {
         object.committed = row.values
         overtaken[object.identity] = nil
         if !policyInForce.restoresDeleted {
@@ -360,7 +361,7 @@ extension ManagedObjectContext {
 
     /// Two objects with the same unique values. One of them is the other: the local one becomes an
     /// update of the stored one, or gives way to it.
-    private func resolveConstraint(_ object: ManagedObject, _ other: StoredRow) throws {
+    private func resolveConstraint(_ object: ManagedObject, with other: StoredRow) throws {
         let stored = self.object(for: other)
         if stored.current == nil { try fulfill(stored) }
         let values = object.current ?? []
@@ -380,7 +381,7 @@ extension ManagedObjectContext {
         for (index, slot) in stored.entity.slots.enumerated()
         where index < values.count && slot.column != nil && !slot.isDerived {
             if policyInForce == .overwrite || values[index] != slot.defaultValue {
-                _ = try stored.setSlot(index, values[index])
+                _ = try stored.setSlot(index, to: values[index])
             }
         }
     }

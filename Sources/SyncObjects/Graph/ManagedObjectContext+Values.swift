@@ -26,7 +26,7 @@ public struct AggregateExpression: Sendable, Hashable {
     public let attribute: String?
 
     /// Makes an expression.
-    public init(_ name: String, _ function: Function, of attribute: String? = nil) {
+    public init(_ name: String, computing function: Function, of attribute: String? = nil) {
         self.name = name
         self.function = function
         self.attribute = attribute
@@ -44,13 +44,13 @@ extension ManagedObjectContext {
         try performAndWait {
             let query = try bind(request).query
             let names = properties.isEmpty ? query.entity.attributeNames : properties
-            let slots = try names.map { try storedSlot($0, query.entity) }
+            let slots = try names.map { try storedSlot($0, of: query.entity) }
                 .filter { query.entity.slots[$0].column != nil }
             return try coordinator.rows(query).map { row in
                 var values: [String: any Sendable] = [:]
                 for slot in slots where slot < row.values.count {
                     let name = query.entity.slots[slot].name
-                    values[name] = decoded(row.values[slot], slot, query.entity)
+                    values[name] = decoded(row.values[slot], slot: slot, of: query.entity)
                 }
                 return values
             }
@@ -62,7 +62,7 @@ extension ManagedObjectContext {
     ///
     /// - Throws: ``ObjectError/Code/invalidRequest`` for what cannot be computed.
     public func fetchAggregates<Object: ManagedObject>(
-        _ request: FetchRequest<Object>, _ expressions: [AggregateExpression],
+        _ request: FetchRequest<Object>, computing expressions: [AggregateExpression],
         groupedBy properties: [String] = []
     ) throws -> [[String: any Sendable]] {
         try performAndWait {
@@ -71,11 +71,11 @@ extension ManagedObjectContext {
                 throw ObjectError(
                     .invalidRequest, "aggregates have expressions, and no limit or offset")
             }
-            let groups = try properties.map { try storedSlot($0, query.entity) }
-            let columns = try groups.map { try column($0, query.entity) }
+            let groups = try properties.map { try storedSlot($0, of: query.entity) }
+            let columns = try groups.map { try column(slot: $0, of: query.entity) }
             let computed = try expressions.map { expression in
                 let inner = try expression.attribute.map {
-                    try column(try storedSlot($0, query.entity), query.entity)
+                    try column(slot: try storedSlot($0, of: query.entity), of: query.entity)
                 }
                 return "\(expression.function.rawValue)(\(inner ?? "*"))"
             }
@@ -86,7 +86,7 @@ extension ManagedObjectContext {
             return rows.map { row in
                 var values: [String: any Sendable] = [:]
                 for (index, slot) in groups.enumerated() {
-                    values[properties[index]] = decoded(row[index], slot, query.entity)
+                    values[properties[index]] = decoded(row[index], slot: slot, of: query.entity)
                 }
                 for (index, expression) in expressions.enumerated() {
                     values[expression.name] = AttributeCoding(.any).decode(
@@ -113,7 +113,7 @@ extension ManagedObjectContext {
                     hint: "Sort by “\(key)” first, without limit and offset")
             }
             let query = try bind(request).query
-            let column = try column(try storedSlot(key, query.entity), query.entity)
+            let column = try column(slot: try storedSlot(key, of: query.entity), of: query.entity)
             let rows = try coordinator.values(
                 query, expression: "\(column), count(*)",
                 suffix: " GROUP BY \(column) ORDER BY \(column)"
@@ -128,7 +128,7 @@ extension ManagedObjectContext {
         }
     }
 
-    private func storedSlot(_ name: String, _ entity: EntityLayout) throws -> Int {
+    private func storedSlot(_ name: String, of entity: EntityLayout) throws -> Int {
         if let slot = entity.slotIndex[name] { return slot }
         guard let relation = entity.relation(name) else { throw entity.unknownProperty(name) }
         guard case .reference(let slot) = relation.storage else {
@@ -139,7 +139,7 @@ extension ManagedObjectContext {
         return slot
     }
 
-    private func column(_ slot: Int, _ entity: EntityLayout) throws -> String {
+    private func column(slot: Int, of entity: EntityLayout) throws -> String {
         guard let column = entity.slots[slot].column else {
             throw ObjectError(
                 .invalidRequest, "it is not stored", entity: entity.name,
@@ -149,12 +149,12 @@ extension ManagedObjectContext {
     }
 
     private func decoded(
-        _ value: Value, _ slot: Int, _ entity: EntityLayout
+        _ value: Value, slot: Int, of entity: EntityLayout
     ) -> (any Sendable)? {
         guard case .reference(let relation) = entity.slots[slot].kind else {
             return entity.slots[slot].coding.decode(value)
         }
         let origin = identities.origin(entity.relations[relation].destinationRoot)
-        return ManagedObjectKey(reference: value).map { identities.id(origin, $0) }
+        return ManagedObjectKey(reference: value).map { identities.id(in: origin, key: $0) }
     }
 }

@@ -230,7 +230,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
                 try strict { try merge(change) }
             } catch {
                 inbox.withLock { $0.changes.insert(contentsOf: changes[index...], at: 0) }
-                note(error, nil)
+                note(error, for: nil)
                 throw error
             }
         }
@@ -289,6 +289,6 @@ extension ManagedObjectContext: ChangeListener {
 /// Something that follows a context from inside: called with the gate held, after each change.
 protocol ContextObserver: AnyObject, Sendable {
     func contextDidChange(
-        _ context: ManagedObjectContext, _ touched: TouchedObjects)
+        _ context: ManagedObjectContext, touched: TouchedObjects)
     func contextDidReset(_ context: ManagedObjectContext)
 }

@@ -7,7 +7,7 @@ struct ObjectValidation {
     let model: ManagedObjectModel
     private(set) var problems: [ObjectError] = []
 
-    init(_ object: ManagedObject, _ model: ManagedObjectModel) {
+    init(of object: ManagedObject, model: ManagedObjectModel) {
         self.object = object
         self.model = model
     }
@@ -31,12 +31,12 @@ struct ObjectValidation {
         } catch let error as ObjectError {
             problems.append(error)
         } catch {
-            add(.validation, "\(error)", nil, underlying: error)
+            add(.validation, reason: "\(error)", property: nil, underlying: error)
         }
     }
 
     private mutating func add(
-        _ code: ObjectError.Code, _ reason: String, _ key: String?,
+        _ code: ObjectError.Code, reason: String, property key: String?,
         underlying: (any Error)? = nil
     ) {
         problems.append(
@@ -48,33 +48,37 @@ struct ObjectValidation {
     private mutating func checkSlot(_ index: Int) {
         let slot = object.entity.slots[index]
         guard slot.isAttribute, !slot.isDerived else { return }
-        check { try Self.validate($0, index, slot) }
+        check { try Self.validate($0, at: index, slot: slot) }
         let stored = object.slotValue(index)
         guard stored != .null else {
-            if slot.isMandatory { add(.missingMandatory, "a value is missing", slot.name) }
+            if slot.isMandatory {
+                add(.missingMandatory, reason: "a value is missing", property: slot.name)
+            }
             return
         }
         guard !slot.rules.isEmpty, case .attribute(let attribute) = slot.kind else { return }
-        for rule in slot.rules { check(stored, rule, attribute) }
+        for rule in slot.rules { check(stored, against: rule, of: attribute) }
     }
 
     /// Asks the class, which may put another value in its place.
     private static func validate(
-        _ object: ManagedObject, _ index: Int, _ slot: EntityLayout.Slot
+        _ object: ManagedObject, at index: Int, slot: EntityLayout.Slot
     ) throws {
         let former = object.slotValue(index)
         let before = slot.isPlain ? slot.coding.decode(former) : object.value(forKey: slot.name)
         var value = before
         try object.validate(&value, forKey: slot.name)
-        if slot.isPlain, isSame(value, before, former, slot.coding) { return }
+        if slot.isPlain, isSame(value, before: before, stored: former, coding: slot.coding) {
+            return
+        }
         try object.setValue(value, forKey: slot.name)
     }
 
     /// Most values are what they were: those are not set again. The usual types are compared as
     /// they are; to encode a value costs more.
     private static func isSame(
-        _ value: (any Sendable)?, _ before: (any Sendable)?, _ former: Value,
-        _ coding: AttributeCoding
+        _ value: (any Sendable)?, before: (any Sendable)?, stored former: Value,
+        coding: AttributeCoding
     ) -> Bool {
         guard let value else { return former == .null }
         switch (coding.type, former) {
@@ -99,7 +103,7 @@ struct ObjectValidation {
     }
 
     private mutating func check(
-        _ value: Value, _ rule: ValidationRule, _ attribute: AttributeDescription
+        _ value: Value, against rule: ValidationRule, of attribute: AttributeDescription
     ) {
         let name = attribute.name
         let number = Double(stored: value, attribute.coding)
@@ -108,44 +112,52 @@ struct ObjectValidation {
         switch rule {
         case .minimum(let limit):
             if let number, number < limit {
-                add(.numberTooSmall, "\(number) is below \(limit)", name)
+                add(.numberTooSmall, reason: "\(number) is below \(limit)", property: name)
             }
         case .maximum(let limit):
             if let number, number > limit {
-                add(.numberTooLarge, "\(number) is above \(limit)", name)
+                add(.numberTooLarge, reason: "\(number) is above \(limit)", property: name)
             }
         case .notBefore(let limit):
-            if let date, date < limit { add(.dateTooSoon, "\(date) is before \(limit)", name) }
+            if let date, date < limit {
+                add(.dateTooSoon, reason: "\(date) is before \(limit)", property: name)
+            }
         case .notAfter(let limit):
-            if let date, date > limit { add(.dateTooLate, "\(date) is after \(limit)", name) }
+            if let date, date > limit {
+                add(.dateTooLate, reason: "\(date) is after \(limit)", property: name)
+            }
         case .minimumLength(let limit):
             if let text, text.count < limit {
-                add(.stringTooShort, "shorter than \(limit) characters", name)
+                add(.stringTooShort, reason: "shorter than \(limit) characters", property: name)
             }
         case .maximumLength(let limit):
             if let text, text.count > limit {
-                add(.stringTooLong, "longer than \(limit) characters", name)
+                add(.stringTooLong, reason: "longer than \(limit) characters", property: name)
             }
         case .pattern(let pattern):
-            if let text, !TextMatching.matches(text, pattern, []) {
-                add(.patternMismatch, "“\(text)” does not match \(pattern)", name)
+            if let text, !TextMatching.matches(text, pattern: pattern, options: []) {
+                add(.patternMismatch, reason: "“\(text)” does not match \(pattern)", property: name)
             }
-        case .predicate(let format): checkPredicate(format, attribute)
+        case .predicate(let format): checkPredicate(format, of: attribute)
         }
     }
 
     /// `SELF` in such a predicate is the value.
-    private mutating func checkPredicate(_ format: String, _ attribute: AttributeDescription) {
+    private mutating func checkPredicate(_ format: String, of attribute: AttributeDescription) {
         do {
             let text = format.split(separator: " ", omittingEmptySubsequences: false)
                 .map { $0 == "SELF" ? attribute.name : String($0) }.joined(separator: " ")
             let bound = try PredicateBinder(model: model).bind(
-                try FetchPredicate(text), object.entity)
-            if !PredicateEvaluator.evaluate(bound, object) {
-                add(.validation, "the value breaks the rule “\(format)”", attribute.name)
+                try FetchPredicate(text), to: object.entity)
+            if !PredicateEvaluator.evaluate(bound, on: object) {
+                add(
+                    .validation, reason: "the value breaks the rule “\(format)”",
+                    property: attribute.name)
             }
         } catch {
-            add(.validation, "the rule cannot be read", attribute.name, underlying: error)
+            add(
+                .validation, reason: "the rule cannot be read", property: attribute.name,
+                underlying: error)
         }
     }
 
@@ -160,14 +172,16 @@ struct ObjectValidation {
             ? object.members(index).count : (object.target(index) == nil ? 0 : 1)
         if count == 0, description.isOptional { return }
         if count == 0 {
-            add(.missingMandatory, "it leads nowhere", description.name)
+            add(.missingMandatory, reason: "it leads nowhere", property: description.name)
         } else if count < description.minCount {
             add(
-                .tooFew, "\(count) objects are fewer than \(description.minCount)", description.name
+                .tooFew, reason: "\(count) objects are fewer than \(description.minCount)",
+                property: description.name
             )
         } else if description.maxCount > 0, count > description.maxCount {
             add(
-                .tooMany, "\(count) objects are more than \(description.maxCount)", description.name
+                .tooMany, reason: "\(count) objects are more than \(description.maxCount)",
+                property: description.name
             )
         }
     }
@@ -179,7 +193,9 @@ struct ObjectValidation {
                 relation.description.isToMany
                 ? object.members(index).count : (object.target(index) == nil ? 0 : 1)
             if count > 0 {
-                add(.deleteDenied, "it still leads to \(count) objects", relation.name)
+                add(
+                    .deleteDenied, reason: "it still leads to \(count) objects",
+                    property: relation.name)
             }
         }
     }

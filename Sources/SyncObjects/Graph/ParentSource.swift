@@ -8,27 +8,27 @@ extension ManagedObjectContext: ObjectSource {
     func rows(_ query: ObjectQuery) throws -> [StoredRow] {
         try gate.locked {
             try strict {
-                if let keys = query.keys { return try rows(query, keys) }
+                if let keys = query.keys { return try rows(query, keys: keys) }
                 return try fetch(BoundRequest(query: query, includesPending: true, batchSize: 0))
                     .compactMap(row)
             }
         }
     }
 
-    private func rows(_ query: ObjectQuery, _ keys: [ManagedObjectKey]) throws -> [StoredRow] {
+    private func rows(_ query: ObjectQuery, keys: [ManagedObjectKey]) throws -> [StoredRow] {
         var plain = query
         plain.keys = nil
         let origin = identities.origin(query.entity.root)
         var rows: [StoredRow] = []
         var unknown: [ManagedObjectKey] = []
         for key in keys {
-            let id = identities.resolve(identities.id(origin, key))
+            let id = identities.resolve(identities.id(in: origin, key: key))
             let known = registry[id]
             guard let object = known, object.current != nil else {
                 unknown.append(key)
                 continue
             }
-            if object.phase == .live || object.phase == .inserted, matches(object, plain),
+            if object.phase == .live || object.phase == .inserted, matches(object, query: plain),
                 let row = try row(object)
             {
                 rows.append(row)
@@ -87,20 +87,20 @@ extension ManagedObjectContext: ObjectSource {
                 if let row = try row(object) { change.inserted.append(row) }
             }
             for item in request.updates {
-                guard let object = try held(item.id, item.entity) else { continue }
+                guard let object = try held(item.id, entity: item.entity) else { continue }
                 for slot in item.new.indices where item.new[slot] != item.old[slot] {
-                    _ = try object.setSlot(slot, item.new[slot])
+                    _ = try object.setSlot(slot, to: item.new[slot])
                 }
                 if let row = try row(object) { change.updated.append(row) }
             }
             for item in request.deletes {
-                guard let object = try held(item.id, item.entity) else { continue }
+                guard let object = try held(item.id, entity: item.entity) else { continue }
                 try delete(object)
                 change.deleted.append((item.entity, item.id, Gone(item.cause)))
             }
             for edit in request.joins {
                 var own = joinEdits[edit.join.table] ?? SaveRequest.JoinEdit(join: edit.join)
-                if undoLog != nil { try notePairs(edit, own) }
+                if undoLog != nil { try notePairs(of: edit, before: own) }
                 for (pair, order) in edit.added {
                     own.added[pair] = order
                     own.removed.remove(pair)
@@ -120,7 +120,7 @@ extension ManagedObjectContext: ObjectSource {
 
     /// What a child's save does to a table of pairs can be undone here.
     private func notePairs(
-        _ edit: SaveRequest.JoinEdit, _ own: SaveRequest.JoinEdit
+        of edit: SaveRequest.JoinEdit, before own: SaveRequest.JoinEdit
     ) throws {
         var changes: [SaveRequest.Pair: UndoLog.PairsEntry.Change] = [:]
         for pair in edit.removed.union(edit.added.keys) {
@@ -132,8 +132,8 @@ extension ManagedObjectContext: ObjectSource {
         undoLog?.note(.pairs(.init(former: own, saves: saveCount, changes: changes)))
     }
 
-    private func held(_ id: ManagedObjectID, _ entity: EntityLayout) throws -> ManagedObject? {
-        let object = registry[id] ?? fault(id, entity)
+    private func held(_ id: ManagedObjectID, entity: EntityLayout) throws -> ManagedObject? {
+        let object = registry[id] ?? fault(id, entity: entity)
         if object.current == nil { try fulfill(object) }
         return object.phase == .gone ? nil : object
     }
@@ -152,14 +152,14 @@ extension ManagedObjectContext: ObjectSource {
     }
 
     private func conflict(_ item: SaveRequest.Update) throws -> SaveConflict? {
-        guard let object = try held(item.id, item.entity), object.phase != .deletePending,
+        guard let object = try held(item.id, entity: item.entity), object.phase != .deletePending,
             let row = try row(object)
         else { return SaveConflict(id: item.id, kind: .deleted) }
         return row.values == item.old ? nil : SaveConflict(id: item.id, kind: .changed(stored: row))
     }
 
     private func conflict(_ item: SaveRequest.Delete) throws -> SaveConflict? {
-        guard let object = try held(item.id, item.entity), object.phase != .deletePending,
+        guard let object = try held(item.id, entity: item.entity), object.phase != .deletePending,
             let row = try row(object)
         else { return nil }
         return row.values == item.old

@@ -27,18 +27,18 @@ enum ProbeSamples {
         T.allCases.compactMap { $0 as? any AttributeConvertible }
     }
 
-    static func object(_ type: ManagedObject.Type, _ probe: NameProbe) -> ManagedObject {
+    static func object(of type: ManagedObject.Type, probe: NameProbe) -> ManagedObject {
         let object = type.makeProbe()
         object.probe = probe
         return object
     }
 
-    static func isEqual(_ left: any Sendable, _ right: Any) -> Bool {
+    static func isEqual(_ left: any Sendable, to right: Any) -> Bool {
         guard let left = left as? any Equatable else { return "\(left)" == "\(right)" }
-        return isSame(left, right)
+        return isSame(left, as: right)
     }
 
-    private static func isSame<T: Equatable>(_ left: T, _ right: Any) -> Bool {
+    private static func isSame<T: Equatable>(_ left: T, as right: Any) -> Bool {
         (right as? T) == left
     }
 }

@@ -9,7 +9,7 @@ protocol ProbedValue {
 extension Optional: ProbedValue {
     static func samples(_ probe: NameProbe) -> [any Sendable] {
         if let type = Wrapped.self as? ManagedObject.Type {
-            return [ProbeSamples.object(type, probe)]
+            return [ProbeSamples.object(of: type, probe: probe)]
         }
         guard let type = Wrapped.self as? any AttributeConvertible.Type else { return [] }
         return ProbeSamples.values(of: type)
@@ -20,7 +20,12 @@ extension Optional: ProbedValue {
 
 extension Array: ProbedValue where Element: ManagedObject {
     static func samples(_ probe: NameProbe) -> [any Sendable] {
-        [[ProbeSamples.object(Element.self, probe), ProbeSamples.object(Element.self, probe)]]
+        [
+            [
+                ProbeSamples.object(of: Element.self, probe: probe),
+                ProbeSamples.object(of: Element.self, probe: probe),
+            ]
+        ]
     }
 
     var isNothing: Bool { isEmpty }

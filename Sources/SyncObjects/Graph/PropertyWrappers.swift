@@ -24,7 +24,7 @@ public struct Attribute<Value: AttributeConvertible>: Sendable {
             if object.isProbe { object.noteAccessor(keyPath) }
             return object.attribute(object[keyPath: storage].name)
         }
-        set { object.assignAttribute(newValue, object[keyPath: storage].name) }
+        set { object.assignAttribute(newValue, forKey: object[keyPath: storage].name) }
     }
 }
 
@@ -54,7 +54,7 @@ public struct Transformed<Value: Sendable>: Sendable {
             if object.isProbe { object.noteAccessor(keyPath) }
             return object.value(forKey: object[keyPath: storage].name) as? Value
         }
-        set { object.assign(newValue, object[keyPath: storage].name) }
+        set { object.assign(newValue, forKey: object[keyPath: storage].name) }
     }
 }
 
@@ -84,7 +84,7 @@ public struct ToOne<Target: ManagedObject>: Sendable {
             if object.isProbe { object.noteAccessor(keyPath) }
             return object.value(forKey: object[keyPath: storage].name) as? Target
         }
-        set { object.assign(newValue, object[keyPath: storage].name) }
+        set { object.assign(newValue, forKey: object[keyPath: storage].name) }
     }
 }
 
@@ -116,6 +116,6 @@ public struct ToMany<Target: ManagedObject>: Sendable {
             let members = object.value(forKey: object[keyPath: storage].name) as? [ManagedObject]
             return members?.compactMap { $0 as? Target } ?? []
         }
-        set { object.assign(newValue, object[keyPath: storage].name) }
+        set { object.assign(newValue, forKey: object[keyPath: storage].name) }
     }
 }

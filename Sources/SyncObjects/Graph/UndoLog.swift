@@ -141,14 +141,14 @@ extension ManagedObjectContext {
                             property: object.entity.slots[slot].name, object: object.identity))
                 } else if object.phase != .deletePending {
                     do {
-                        _ = try object.setSlot(slot, old)
+                        _ = try object.setSlot(slot, to: old)
                     } catch {
-                        lost.append(Self.readError(error, object))
+                        lost.append(Self.readError(error, for: object))
                     }
                 }
             case .insert(let object): try markDeleted(object)
             case .delete(let object, let wasInserted, let values):
-                bringBack(object, wasInserted, values)
+                bringBack(object, wasInserted: wasInserted, values: values)
             case .pairs(let entry): revert(entry)
             }
         }
@@ -182,7 +182,7 @@ extension ManagedObjectContext {
     }
 
     /// Takes a deletion back: an unsaved one by itself, a saved one by inserting the object again.
-    func bringBack(_ object: ManagedObject, _ wasInserted: Bool, _ values: [Value]?) {
+    func bringBack(_ object: ManagedObject, wasInserted: Bool, values: [Value]?) {
         undoLog?.note(.insert(object))
         object.current = values ?? object.current
         let isSaved = object.phase == .gone && !wasInserted
@@ -193,7 +193,7 @@ extension ManagedObjectContext {
         } else {
             object.phase = .live
             if let values = overtaken.removeValue(forKey: object.identity) {
-                rebase(object, values)
+                rebase(object, onto: values)
             }
             if !object.hasEdits { release(object) }
         }
@@ -207,7 +207,7 @@ extension ManagedObjectContext {
     func renew(_ object: ManagedObject) {
         release(object)
         registry.remove(object)
-        object.identity = identities.id(object.identity.origin, object.identity.key)
+        object.identity = identities.id(in: object.identity.origin, key: object.identity.key)
         object.phase = .inserted
         object.goneDetail = nil
         object.current = object.current ?? object.committed

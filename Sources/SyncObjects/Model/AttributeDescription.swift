@@ -92,7 +92,7 @@ extension AttributeDescription {
 
     /// An attribute that a transformer turns into bytes.
     public static func transformable(
-        _ name: String, _ transformer: AttributeTransformer, optional: Bool = true
+        _ name: String, by transformer: AttributeTransformer, optional: Bool = true
     ) -> Self {
         var attribute = Self(name, .transformable, optional: optional)
         attribute.transformer = transformer

@@ -29,15 +29,15 @@ public enum DerivedExpression: Sendable, Hashable {
         for (prefix, make) in Self.functions where trimmed.hasPrefix(prefix) {
             guard trimmed.hasSuffix(")") else { throw Self.problem(text) }
             let inner = trimmed.dropFirst(prefix.count).dropLast()
-            self = make(try Self.path(inner, text, limit: 2))
+            self = make(try Self.path(inner, in: text, limit: 2))
             return
         }
         if let mark = trimmed.firstIndex(of: "@") {
             self = try Self.aggregate(
-                trimmed[..<mark], trimmed[trimmed.index(after: mark)...], text)
+                path: trimmed[..<mark], operation: trimmed[trimmed.index(after: mark)...], in: text)
             return
         }
-        self = .copy(try Self.path(trimmed[...], text, limit: 2))
+        self = .copy(try Self.path(trimmed[...], in: text, limit: 2))
     }
 
     private static let functions: [(String, @Sendable ([String]) -> Self)] = [
@@ -46,10 +46,10 @@ public enum DerivedExpression: Sendable, Hashable {
     ]
 
     private static func aggregate(
-        _ before: Substring, _ operation: Substring, _ text: String
+        path before: Substring, operation: Substring, in text: String
     ) throws -> Self {
         guard before.hasSuffix(".") else { throw problem(text) }
-        let path = try path(before.dropLast(), text, limit: 2)
+        let path = try path(before.dropLast(), in: text, limit: 2)
         if operation == "count", path.count == 1 {
             return .count(relationship: path[0], where: nil)
         }
@@ -63,7 +63,7 @@ public enum DerivedExpression: Sendable, Hashable {
         throw problem(text)
     }
 
-    private static func path(_ part: Substring, _ text: String, limit: Int) throws -> [String] {
+    private static func path(_ part: Substring, in text: String, limit: Int) throws -> [String] {
         let names = part.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         let isName = { (name: String) in
             !name.isEmpty && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }

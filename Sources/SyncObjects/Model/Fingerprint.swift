@@ -2,12 +2,12 @@
 /// It tells versions apart; it is no protection against somebody who wants two to look alike.
 enum Fingerprint {
     static func of(_ text: String) -> String {
-        let low = fnv(text, 0xcbf2_9ce4_8422_2325)
-        let high = fnv(text, 0x9ae1_6a3b_2f90_404f)
+        let low = fnv(text, basis: 0xcbf2_9ce4_8422_2325)
+        let high = fnv(text, basis: 0x9ae1_6a3b_2f90_404f)
         return hex(high) + hex(low)
     }
 
-    private static func fnv(_ text: String, _ basis: UInt64) -> UInt64 {
+    private static func fnv(_ text: String, basis: UInt64) -> UInt64 {
         var hash = basis
         for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         return hash

@@ -4,9 +4,9 @@
 /// ```swift
 /// let model = try ManagedObjectModel([
 ///     EntityDescription("Group", attributes: [AttributeDescription("title")], relationships: [
-///         .toMany("tasks", "Task", inverse: "group", deleteRule: .cascade)]),
+///         .toMany("tasks", to: "Task", inverse: "group", deleteRule: .cascade)]),
 ///     EntityDescription("Task", attributes: [AttributeDescription("title")], relationships: [
-///         .toOne("group", "Group", inverse: "tasks")]),
+///         .toOne("group", to: "Group", inverse: "tasks")]),
 /// ])
 /// ```
 ///

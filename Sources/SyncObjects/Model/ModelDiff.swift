@@ -67,58 +67,65 @@ public struct ModelDiff: Sendable, CustomStringConvertible {
         for entity in new.entities {
             let former = names[entity.name].flatMap { old.layouts[$0]?.description }
             guard let former else {
-                add(entity.name, nil, .added)
+                add(entity.name, property: nil, kind: .added)
                 continue
             }
-            compare(former, entity)
+            compare(former, with: entity)
         }
         let kept = Set(names.values)
         for entity in old.entities where !kept.contains(entity.name) {
-            add(entity.name, nil, .removed)
+            add(entity.name, property: nil, kind: .removed)
         }
     }
 
     private mutating func add(
-        _ entity: String, _ property: String?, _ kind: Change.Kind, blocker: String? = nil
+        _ entity: String, property: String?, kind: Change.Kind, blocker: String? = nil
     ) {
         changes.append(Change(entity: entity, property: property, kind: kind, blocker: blocker))
     }
 
-    private mutating func compare(_ old: EntityDescription, _ new: EntityDescription) {
-        if old.name != new.name { add(new.name, nil, .renamed(from: old.name)) }
+    private mutating func compare(_ old: EntityDescription, with new: EntityDescription) {
+        if old.name != new.name { add(new.name, property: nil, kind: .renamed(from: old.name)) }
         if old.parent != new.parent.map({ entityNames[$0] ?? $0 }) {
             add(
-                new.name, nil, .changed("inherits from another entity"),
+                new.name, property: nil, kind: .changed("inherits from another entity"),
                 blocker: "its rows stand in another table")
         }
-        if old.isAbstract != new.isAbstract { add(new.name, nil, .changed("abstract")) }
+        if old.isAbstract != new.isAbstract {
+            add(new.name, property: nil, kind: .changed("abstract"))
+        }
         if Set(old.uniquenessConstraints) != Set(new.uniquenessConstraints) {
-            add(new.name, nil, .changed("other constraints"))
+            add(new.name, property: nil, kind: .changed("other constraints"))
         }
-        if Set(old.indexes) != Set(new.indexes) { add(new.name, nil, .changed("other indexes")) }
+        if Set(old.indexes) != Set(new.indexes) {
+            add(new.name, property: nil, kind: .changed("other indexes"))
+        }
         if old.versionHashModifier != new.versionHashModifier {
-            add(new.name, nil, .changed("other version hash modifier"))
+            add(new.name, property: nil, kind: .changed("other version hash modifier"))
         }
-        compareAttributes(old, new)
-        compareRelationships(old, new)
+        compareAttributes(of: old, with: new)
+        compareRelationships(of: old, with: new)
     }
 
-    private mutating func compareAttributes(_ old: EntityDescription, _ new: EntityDescription) {
+    private mutating func compareAttributes(of old: EntityDescription, with new: EntityDescription)
+    {
         var left = Dictionary(uniqueKeysWithValues: old.attributes.map { ($0.name, $0) })
         for attribute in new.attributes {
             let former =
                 left.removeValue(forKey: attribute.name)
                 ?? left.removeValue(forKey: attribute.renamingIdentifier)
             guard let former else {
-                add(new.name, attribute.name, .added, blocker: blocker(adding: attribute))
+                add(
+                    new.name, property: attribute.name, kind: .added,
+                    blocker: blocker(adding: attribute))
                 continue
             }
             if former.name != attribute.name {
-                add(new.name, attribute.name, .renamed(from: former.name))
+                add(new.name, property: attribute.name, kind: .renamed(from: former.name))
             }
-            compare(former, attribute, new)
+            compare(former, with: attribute, in: new)
         }
-        for name in left.keys.sorted() { add(new.name, name, .removed) }
+        for name in left.keys.sorted() { add(new.name, property: name, kind: .removed) }
     }
 
     private func blocker(adding attribute: AttributeDescription) -> String? {
@@ -129,36 +136,39 @@ public struct ModelDiff: Sendable, CustomStringConvertible {
     }
 
     private mutating func compare(
-        _ old: AttributeDescription, _ new: AttributeDescription, _ entity: EntityDescription
+        _ old: AttributeDescription, with new: AttributeDescription, in entity: EntityDescription
     ) {
         if old.coding != new.coding {
             add(
-                entity.name, new.name,
-                .changed("\(old.type.rawValue) to \(new.type.rawValue)"),
-                blocker: Self.blocker(old.coding, new.coding))
+                entity.name, property: new.name,
+                kind: .changed("\(old.type.rawValue) to \(new.type.rawValue)"),
+                blocker: Self.blocker(from: old.coding, to: new.coding))
         }
         if old.isOptional != new.isOptional {
             let isBlocked = !new.isOptional && new.defaultValue == .null && new.derivation == nil
             add(
-                entity.name, new.name, .changed(new.isOptional ? "optional" : "mandatory"),
+                entity.name, property: new.name,
+                kind: .changed(new.isOptional ? "optional" : "mandatory"),
                 blocker: isBlocked ? "it is mandatory and has no default" : nil)
         }
         if old.isTransient != new.isTransient {
-            add(entity.name, new.name, .changed(new.isTransient ? "transient" : "stored"))
+            add(
+                entity.name, property: new.name,
+                kind: .changed(new.isTransient ? "transient" : "stored"))
         }
         if old.derivation != new.derivation {
-            add(entity.name, new.name, .changed("derived from something else"))
+            add(entity.name, property: new.name, kind: .changed("derived from something else"))
         }
         if old.transformer?.name != new.transformer?.name {
-            add(entity.name, new.name, .changed("other transformer"))
+            add(entity.name, property: new.name, kind: .changed("other transformer"))
         }
         if old.versionHashModifier != new.versionHashModifier {
-            add(entity.name, new.name, .changed("other version hash modifier"))
+            add(entity.name, property: new.name, kind: .changed("other version hash modifier"))
         }
     }
 
     /// Widening conversions lose nothing; all others need somebody who knows what the values mean.
-    private static func blocker(_ old: AttributeCoding, _ new: AttributeCoding) -> String? {
+    private static func blocker(from old: AttributeCoding, to new: AttributeCoding) -> String? {
         if old.type == new.type { return "dates are stored another way" }
         let order: [AttributeType] = [.boolean, .integer16, .integer32, .integer64]
         if let from = order.firstIndex(of: old.type), let to = order.firstIndex(of: new.type),
@@ -176,7 +186,7 @@ public struct ModelDiff: Sendable, CustomStringConvertible {
     }
 
     private mutating func compareRelationships(
-        _ old: EntityDescription, _ new: EntityDescription
+        of old: EntityDescription, with new: EntityDescription
     ) {
         var left = Dictionary(uniqueKeysWithValues: old.relationships.map { ($0.name, $0) })
         for relationship in new.relationships {
@@ -186,43 +196,49 @@ public struct ModelDiff: Sendable, CustomStringConvertible {
             guard let former else {
                 let isBlocked = !relationship.isOptional && !relationship.isToMany
                 add(
-                    new.name, relationship.name, .added,
+                    new.name, property: relationship.name, kind: .added,
                     blocker: isBlocked ? "it is mandatory: existing objects lead nowhere" : nil)
                 continue
             }
             if former.name != relationship.name {
-                add(new.name, relationship.name, .renamed(from: former.name))
+                add(new.name, property: relationship.name, kind: .renamed(from: former.name))
             }
-            compare(former, relationship, new)
+            compare(former, with: relationship, in: new)
         }
-        for name in left.keys.sorted() { add(new.name, name, .removed) }
+        for name in left.keys.sorted() { add(new.name, property: name, kind: .removed) }
     }
 
     private mutating func compare(
-        _ old: RelationshipDescription, _ new: RelationshipDescription, _ entity: EntityDescription
+        _ old: RelationshipDescription, with new: RelationshipDescription,
+        in entity: EntityDescription
     ) {
         if old.isToMany != new.isToMany || (old.inverse == nil) != (new.inverse == nil) {
             add(
-                entity.name, new.name, .changed(new.isToMany ? "to-many" : "to-one"),
+                entity.name, property: new.name,
+                kind: .changed(new.isToMany ? "to-many" : "to-one"),
                 blocker: "its pairs are kept in another place")
         }
         if old.destination != (entityNames[new.destination] ?? new.destination) {
             add(
-                entity.name, new.name, .changed("leads to \(new.destination)"),
+                entity.name, property: new.name, kind: .changed("leads to \(new.destination)"),
                 blocker: "existing pairs would lead to objects of another entity")
         }
         if old.isOrdered != new.isOrdered {
-            add(entity.name, new.name, .changed(new.isOrdered ? "ordered" : "not ordered"))
+            add(
+                entity.name, property: new.name,
+                kind: .changed(new.isOrdered ? "ordered" : "not ordered"))
         }
         if old.deleteRule != new.deleteRule {
-            add(entity.name, new.name, .changed("delete rule \(new.deleteRule.rawValue)"))
+            add(
+                entity.name, property: new.name,
+                kind: .changed("delete rule \(new.deleteRule.rawValue)"))
         }
         if old.isOptional != new.isOptional || old.minCount != new.minCount
             || old.maxCount != new.maxCount
         {
             let isBlocked = old.isOptional && !new.isOptional && !new.isToMany
             add(
-                entity.name, new.name, .changed("other counts"),
+                entity.name, property: new.name, kind: .changed("other counts"),
                 blocker: isBlocked ? "it is mandatory: existing objects may lead nowhere" : nil)
         }
     }

@@ -35,22 +35,23 @@ struct ModelResolver {
         var result = Result()
         var joins: [String: JoinLayout] = [:]
         for entity in entities {
-            for relationship in entity.relationships where isJoin(relationship, entity) {
-                let join = makeJoin(relationship, entity)
+            for relationship in entity.relationships where isJoin(relationship, of: entity) {
+                let join = makeJoin(for: relationship, of: entity)
                 joins[join.table] = join
             }
         }
         for root in entities where root.parent == nil {
             let members = hierarchy(root.name)
             let fields = members.flatMap(ownFields)
-            let table = makeTable(root, members, fields)
+            let table = makeTable(root: root, members: members, fields: fields)
             result.tables.append(table)
             for member in members {
-                let relations = makeRelations(member, joins)
+                let relations = makeRelations(of: member, joins: joins)
                 let layout = EntityLayout(
                     description: member, root: root.name, lineage: lineage(member),
                     family: family(member), table: table,
-                    slots: slots(member, fields, relations.map(\.description)),
+                    slots: slots(
+                        of: member, fields: fields, relations: relations.map(\.description)),
                     relations: relations)
                 result.layouts[member.name] = layout
             }
@@ -62,7 +63,7 @@ struct ModelResolver {
     // MARK: Tables
 
     private func makeTable(
-        _ root: EntityDescription, _ members: [EntityDescription], _ fields: [Field]
+        root: EntityDescription, members: [EntityDescription], fields: [Field]
     ) -> TableLayout {
         let columns = fields.filter { !isTransient($0) }.map { field in
             let inRoot = field.owner == root.name
@@ -127,7 +128,7 @@ struct ModelResolver {
                 name: $0.name, column: free(prefix($0.column ?? $0.name)), owner: entity.name,
                 kind: .attribute($0))
         }
-        for relationship in entity.relationships where isReference(relationship, entity) {
+        for relationship in entity.relationships where isReference(relationship, of: entity) {
             let column = free(prefix(relationship.column ?? relationship.name))
             fields.append(
                 Field(
@@ -144,7 +145,7 @@ struct ModelResolver {
     }
 
     private func slots(
-        _ entity: EntityDescription, _ fields: [Field], _ relations: [RelationshipDescription]
+        of entity: EntityDescription, fields: [Field], relations: [RelationshipDescription]
     ) -> [EntityLayout.Slot] {
         let owners = Set(lineage(entity))
         var column = 0
@@ -180,39 +181,42 @@ struct ModelResolver {
     // MARK: Relationships
 
     private func makeRelations(
-        _ entity: EntityDescription, _ joins: [String: JoinLayout]
+        of entity: EntityDescription, joins: [String: JoinLayout]
     ) -> [EntityLayout.Relation] {
         lineage(entity).reversed().compactMap { named[$0] }.flatMap { owner in
             owner.relationships.map { relationship in
                 let destination = named[relationship.destination] ?? owner
                 return EntityLayout.Relation(
                     description: relationship,
-                    storage: storage(relationship, owner, entity, destination, joins),
+                    storage: storage(
+                        of: relationship, owner: owner, entity: entity, destination: destination,
+                        joins: joins),
                     destinationRoot: lineage(destination).last ?? destination.name)
             }
         }
     }
 
     private func storage(
-        _ relationship: RelationshipDescription, _ owner: EntityDescription,
-        _ entity: EntityDescription, _ destination: EntityDescription,
-        _ joins: [String: JoinLayout]
+        of relationship: RelationshipDescription, owner: EntityDescription,
+        entity: EntityDescription, destination: EntityDescription,
+        joins: [String: JoinLayout]
     ) -> EntityLayout.Relation.Storage {
-        if isReference(relationship, owner) {
-            return .reference(slot: slotNumber(relationship.name, entity))
+        if isReference(relationship, of: owner) {
+            return .reference(slot: slotNumber(of: relationship.name, in: entity))
         }
-        if isJoin(relationship, owner) {
-            let names = joinNames(relationship, owner)
-            let join = joins[names.table] ?? makeJoin(relationship, owner)
+        if isJoin(relationship, of: owner) {
+            let names = joinNames(for: relationship, of: owner)
+            let join = joins[names.table] ?? makeJoin(for: relationship, of: owner)
             return .join(join, isSource: names.isSource)
         }
         let inverse = relationship.inverse ?? ""
         return .inverse(
-            entity: destination.name, slot: slotNumber(inverse, destination),
-            position: relationship.isOrdered ? slotNumber(inverse + "#order", destination) : nil)
+            entity: destination.name, slot: slotNumber(of: inverse, in: destination),
+            position: relationship.isOrdered
+                ? slotNumber(of: inverse + "#order", in: destination) : nil)
     }
 
-    private func slotNumber(_ name: String, _ entity: EntityDescription) -> Int {
+    private func slotNumber(of name: String, in entity: EntityDescription) -> Int {
         let owners = Set(lineage(entity))
         let fields = hierarchy(lineageRoot(entity).name).flatMap(ownFields)
             .filter { owners.contains($0.owner) }
@@ -221,7 +225,7 @@ struct ModelResolver {
 
     /// This side's table has the column.
     private func isReference(
-        _ relationship: RelationshipDescription, _ entity: EntityDescription
+        _ relationship: RelationshipDescription, of entity: EntityDescription
     ) -> Bool {
         guard !relationship.isToMany else { return false }
         guard let inverse = inverse(of: relationship) else { return true }
@@ -238,14 +242,14 @@ struct ModelResolver {
     }
 
     private func isJoin(
-        _ relationship: RelationshipDescription, _ entity: EntityDescription
+        _ relationship: RelationshipDescription, of entity: EntityDescription
     ) -> Bool {
         guard relationship.isToMany else { return false }
         return inverse(of: relationship)?.isToMany ?? true
     }
 
     private func joinNames(
-        _ relationship: RelationshipDescription, _ entity: EntityDescription
+        for relationship: RelationshipDescription, of entity: EntityDescription
     ) -> (table: String, isSource: Bool) {
         if let join = relationship.joinTable {
             let isSource = inverse(of: relationship).map {
@@ -266,9 +270,9 @@ struct ModelResolver {
     }
 
     private func makeJoin(
-        _ relationship: RelationshipDescription, _ entity: EntityDescription
+        for relationship: RelationshipDescription, of entity: EntityDescription
     ) -> JoinLayout {
-        let names = joinNames(relationship, entity)
+        let names = joinNames(for: relationship, of: entity)
         let inverse = inverse(of: relationship)
         let own = (entity: rootName(entity.name), column: relationship.joinTable?.source)
         let other = (

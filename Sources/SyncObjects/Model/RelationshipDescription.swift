@@ -73,7 +73,7 @@ public struct RelationshipDescription: Sendable, Hashable, Codable {
 
     /// A relationship to at most one object.
     public static func toOne(
-        _ name: String, _ destination: String, inverse: String? = nil, optional: Bool = true,
+        _ name: String, to destination: String, inverse: String? = nil, optional: Bool = true,
         deleteRule: DeleteRule = .nullify
     ) -> Self {
         Self(
@@ -83,7 +83,7 @@ public struct RelationshipDescription: Sendable, Hashable, Codable {
 
     /// A relationship to any number of objects.
     public static func toMany(
-        _ name: String, _ destination: String, inverse: String? = nil, ordered: Bool = false,
+        _ name: String, to destination: String, inverse: String? = nil, ordered: Bool = false,
         deleteRule: DeleteRule = .nullify
     ) -> Self {
         Self(

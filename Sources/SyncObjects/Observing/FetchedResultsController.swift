@@ -132,7 +132,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
             return nil
         }
         var changes = ResultChanges()
-        let objects = try present(own).filter { context.matches($0, bound.query) }
+        let objects = try present(own).filter { context.matches($0, query: bound.query) }
         var stays: [ManagedObjectID: [Value]] = [:]
         for object in objects { stays[object.identity] = values(object) }
         // Who keeps the values that the order looks at stays where it is.
@@ -156,7 +156,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
         for object in objects {
             guard let values = stays[object.identity] else { continue }
             sortValues[object.identity] = values
-            let place = lowerBound(values, object.identity.key)
+            let place = lowerBound(values: values, key: object.identity.key)
             entries.insert(object, at: place)
             ids.insert(object.identity, at: place)
             arriving.append(object.identity)
@@ -189,7 +189,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     }
 
     private func place(of id: ManagedObjectID, _ values: [Value]) -> Int? {
-        let place = lowerBound(values, id.key, of: id)
+        let place = lowerBound(values: values, key: id.key, of: id)
         guard place < entries.count, entries[place].identity == id else {
             return entries.firstIndex { $0.identity == id }
         }
@@ -198,7 +198,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
 
     /// The first place whose entry does not come before these values and this key.
     private func lowerBound(
-        _ values: [Value], _ key: ManagedObjectKey, of id: ManagedObjectID? = nil
+        values: [Value], key: ManagedObjectKey, of id: ManagedObjectID? = nil
     ) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {
@@ -208,7 +208,8 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
             if other == id {
                 isBefore = false
             } else {
-                isBefore = precedes(sortValues[other] ?? [], other.key, values, key)
+                isBefore = precedes(
+                    sortValues[other] ?? [], key: other.key, before: values, otherKey: key)
             }
             if isBefore { low = middle + 1 } else { high = middle }
         }
@@ -216,13 +217,14 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     }
 
     private func precedes(
-        _ left: [Value], _ leftKey: ManagedObjectKey, _ right: [Value], _ rightKey: ManagedObjectKey
+        _ left: [Value], key leftKey: ManagedObjectKey, before right: [Value],
+        otherKey rightKey: ManagedObjectKey
     ) -> Bool {
         for (index, key) in bound.query.sort.enumerated() where index < left.count {
-            let order = key.order(left[index], right[index])
+            let order = key.order(of: left[index], and: right[index])
             if order != 0 { return order < 0 }
         }
-        return ManagedObjectContext.precedes(leftKey, rightKey)
+        return ManagedObjectContext.precedes(leftKey, before: rightKey)
     }
 
     // MARK: Snapshots
@@ -261,7 +263,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
 
 extension FetchedResultsController: ContextObserver {
     func contextDidChange(
-        _ context: ManagedObjectContext, _ touched: TouchedObjects
+        _ context: ManagedObjectContext, touched: TouchedObjects
     ) {
         guard let former = current else { return }
         let changed = touched.updated.union(touched.inserted).union(touched.deleted)
@@ -274,8 +276,8 @@ extension FetchedResultsController: ContextObserver {
             changes = try context.strict { try apply(touched) }
             failure = nil
         } catch {
-            failure = ManagedObjectContext.readError(error, nil)
-            return context.note(error, nil)
+            failure = ManagedObjectContext.readError(error, for: nil)
+            return context.note(error, for: nil)
         }
         if let changes, changes.isEmpty { return }
         let snapshot = makeSnapshot()

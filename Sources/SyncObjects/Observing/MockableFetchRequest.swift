@@ -127,7 +127,7 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
         defer { withExtendedLifetime(former) {} }
         guard let root else { return }
         switch root[keyPath: keyPath] {
-        case .mockObjects(let mocks): deliver(mocks.objects, [])
+        case .mockObjects(let mocks): deliver(mocks.objects, dropped: [])
         case .fetchRequest:
             guard let request else { return }
             guard let context else {
@@ -135,12 +135,12 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
                     .invalidRequest, "a live list needs a context",
                     hint: "Give one to connect(to:context:)")
             }
-            try start(request, context)
+            try start(request, in: context)
         }
     }
 
     private func start(
-        _ request: FetchRequest<ManagedObject>, _ context: ManagedObjectContext
+        _ request: FetchRequest<ManagedObject>, in context: ManagedObjectContext
     ) throws {
         let controller = try FetchedResultsController(request, context: context)
         let first = try controller.performFetch()
@@ -148,19 +148,19 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
         let task = Task { [weak self] in
             for await update in updates {
                 guard !Task.isCancelled else { return }
-                self?.take(update.snapshot, controller)
+                self?.take(update.snapshot, from: controller)
             }
         }
         state.withLock { state in
             state.controller = controller
             state.task = task
         }
-        take(first, controller)
+        take(first, from: controller)
     }
 
     private func take(
         _ snapshot: ResultSnapshot<ManagedObject>,
-        _ controller: FetchedResultsController<ManagedObject>
+        from controller: FetchedResultsController<ManagedObject>
     ) {
         guard state.withLock({ $0.controller === controller }) else { return }
         var objects: [AnyConvertibleValueObservableObject<Value>] = []
@@ -172,7 +172,7 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
                 dropped.append(object.objectID)
             }
         }
-        deliver(objects, dropped)
+        deliver(objects, dropped: dropped)
     }
 
     private static func erase(
@@ -182,7 +182,7 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
     }
 
     private func deliver(
-        _ objects: [AnyConvertibleValueObservableObject<Value>], _ dropped: [ManagedObjectID]
+        _ objects: [AnyConvertibleValueObservableObject<Value>], dropped: [ManagedObjectID]
     ) {
         // Asking objects takes gates: so before the lock, never inside of it.
         let identities = objects.map {

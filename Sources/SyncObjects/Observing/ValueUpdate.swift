@@ -10,7 +10,7 @@ extension ManagedObjectContext {
     /// - Throws: ``ObjectError/Code/noSuchObject``, ``ObjectError/Code/staleIncarnation``,
     ///   ``ObjectError/Code/classMismatch``, and what the save says.
     public func update<Object: ManagedObject>(
-        _ type: Object.Type, _ id: WrappedID, _ body: (Object) throws -> Void
+        _ type: Object.Type, id: WrappedID, applying body: (Object) throws -> Void
     ) throws {
         try performAndWait {
             let object = try confirmed(type, id)
@@ -28,7 +28,7 @@ extension ManagedObjectContext {
     /// Deletes the object that a value stands for, and saves.
     ///
     /// - Throws: as `update`
-    public func delete<Object: ManagedObject>(_ type: Object.Type, _ id: WrappedID) throws {
+    public func delete<Object: ManagedObject>(_ type: Object.Type, id: WrappedID) throws {
         try performAndWait {
             try delete(try confirmed(type, id))
             try save()

@@ -54,13 +54,13 @@ extension PredicateExpressions.KeyPath: BridgedNode {
 
 extension PredicateExpressions.Equal: BridgedNode {
     func bridge(_ bridge: inout PredicateBridge) throws -> BridgedPart {
-        try bridge.comparison(lhs, .equal, rhs)
+        try bridge.comparison(of: lhs, by: .equal, with: rhs)
     }
 }
 
 extension PredicateExpressions.NotEqual: BridgedNode {
     func bridge(_ bridge: inout PredicateBridge) throws -> BridgedPart {
-        try bridge.comparison(lhs, .notEqual, rhs)
+        try bridge.comparison(of: lhs, by: .notEqual, with: rhs)
     }
 }
 
@@ -74,7 +74,7 @@ extension PredicateExpressions.Comparison: BridgedNode {
         case .greaterThanOrEqual: name = .greaterOrEqual
         @unknown default: throw PredicateBridge.unsupported(self)
         }
-        return try bridge.comparison(lhs, name, rhs)
+        return try bridge.comparison(of: lhs, by: name, with: rhs)
     }
 }
 

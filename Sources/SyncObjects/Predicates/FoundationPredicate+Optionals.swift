@@ -6,7 +6,7 @@ import Foundation
 
 extension PredicateBridge {
     mutating func comparison(
-        _ left: Any, _ name: FetchPredicate.Operator, _ right: Any
+        of left: Any, by name: FetchPredicate.Operator, with right: Any
     ) throws -> BridgedPart {
         let (first, second) = (try part(left), try part(right))
         if case .term(let first) = first, case .term(let second) = second {

@@ -63,7 +63,7 @@ struct PredicateBridge {
     /// Runs `body` with `variable` standing for what is at `path`.
     mutating func with<Result>(
         _ variable: PredicateExpressions.VariableID, at path: [String],
-        _ body: (inout PredicateBridge) throws -> Result
+        perform body: (inout PredicateBridge) throws -> Result
     ) rethrows -> Result {
         let former = paths.updateValue(path, forKey: variable)
         defer { paths[variable] = former }
@@ -74,7 +74,7 @@ struct PredicateBridge {
     /// relationship.
     func inside<Result>(
         _ variable: PredicateExpressions.VariableID,
-        _ body: (inout PredicateBridge) throws -> Result
+        perform body: (inout PredicateBridge) throws -> Result
     ) rethrows -> Result {
         var inner = PredicateBridge(subject: variable)
         return try body(&inner)

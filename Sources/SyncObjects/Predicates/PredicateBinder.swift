@@ -8,42 +8,43 @@ struct PredicateBinder {
     /// The store whose objects are meant; nil where no predicate can name an object.
     var store: UUID?
 
-    func bind(_ predicate: FetchPredicate, _ entity: EntityLayout) throws -> BoundPredicate {
+    func bind(_ predicate: FetchPredicate, to entity: EntityLayout) throws -> BoundPredicate {
         switch predicate {
         case .constant(let value): return .constant(value)
-        case .and(let parts): return .and(try parts.map { try bind($0, entity) })
-        case .or(let parts): return .or(try parts.map { try bind($0, entity) })
-        case .not(let inner): return .not(try bind(inner, entity))
+        case .and(let parts): return .and(try parts.map { try bind($0, to: entity) })
+        case .or(let parts): return .or(try parts.map { try bind($0, to: entity) })
+        case .not(let inner): return .not(try bind(inner, to: entity))
         case .exists(let path, let inner):
-            return try exists(path[...], entity) { try bind(inner, $0) }
-        case .comparison(let comparison): return try bind(comparison, entity)
+            return try exists(path[...], from: entity) { try bind(inner, to: $0) }
+        case .comparison(let comparison): return try bind(comparison, to: entity)
         }
     }
 
     /// The relationships of `path`, one inside the other; `inner` is asked for what is at the end.
     private func exists(
-        _ path: ArraySlice<String>, _ entity: EntityLayout,
-        _ inner: (EntityLayout) throws -> BoundPredicate
+        _ path: ArraySlice<String>, from entity: EntityLayout,
+        satisfying inner: (EntityLayout) throws -> BoundPredicate
     ) throws -> BoundPredicate {
-        let (steps, rest, end) = try toOneSteps(path, entity)
+        let (steps, rest, end) = try toOneSteps(of: path, from: entity)
         guard let name = rest.first, let index = end.relationIndex[name] else {
             throw ObjectError(
                 .invalidPredicate, "“\(path.joined(separator: "."))” leads to one object at most",
                 entity: entity.name)
         }
-        let relation = try step(end, index)
+        let relation = try step(from: end, relation: index)
         let after = rest.dropFirst()
         return .exists(
             steps, relation,
             after.isEmpty
                 ? try inner(relation.destination)
-                : try exists(after, relation.destination, inner))
+                : try exists(after, from: relation.destination, satisfying: inner))
     }
 
     private func bind(
-        _ comparison: FetchPredicate.Comparison, _ entity: EntityLayout
+        _ comparison: FetchPredicate.Comparison, to entity: EntityLayout
     ) throws -> BoundPredicate {
-        guard case .keyPath(let path) = comparison.left, let split = try manyPath(path, entity)
+        guard case .keyPath(let path) = comparison.left,
+            let split = try manyPath(path, from: entity)
         else {
             if comparison.quantifier != nil {
                 throw ObjectError(
@@ -51,19 +52,19 @@ struct PredicateBinder {
                     "\(comparison.quantifier?.rawValue ?? "") needs a to-many relationship",
                     entity: entity.name)
             }
-            return try plain(comparison, entity)
+            return try plain(comparison, to: entity)
         }
         var inner = comparison
         inner.left = .keyPath(Array(split.rest))
         inner.quantifier = nil
         let leaf = { (end: EntityLayout) -> BoundPredicate in
-            let bound = try plain(inner, end)
+            let bound = try plain(inner, to: end)
             return comparison.quantifier == .all ? .not(bound) : bound
         }
         switch comparison.quantifier {
-        case .any: return try exists(split.path, entity, leaf)
+        case .any: return try exists(split.path, from: entity, satisfying: leaf)
         case FetchPredicate.Quantifier.none?, .all:
-            return .not(try exists(split.path, entity, leaf))
+            return .not(try exists(split.path, from: entity, satisfying: leaf))
         case nil:
             // `tasks CONTAINS task`: one of them is it.
             guard comparison.operator == .contains, split.rest.isEmpty else {
@@ -73,14 +74,14 @@ struct PredicateBinder {
                     entity: entity.name)
             }
             inner.operator = .equal
-            return try exists(split.path, entity) { try plain(inner, $0) }
+            return try exists(split.path, from: entity) { try plain(inner, to: $0) }
         }
     }
 
     /// The path up to its last to-many relationship, and what comes after it; nil without one, and
     /// for aggregates.
     private func manyPath(
-        _ path: [String], _ entity: EntityLayout
+        _ path: [String], from entity: EntityLayout
     ) throws -> (path: ArraySlice<String>, rest: ArraySlice<String>)? {
         guard !path.contains(where: { $0.hasPrefix("@") }) else { return nil }
         var end = entity
@@ -88,7 +89,7 @@ struct PredicateBinder {
         for (offset, name) in path.enumerated() {
             guard let index = end.relationIndex[name] else { break }
             if end.relations[index].description.isToMany { last = offset }
-            end = try step(end, index).destination
+            end = try step(from: end, relation: index).destination
         }
         return last.map { (path[...$0], path[($0 + 1)...]) }
     }
@@ -96,15 +97,15 @@ struct PredicateBinder {
     // MARK: Comparisons
 
     private func plain(
-        _ comparison: FetchPredicate.Comparison, _ entity: EntityLayout
+        _ comparison: FetchPredicate.Comparison, to entity: EntityLayout
     ) throws -> BoundPredicate {
         let name = comparison.operator
         if name == .isIn {
             guard case .constant(.list(let list)) = comparison.right else {
                 throw ObjectError(.invalidPredicate, "IN takes a list", entity: entity.name)
             }
-            let left = try term(comparison.left, entity, like: nil)
-            let values = try list.map { try value($0, like: left, entity).0 }
+            let left = try term(comparison.left, in: entity, like: nil)
+            let values = try list.map { try value($0, like: left, in: entity).0 }
             return .isIn(left, values, comparison.options)
         }
         if name == .between {
@@ -116,27 +117,27 @@ struct PredicateBinder {
                 comparison.left, .greaterOrEqual, .constant(bounds[0]))
             let high = FetchPredicate.Comparison(
                 comparison.left, .lessOrEqual, .constant(bounds[1]))
-            return .and([try plain(low, entity), try plain(high, entity)])
+            return .and([try plain(low, to: entity), try plain(high, to: entity)])
         }
-        let (left, right) = try terms(comparison, entity)
-        try check(left, name, right, entity)
+        let (left, right) = try terms(of: comparison, in: entity)
+        try check(left, by: name, with: right, in: entity)
         return .compare(left, name, right, comparison.options)
     }
 
     private func terms(
-        _ comparison: FetchPredicate.Comparison, _ entity: EntityLayout
+        of comparison: FetchPredicate.Comparison, in entity: EntityLayout
     ) throws -> (BoundTerm, BoundTerm) {
         if case .constant = comparison.left {
-            let right = try term(comparison.right, entity, like: nil)
-            return (try term(comparison.left, entity, like: right), right)
+            let right = try term(comparison.right, in: entity, like: nil)
+            return (try term(comparison.left, in: entity, like: right), right)
         }
-        let left = try term(comparison.left, entity, like: nil)
-        return (left, try term(comparison.right, entity, like: left))
+        let left = try term(comparison.left, in: entity, like: nil)
+        return (left, try term(comparison.right, in: entity, like: left))
     }
 
     private func check(
-        _ left: BoundTerm, _ name: FetchPredicate.Operator, _ right: BoundTerm,
-        _ entity: EntityLayout
+        _ left: BoundTerm, by name: FetchPredicate.Operator, with right: BoundTerm,
+        in entity: EntityLayout
     ) throws {
         if name.isTextual, left.kind != .text && left.kind != .any {
             throw ObjectError(
@@ -160,37 +161,39 @@ struct PredicateBinder {
     // MARK: Terms
 
     func term(
-        _ term: PredicateTerm, _ entity: EntityLayout, like other: BoundTerm?
+        _ term: PredicateTerm, in entity: EntityLayout, like other: BoundTerm?
     ) throws -> BoundTerm {
         switch term {
         case .constant(let constant):
-            let (value, kind) = try value(constant, like: other, entity)
+            let (value, kind) = try value(constant, like: other, in: entity)
             return .value(value, kind)
-        case .keyPath(let path): return try keyPath(path[...], entity)
+        case .keyPath(let path): return try keyPath(path[...], in: entity)
         case .count(let path, let inner):
-            let (steps, rest, end) = try toOneSteps(path[...], entity)
+            let (steps, rest, end) = try toOneSteps(of: path[...], from: entity)
             guard rest.count == 1, let name = rest.first, let index = end.relationIndex[name] else {
                 throw ObjectError(
                     .invalidPredicate, "a subquery begins with a to-many relationship",
                     entity: entity.name)
             }
-            let relation = try step(end, index)
-            return .count(steps, relation, try bind(inner, relation.destination))
+            let relation = try step(from: end, relation: index)
+            return .count(steps, relation, try bind(inner, to: relation.destination))
         case .coalesce(let first, let second):
-            let first = try self.term(first, entity, like: other)
+            let first = try self.term(first, in: entity, like: other)
             return .coalesce(
-                first, try self.term(second, entity, like: first.isNull ? other : first))
+                first, try self.term(second, in: entity, like: first.isNull ? other : first))
         case .when(let condition, let inner):
             return .when(
-                try bind(condition, entity), try self.term(inner, entity, like: other))
+                try bind(condition, to: entity), try self.term(inner, in: entity, like: other))
         }
     }
 
-    private func keyPath(_ path: ArraySlice<String>, _ entity: EntityLayout) throws -> BoundTerm {
-        let (steps, rest, end) = try toOneSteps(path, entity)
+    private func keyPath(_ path: ArraySlice<String>, in entity: EntityLayout) throws -> BoundTerm {
+        let (steps, rest, end) = try toOneSteps(of: path, from: entity)
         guard let name = rest.first else { return .key(steps, end) }
         if let index = end.relationIndex[name] {
-            return try aggregate(steps, step(end, index), rest.dropFirst(), path)
+            return try aggregate(
+                after: steps, of: step(from: end, relation: index), names: rest.dropFirst(),
+                path: path)
         }
         // Attributes in composites have dots in their names.
         let dotted = rest.joined(separator: ".")
@@ -199,8 +202,8 @@ struct PredicateBinder {
     }
 
     private func aggregate(
-        _ steps: BoundPath, _ relation: BoundRelation, _ rest: ArraySlice<String>,
-        _ path: ArraySlice<String>
+        after steps: BoundPath, of relation: BoundRelation, names rest: ArraySlice<String>,
+        path: ArraySlice<String>
     ) throws -> BoundTerm {
         let names = Array(rest)
         if names == ["@count"] { return .count(steps, relation, nil) }
@@ -221,7 +224,7 @@ struct PredicateBinder {
 
     /// Follows to-one relationships as far as the path has them.
     private func toOneSteps(
-        _ path: ArraySlice<String>, _ entity: EntityLayout
+        of path: ArraySlice<String>, from entity: EntityLayout
     ) throws -> (BoundPath, ArraySlice<String>, EntityLayout) {
         var steps: BoundPath = []
         var end = entity
@@ -229,7 +232,7 @@ struct PredicateBinder {
         while let name = rest.first, let index = end.relationIndex[name],
             !end.relations[index].description.isToMany
         {
-            let next = try step(end, index)
+            let next = try step(from: end, relation: index)
             steps.append(next)
             end = next.destination
             rest = rest.dropFirst()
@@ -237,16 +240,16 @@ struct PredicateBinder {
         return (steps, rest, end)
     }
 
-    private func step(_ entity: EntityLayout, _ index: Int) throws -> BoundRelation {
+    private func step(from entity: EntityLayout, relation index: Int) throws -> BoundRelation {
         let destination = try model.entity(entity.relations[index].description.destination)
         return BoundRelation(source: entity, index: index, destination: destination)
     }
 
     private func value(
-        _ constant: PredicateConstant, like other: BoundTerm?, _ entity: EntityLayout
+        _ constant: PredicateConstant, like other: BoundTerm?, in entity: EntityLayout
     ) throws -> (Value, BoundKind) {
         if case .object(let id) = constant, other.map({ $0.kind == .reference }) ?? true {
-            try check(id, other.flatMap(destination), entity)
+            try check(id, leadsTo: other.flatMap(destination), in: entity)
             guard let reference = id.key.reference else {
                 throw ObjectError(
                     .unsupportedPredicate, "objects with composite keys cannot be compared",
@@ -300,7 +303,7 @@ struct PredicateBinder {
     /// Keys are compared, so that an object of another entity or store would pass for the one that
     /// has the same key here.
     private func check(
-        _ id: ManagedObjectID, _ destination: EntityLayout?, _ entity: EntityLayout
+        _ id: ManagedObjectID, leadsTo destination: EntityLayout?, in entity: EntityLayout
     ) throws {
         if let destination, destination.root != id.entity {
             throw ObjectError(

@@ -14,27 +14,27 @@ struct PredicateSQL {
     init(inlinesValues: Bool = false) { self.inlinesValues = inlinesValues }
 
     /// The condition for rows of `alias`.
-    mutating func condition(_ predicate: BoundPredicate, _ alias: String) throws -> String {
+    mutating func condition(_ predicate: BoundPredicate, on alias: String) throws -> String {
         switch predicate {
         case .constant(let value): return value ? "1" : "0"
-        case .and(let parts): return try join(parts, " AND ", "1", alias)
-        case .or(let parts): return try join(parts, " OR ", "0", alias)
-        case .not(let inner): return "(\(try condition(inner, alias))) IS NOT TRUE"
+        case .and(let parts): return try join(parts, separator: " AND ", empty: "1", on: alias)
+        case .or(let parts): return try join(parts, separator: " OR ", empty: "0", on: alias)
+        case .not(let inner): return "(\(try condition(inner, on: alias))) IS NOT TRUE"
         case .compare(let left, let name, let right, let options):
-            return try compare(left, name, right, options, alias)
+            return try compare(left, by: name, with: right, options: options, on: alias)
         case .isIn(let term, let values, let options):
-            return try isIn(term, values, options, alias)
+            return try isIn(term, values: values, options: options, on: alias)
         case .exists(let path, let relation, let inner):
-            return try exists(path, relation, inner, alias)
+            return try exists(path, relation: relation, where: inner, on: alias)
         }
     }
 
     private mutating func join(
-        _ parts: [BoundPredicate], _ word: String, _ empty: String, _ alias: String
+        _ parts: [BoundPredicate], separator word: String, empty: String, on alias: String
     ) throws -> String {
         guard !parts.isEmpty else { return empty }
         var texts: [String] = []
-        for part in parts { texts.append(try condition(part, alias)) }
+        for part in parts { texts.append(try condition(part, on: alias)) }
         return "(" + texts.joined(separator: word) + ")"
     }
 
@@ -47,17 +47,17 @@ struct PredicateSQL {
     // MARK: Comparisons
 
     private mutating func compare(
-        _ left: BoundTerm, _ name: FetchPredicate.Operator, _ right: BoundTerm,
-        _ options: FetchPredicate.TextOptions, _ alias: String
+        _ left: BoundTerm, by name: FetchPredicate.Operator, with right: BoundTerm,
+        options: FetchPredicate.TextOptions, on alias: String
     ) throws -> String {
         let isEquality = name == .equal || name == .notEqual
         let isMixed = (left.kind == .decimal) != (right.kind == .decimal)
         let asNumbers = isEquality ? isMixed : left.kind == .decimal || right.kind == .decimal
         if name == .beginsWith, options.isEmpty, case .value(.text(let prefix), _) = right {
-            return try begins(left, prefix, alias)
+            return try begins(left, with: prefix, on: alias)
         }
-        var first = try folded(try term(left, alias), left, options)
-        var second = try folded(try term(right, alias), right, options)
+        var first = try folded(try term(left, on: alias), left, options)
+        var second = try folded(try term(right, on: alias), right, options)
         if asNumbers {
             if left.kind == .decimal { first = "CAST(\(first) AS REAL)" }
             if right.kind == .decimal { second = "CAST(\(second) AS REAL)" }
@@ -79,9 +79,9 @@ struct PredicateSQL {
     /// A range of the index rather than a look at each row. U+10FFFF is no character: no text that
     /// begins so has it next.
     private mutating func begins(
-        _ term: BoundTerm, _ prefix: String, _ alias: String
+        _ term: BoundTerm, with prefix: String, on alias: String
     ) throws -> String {
-        let text = try self.term(term, alias)
+        let text = try self.term(term, on: alias)
         guard !prefix.isEmpty else { return "\(text) IS NOT NULL" }
         let low = bind(.text(prefix))
         let high = bind(.text(prefix + "\u{10FFFF}"))
@@ -104,13 +104,14 @@ struct PredicateSQL {
     }
 
     private mutating func isIn(
-        _ term: BoundTerm, _ values: [Value], _ options: FetchPredicate.TextOptions, _ alias: String
+        _ term: BoundTerm, values: [Value], options: FetchPredicate.TextOptions, on alias: String
     ) throws -> String {
         guard options.isEmpty else {
             return try condition(
-                .or(values.map { .compare(term, .equal, .value($0, term.kind), options) }), alias)
+                .or(values.map { .compare(term, .equal, .value($0, term.kind), options) }),
+                on: alias)
         }
-        let text = try self.term(term, alias)
+        let text = try self.term(term, on: alias)
         let others = values.filter { $0 != .null }
         let marks = others.map { bind($0) }.joined(separator: ", ")
         let collation = term.kind == .text ? " COLLATE BINARY" : ""
@@ -122,35 +123,41 @@ struct PredicateSQL {
 
     // MARK: Terms
 
-    mutating func term(_ term: BoundTerm, _ alias: String) throws -> String {
+    mutating func term(_ term: BoundTerm, on alias: String) throws -> String {
         switch term {
         case .value(let value, _): return bind(value)
         case .slot(let path, let entity, let slot, _):
-            return try follow(path, alias) { try Self.column(entity, slot, $1) }
+            return try follow(path, from: alias) {
+                try Self.column(of: entity, slot: slot, alias: $1)
+            }
         case .key(let path, let entity):
             if let last = path.last, case .reference(let slot) = last.relation.storage {
-                return try follow(path.dropLast(), alias) { try Self.column(last.source, slot, $1) }
+                return try follow(path.dropLast(), from: alias) {
+                    try Self.column(of: last.source, slot: slot, alias: $1)
+                }
             }
-            return try follow(path, alias) { try Self.key(entity, $1) }
+            return try follow(path, from: alias) { try Self.key(of: entity, alias: $1) }
         case .count(let path, let relation, let inner):
             return "coalesce("
-                + (try follow(path, alias) { sql, end in
-                    try sql.members(relation, end, select: "count(*)", inner)
+                + (try follow(path, from: alias) { sql, end in
+                    try sql.members(of: relation, owner: end, select: "count(*)", where: inner)
                 }) + ", 0)"
         case .aggregate(let path, let relation, let function, let slot, let kind):
-            return try follow(path, alias) { sql, end in
+            return try follow(path, from: alias) { sql, end in
                 let member = sql.nextAlias()
-                let column = try Self.column(relation.destination, slot, member)
+                let column = try Self.column(of: relation.destination, slot: slot, alias: member)
                 let isDecimal = kind == .decimal
                 let value = isDecimal ? "CAST(\(column) AS REAL)" : column
                 return try sql.members(
-                    relation, end, select: "\(function.sql)(\(value))", nil, alias: member)
+                    of: relation, owner: end, select: "\(function.sql)(\(value))", where: nil,
+                    alias: member)
             }
         case .coalesce(let first, let second):
-            return "coalesce(\(try self.term(first, alias)), \(try self.term(second, alias)))"
+            return
+                "coalesce(\(try self.term(first, on: alias)), \(try self.term(second, on: alias)))"
         case .when(let predicate, let term):
-            let condition = try condition(predicate, alias)
-            return "(CASE WHEN \(condition) THEN \(try self.term(term, alias)) END)"
+            let condition = try condition(predicate, on: alias)
+            return "(CASE WHEN \(condition) THEN \(try self.term(term, on: alias)) END)"
         }
     }
 
@@ -161,22 +168,22 @@ struct PredicateSQL {
 
     /// What `leaf` says of the object at the end of a path of to-one steps.
     private mutating func follow(
-        _ path: some Collection<BoundRelation>, _ alias: String,
-        _ leaf: (inout PredicateSQL, String) throws -> String
+        _ path: some Collection<BoundRelation>, from alias: String,
+        leaf: (inout PredicateSQL, String) throws -> String
     ) throws -> String {
         guard let step = path.first else { return try leaf(&self, alias) }
         let next = nextAlias()
-        let inner = try follow(Array(path.dropFirst()), next, leaf)
+        let inner = try follow(Array(path.dropFirst()), from: next, leaf: leaf)
         let table = SQLText.quoted(step.destination.table.name)
-        let condition = try Self.link(step, alias, next)
+        let condition = try Self.link(step, from: alias, to: next)
         return "(SELECT \(inner) FROM \(table) \(next) WHERE \(condition))"
     }
 
     private mutating func exists(
-        _ path: BoundPath, _ relation: BoundRelation, _ inner: BoundPredicate, _ alias: String
+        _ path: BoundPath, relation: BoundRelation, where inner: BoundPredicate, on alias: String
     ) throws -> String {
-        let text = try follow(path, alias) { sql, end in
-            let select = try sql.members(relation, end, select: "1", inner)
+        let text = try follow(path, from: alias) { sql, end in
+            let select = try sql.members(of: relation, owner: end, select: "1", where: inner)
             return "EXISTS \(select)"
         }
         return path.isEmpty ? text : "coalesce(\(text), 0)"
@@ -184,7 +191,8 @@ struct PredicateSQL {
 
     /// A subquery over the members of a to-many relationship.
     private mutating func members(
-        _ relation: BoundRelation, _ alias: String, select: String, _ inner: BoundPredicate?,
+        of relation: BoundRelation, owner alias: String, select: String,
+        where inner: BoundPredicate?,
         alias given: String? = nil
     ) throws -> String {
         let member = given ?? nextAlias()
@@ -197,32 +205,34 @@ struct PredicateSQL {
             let other = SQLText.quoted(isSource ? join.targetColumn : join.sourceColumn)
             from =
                 "\(SQLText.quoted(join.table)) \(pair) JOIN \(from) ON "
-                + "\(try Self.key(relation.destination, member)) = \(pair).\(other)"
-            condition = "\(pair).\(own) = \(try Self.key(relation.source, alias))"
+                + "\(try Self.key(of: relation.destination, alias: member)) = \(pair).\(other)"
+            condition = "\(pair).\(own) = \(try Self.key(of: relation.source, alias: alias))"
         } else {
-            condition = try Self.link(relation, alias, member)
+            condition = try Self.link(relation, from: alias, to: member)
         }
         var text = "(SELECT \(select) FROM \(from) WHERE \(condition)"
-        if let inner { text += " AND \(try self.condition(inner, member))" }
+        if let inner { text += " AND \(try self.condition(inner, on: member))" }
         return text + ")"
     }
 
     /// The condition under which `next` is what `alias` leads to.
     private static func link(
-        _ step: BoundRelation, _ alias: String, _ next: String
+        _ step: BoundRelation, from alias: String, to next: String
     ) throws -> String {
         switch step.relation.storage {
         case .reference(let slot):
-            return "\(try key(step.destination, next)) = \(try column(step.source, slot, alias))"
+            return
+                "\(try key(of: step.destination, alias: next)) = \(try column(of: step.source, slot: slot, alias: alias))"
         case .inverse(_, let slot, _):
-            return "\(try column(step.destination, slot, next)) = \(try key(step.source, alias))"
+            return
+                "\(try column(of: step.destination, slot: slot, alias: next)) = \(try key(of: step.source, alias: alias))"
         case .join:
             throw ObjectError(
                 .unsupportedPredicate, "“\(step.relation.name)” leads to many objects")
         }
     }
 
-    static func column(_ entity: EntityLayout, _ slot: Int, _ alias: String) throws -> String {
+    static func column(of entity: EntityLayout, slot: Int, alias: String) throws -> String {
         guard let column = entity.slots[slot].column else {
             throw ObjectError(
                 .unsupportedPredicate, "“\(entity.slots[slot].name)” is not stored",
@@ -232,7 +242,7 @@ struct PredicateSQL {
         return "\(alias).\(SQLText.quoted(entity.table.columns[column].name))"
     }
 
-    static func key(_ entity: EntityLayout, _ alias: String) throws -> String {
+    static func key(of entity: EntityLayout, alias: String) throws -> String {
         guard entity.table.key.count == 1 else {
             throw ObjectError(
                 .unsupportedPredicate, "objects with composite keys cannot be compared",
@@ -242,10 +252,10 @@ struct PredicateSQL {
     }
 
     /// The terms of an ORDER BY.
-    mutating func order(_ keys: [BoundSortKey], _ alias: String) throws -> [String] {
+    mutating func order(by keys: [BoundSortKey], on alias: String) throws -> [String] {
         var terms: [String] = []
         for key in keys {
-            var text = try folded(try term(key.term, alias), key.term, key.options)
+            var text = try folded(try term(key.term, on: alias), key.term, key.options)
             if key.term.kind == .decimal { text = "CAST(\(text) AS REAL)" }
             if key.term.kind == .text { text += " COLLATE BINARY" }
             terms.append(text + (key.isAscending ? "" : " DESC"))

@@ -8,7 +8,7 @@ enum SQLFunctions {
             function: DatabaseFunction("syncd_fold", argumentCount: 2, pure: true) { values in
                 guard let text = String.fromDatabaseValue(values[0]) else { return values[0] }
                 let options = Int.fromDatabaseValue(values[1]) ?? 0
-                return TextMatching.folded(text, .init(rawValue: options))
+                return TextMatching.folded(text, options: .init(rawValue: options))
             })
         db.add(
             function: DatabaseFunction("syncd_case", argumentCount: 2, pure: true) { values in
@@ -23,10 +23,10 @@ enum SQLFunctions {
                 let options = FetchPredicate.TextOptions(
                     rawValue: Int.fromDatabaseValue(values[3]) ?? 0)
                 switch Int.fromDatabaseValue(values[2]) {
-                case 1: return TextMatching.begins(text, part)
-                case 2: return TextMatching.ends(text, part)
-                case 3: return TextMatching.like(text, part)
-                default: return TextMatching.matches(text, part, options)
+                case 1: return TextMatching.begins(text, with: part)
+                case 2: return TextMatching.ends(text, with: part)
+                case 3: return TextMatching.like(text, pattern: part)
+                default: return TextMatching.matches(text, pattern: part, options: options)
                 }
             })
     }

@@ -25,21 +25,21 @@ struct BoundSortKey {
     let isAscending: Bool
     let options: FetchPredicate.TextOptions
 
-    init(_ key: SortKey, _ entity: EntityLayout, _ model: ManagedObjectModel) throws {
-        term = try PredicateBinder(model: model).term(.keyPath(key.path), entity, like: nil)
+    init(_ key: SortKey, entity: EntityLayout, model: ManagedObjectModel) throws {
+        term = try PredicateBinder(model: model).term(.keyPath(key.path), in: entity, like: nil)
         isAscending = key.isAscending
         options = key.options
     }
 
     func value(_ subject: any PredicateSubject) -> Value {
-        let value = PredicateEvaluator.value(term, subject)
+        let value = PredicateEvaluator.value(of: term, for: subject)
         guard !options.isEmpty, case .text(let text) = value else { return value }
-        return .text(TextMatching.folded(text, options))
+        return .text(TextMatching.folded(text, options: options))
     }
 
     /// Below 0 when an object with the left value comes first.
-    func order(_ left: Value, _ right: Value) -> Int {
-        let order = PredicateEvaluator.order(left, right, term.kind)
+    func order(of left: Value, and right: Value) -> Int {
+        let order = PredicateEvaluator.order(of: left, and: right, as: term.kind)
         return isAscending ? order : -order
     }
 }

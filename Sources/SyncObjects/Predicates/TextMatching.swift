@@ -4,7 +4,7 @@ import Foundation
 /// one implementation, so that both mean the same.
 enum TextMatching {
     /// Without what the options look away from.
-    static func folded(_ text: String, _ options: FetchPredicate.TextOptions) -> String {
+    static func folded(_ text: String, options: FetchPredicate.TextOptions) -> String {
         var flags: String.CompareOptions = []
         if options.contains(.caseInsensitive) { flags.insert(.caseInsensitive) }
         if options.contains(.diacriticInsensitive) { flags.insert(.diacriticInsensitive) }
@@ -12,15 +12,15 @@ enum TextMatching {
     }
 
     /// By UTF-8 bytes, as SQLite's BINARY collation.
-    static func isLess(_ left: String, _ right: String) -> Bool {
+    static func isLess(_ left: String, than right: String) -> Bool {
         left.utf8.lexicographicallyPrecedes(right.utf8)
     }
 
-    static func isEqual(_ left: String, _ right: String) -> Bool {
+    static func isEqual(_ left: String, to right: String) -> Bool {
         left.utf8.elementsEqual(right.utf8)
     }
 
-    static func contains(_ text: String, _ part: String) -> Bool {
+    static func contains(_ text: String, part: String) -> Bool {
         let (bytes, wanted) = (Array(text.utf8), Array(part.utf8))
         guard let first = wanted.first else { return true }
         guard bytes.count >= wanted.count else { return false }
@@ -31,14 +31,16 @@ enum TextMatching {
         return false
     }
 
-    static func begins(_ text: String, _ part: String) -> Bool { text.utf8.starts(with: part.utf8) }
+    static func begins(_ text: String, with part: String) -> Bool {
+        text.utf8.starts(with: part.utf8)
+    }
 
-    static func ends(_ text: String, _ part: String) -> Bool {
+    static func ends(_ text: String, with part: String) -> Bool {
         text.utf8.reversed().starts(with: part.utf8.reversed())
     }
 
     /// `*` stands for any text, `?` for one character, `\` takes the meaning from the next one.
-    static func like(_ text: String, _ pattern: String) -> Bool {
+    static func like(_ text: String, pattern: String) -> Bool {
         let (scalars, wanted) = (Array(text.unicodeScalars), Array(pattern.unicodeScalars))
         var (place, index) = (0, 0)
         var star: (pattern: Int, text: Int)?
@@ -70,7 +72,7 @@ enum TextMatching {
 
     /// The regular expression matches the whole text. A broken expression matches nothing.
     static func matches(
-        _ text: String, _ pattern: String, _ options: FetchPredicate.TextOptions
+        _ text: String, pattern: String, options: FetchPredicate.TextOptions
     ) -> Bool {
         let flags: NSRegularExpression.Options =
             options.contains(.caseInsensitive) ? [.caseInsensitive] : []

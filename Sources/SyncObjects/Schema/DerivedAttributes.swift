@@ -63,9 +63,9 @@ struct DerivedAttributes {
                 let name = "\(Self.prefix)\(item.table)_\(item.column)_\(number)"
                 try db.execute(
                     sql: "CREATE TRIGGER \(SQLText.quoted(name)) \(trigger.event) BEGIN "
-                        + "\(try update(item, trigger.rows)); END")
+                        + "\(try update(of: item, rows: trigger.rows)); END")
             }
-            if item.expression != .now { try db.execute(sql: try update(item, nil)) }
+            if item.expression != .now { try db.execute(sql: try update(of: item, rows: nil)) }
         }
     }
 
@@ -85,11 +85,11 @@ struct DerivedAttributes {
     }
 
     /// Sets the attributes of these rows that no trigger can compute.
-    func setTexts(_ keys: [String: Set<Int64>], _ db: Database) throws {
+    func setTexts(of keys: [String: Set<Int64>], in db: Database) throws {
         for item in try items() where isText(item.expression) {
             guard let ids = keys[item.entity.root], !ids.isEmpty else { continue }
             let list = ids.sorted().map(String.init).joined(separator: ", ")
-            try db.execute(sql: try update(item, "IN (\(list))"))
+            try db.execute(sql: try update(of: item, rows: "IN (\(list))"))
         }
     }
 
@@ -103,26 +103,28 @@ struct DerivedAttributes {
     // MARK: SQL
 
     /// Rows that already have the value are left alone, so that nothing is recorded of them.
-    private func update(_ item: Item, _ rows: String?) throws -> String {
+    private func update(of item: Item, rows: String?) throws -> String {
         let value = try expression(item)
         let column = SQLText.quoted(item.column)
         var conditions = ["\(column) IS NOT \(value)"]
         if let rows { conditions.insert("id \(rows)", at: 0) }
-        if let kind = item.entity.table.kindColumn { conditions.append(family(item.entity, kind)) }
+        if let kind = item.entity.table.kindColumn {
+            conditions.append(family(of: item.entity, column: kind))
+        }
         return "UPDATE \(SQLText.quoted(item.table)) SET \(column) = \(value)"
             + " WHERE \(conditions.joined(separator: " AND "))"
     }
 
-    private func family(_ entity: EntityLayout, _ kind: String) -> String {
+    private func family(of entity: EntityLayout, column kind: String) -> String {
         let names = entity.family.sorted().map { "\(Value.text($0))" }.joined(separator: ", ")
         return "\(SQLText.quoted(kind)) IN (\(names))"
     }
 
-    private func own(_ item: Item, _ column: String) -> String {
+    private func own(of item: Item, column: String) -> String {
         "\(SQLText.quoted(item.table)).\(SQLText.quoted(column))"
     }
 
-    private func column(_ name: String, _ entity: EntityLayout) throws -> String {
+    private func column(_ name: String, of entity: EntityLayout) throws -> String {
         guard let column = entity.slot(name)?.column else {
             throw ObjectError(
                 .invalidModel, "derived from “\(name)”, which is not stored", entity: entity.name)
@@ -138,23 +140,26 @@ struct DerivedAttributes {
         switch item.expression {
         case .now: return Self.now(item.coding.dates)
         case .copy(let path):
-            guard path.count > 1 else { return own(item, try column(path[0], item.entity)) }
-            let (relation, other) = try relation(path[0], item)
-            let value = SQLText.quoted(try column(path[1], other))
-            return "(SELECT x.\(value) FROM \(try source(item, relation, other)) LIMIT 1)"
-        case .canonical(let path): return "syncd_fold(\(try source(item, path)), 3)"
-        case .uppercase(let path): return "syncd_case(\(try source(item, path)), 1)"
-        case .lowercase(let path): return "syncd_case(\(try source(item, path)), 0)"
+            guard path.count > 1 else {
+                return own(of: item, column: try column(path[0], of: item.entity))
+            }
+            let (relation, other) = try relation(path[0], of: item)
+            let value = SQLText.quoted(try column(path[1], of: other))
+            return
+                "(SELECT x.\(value) FROM \(try source(of: item, relation: relation, to: other)) LIMIT 1)"
+        case .canonical(let path): return "syncd_fold(\(try source(of: item, path: path)), 3)"
+        case .uppercase(let path): return "syncd_case(\(try source(of: item, path: path)), 1)"
+        case .lowercase(let path): return "syncd_case(\(try source(of: item, path: path)), 0)"
         case .count(let name, let condition):
-            let (relation, other) = try relation(name, item)
-            var sql = "(SELECT count(*) FROM \(try source(item, relation, other))"
-            if let condition { sql += " AND \(try self.condition(condition, other))" }
+            let (relation, other) = try relation(name, of: item)
+            var sql = "(SELECT count(*) FROM \(try source(of: item, relation: relation, to: other))"
+            if let condition { sql += " AND \(try self.condition(condition, on: other))" }
             return sql + ")"
         case .sum(let name, let attribute):
-            let (relation, other) = try relation(name, item)
-            let value = SQLText.quoted(try column(attribute, other))
+            let (relation, other) = try relation(name, of: item)
+            let value = SQLText.quoted(try column(attribute, of: other))
             return "(SELECT coalesce(sum(x.\(value)), 0) FROM"
-                + " \(try source(item, relation, other)))"
+                + " \(try source(of: item, relation: relation, to: other)))"
         }
     }
 
@@ -166,17 +171,17 @@ struct DerivedAttributes {
         }
     }
 
-    private func source(_ item: Item, _ path: [String]) throws -> String {
+    private func source(of item: Item, path: [String]) throws -> String {
         guard path.count == 1 else {
             throw ObjectError(
                 .invalidModel, "a text function looks at the object's own attributes",
                 entity: item.entity.name, property: item.column)
         }
-        return own(item, try column(path[0], item.entity))
+        return own(of: item, column: try column(path[0], of: item.entity))
     }
 
     private func relation(
-        _ name: String, _ item: Item
+        _ name: String, of item: Item
     ) throws -> (EntityLayout.Relation, EntityLayout) {
         guard let relation = item.entity.relation(name),
             let other = model.layouts[relation.description.destination]
@@ -186,31 +191,32 @@ struct DerivedAttributes {
 
     /// The related rows as `x`, up to and with their condition.
     private func source(
-        _ item: Item, _ relation: EntityLayout.Relation, _ other: EntityLayout
+        of item: Item, relation: EntityLayout.Relation, to other: EntityLayout
     ) throws -> String {
         let table = SQLText.quoted(other.table.name)
         var sql: String
         switch relation.storage {
         case .reference(let slot):
-            sql = "\(table) x WHERE x.id = \(own(item, column(slot: slot, item.entity)))"
+            sql =
+                "\(table) x WHERE x.id = \(own(of: item, column: column(slot: slot, item.entity)))"
         case .inverse(let name, let slot, _):
             let child = model.layouts[name] ?? other
             sql =
                 "\(table) x WHERE x.\(SQLText.quoted(column(slot: slot, child)))"
-                + " = \(own(item, "id"))"
+                + " = \(own(of: item, column: "id"))"
         case .join(let join, let isSource):
-            let (mine, theirs) = Self.columns(join, isSource)
+            let (mine, theirs) = Self.columns(of: join, isSource: isSource)
             sql =
                 "\(SQLText.quoted(join.table)) j JOIN \(table) x ON x.id = j.\(theirs)"
-                + " WHERE j.\(mine) = \(own(item, "id"))"
+                + " WHERE j.\(mine) = \(own(of: item, column: "id"))"
         }
         if let kind = other.table.kindColumn, other.name != other.root {
-            sql += " AND x.\(family(other, kind))"
+            sql += " AND x.\(family(of: other, column: kind))"
         }
         return sql
     }
 
-    private static func columns(_ join: JoinLayout, _ isSource: Bool) -> (String, String) {
+    private static func columns(of join: JoinLayout, isSource: Bool) -> (String, String) {
         let (source, target) = (
             SQLText.quoted(join.sourceColumn), SQLText.quoted(join.targetColumn)
         )
@@ -218,10 +224,10 @@ struct DerivedAttributes {
     }
 
     /// A trigger stands in the store: it has no parameters, and knows SQLite's own functions alone.
-    private func condition(_ text: String, _ entity: EntityLayout) throws -> String {
-        let bound = try PredicateBinder(model: model).bind(try FetchPredicate(text), entity)
+    private func condition(_ text: String, on entity: EntityLayout) throws -> String {
+        let bound = try PredicateBinder(model: model).bind(try FetchPredicate(text), to: entity)
         var sql = PredicateSQL(inlinesValues: true)
-        let condition = try sql.condition(bound, "x")
+        let condition = try sql.condition(bound, on: "x")
         guard bound.visited.isEmpty, !condition.contains("syncd_") else {
             throw ObjectError(
                 .invalidModel, "“\(text)” cannot be counted by",
@@ -251,18 +257,21 @@ struct DerivedAttributes {
                 Trigger(
                     event: "AFTER UPDATE OF \(SQLText.list(others)) ON \(table)", rows: "= NEW.id"))
         case .copy(let path) where path.count == 1:
-            let source = SQLText.quoted(try column(path[0], item.entity))
+            let source = SQLText.quoted(try column(path[0], of: item.entity))
             triggers.append(
                 Trigger(event: "AFTER UPDATE OF \(source) ON \(table)", rows: "= NEW.id"))
         case .copy(let path):
-            let (relation, other) = try relation(path[0], item)
-            triggers += try related(item, relation, other, column(path[1], other))
+            let (relation, other) = try relation(path[0], of: item)
+            triggers += try related(
+                item, relation: relation, to: other, source: column(path[1], of: other))
         case .count(let name, let condition):
-            let (relation, other) = try relation(name, item)
-            triggers += try related(item, relation, other, condition == nil ? nil : "*")
+            let (relation, other) = try relation(name, of: item)
+            triggers += try related(
+                item, relation: relation, to: other, source: condition == nil ? nil : "*")
         case .sum(let name, let attribute):
-            let (relation, other) = try relation(name, item)
-            triggers += try related(item, relation, other, column(attribute, other))
+            let (relation, other) = try relation(name, of: item)
+            triggers += try related(
+                item, relation: relation, to: other, source: column(attribute, of: other))
         case .canonical, .uppercase, .lowercase: break
         }
         return triggers
@@ -270,7 +279,7 @@ struct DerivedAttributes {
 
     /// When related rows come, go and change. `source`: their column that matters; `*`: any.
     private func related(
-        _ item: Item, _ relation: EntityLayout.Relation, _ other: EntityLayout, _ source: String?
+        _ item: Item, relation: EntityLayout.Relation, to other: EntityLayout, source: String?
     ) throws -> [Trigger] {
         let own = SQLText.quoted(item.table)
         let theirs = SQLText.quoted(other.table.name)
@@ -299,7 +308,7 @@ struct DerivedAttributes {
                     event: change(columns), rows: "IN (OLD.\(reference), NEW.\(reference))"),
             ]
         case .join(let join, let isSource):
-            let (mine, far) = Self.columns(join, isSource)
+            let (mine, far) = Self.columns(of: join, isSource: isSource)
             let pairs = SQLText.quoted(join.table)
             var triggers = [
                 Trigger(event: "AFTER INSERT ON \(pairs)", rows: "= NEW.\(mine)"),

@@ -43,7 +43,7 @@ struct MigrationPlan {
         for table in new.tables where table.isManaged {
             if let former = formerTable(of: table) {
                 kept.insert(former.name)
-                statements += migrate(former, table, schema)
+                statements += migrate(former, to: table, schema: schema)
             } else {
                 statements += [schema.createTable(table), schema.startSequence(table)]
             }
@@ -84,7 +84,8 @@ struct MigrationPlan {
             }
             for slot in layout.slots {
                 guard let column = slot.column else { continue }
-                let formerSlot = former.slot(slot.name) ?? former.slot(formerName(slot, layout))
+                let formerSlot =
+                    former.slot(slot.name) ?? former.slot(formerName(of: slot, in: layout))
                 guard let formerColumn = formerSlot?.column else { continue }
                 formers[table.columns[column].name] = former.table.columns[formerColumn]
             }
@@ -92,7 +93,7 @@ struct MigrationPlan {
         return table.columns.map { Mapping(column: $0, former: formers[$0.name]) }
     }
 
-    private func formerName(_ slot: EntityLayout.Slot, _ layout: EntityLayout) -> String {
+    private func formerName(of slot: EntityLayout.Slot, in layout: EntityLayout) -> String {
         switch slot.kind {
         case .attribute(let attribute): return attribute.renamingIdentifier
         case .reference(let relation):
@@ -103,16 +104,18 @@ struct MigrationPlan {
     }
 
     private func migrate(
-        _ former: TableLayout, _ table: TableLayout, _ schema: SchemaSQL
+        _ former: TableLayout, to table: TableLayout, schema: SchemaSQL
     ) -> [String] {
         let mappings = mappings(table)
         let carried = Set(mappings.compactMap { $0.former?.name })
         let altersInPlace =
             carried.count == former.columns.count
             && former.kindColumn == table.kindColumn
-            && mappings.allSatisfy { isAlterable($0, schema) }
+            && mappings.allSatisfy { isAlterable($0, schema: schema) }
             && sameNames(table)
-        guard altersInPlace else { return rebuild(former, table, mappings, schema) }
+        guard altersInPlace else {
+            return rebuild(former, as: table, mappings: mappings, schema: schema)
+        }
         var statements: [String] = []
         if former.name != table.name {
             statements.append(
@@ -135,7 +138,7 @@ struct MigrationPlan {
         return statements
     }
 
-    private func isAlterable(_ mapping: Mapping, _ schema: SchemaSQL) -> Bool {
+    private func isAlterable(_ mapping: Mapping, schema: SchemaSQL) -> Bool {
         let column = mapping.column
         guard let former = mapping.former else {
             return !column.isMandatory || column.defaultValue != .null
@@ -156,14 +159,14 @@ struct MigrationPlan {
     }
 
     private func rebuild(
-        _ former: TableLayout, _ table: TableLayout, _ mappings: [Mapping], _ schema: SchemaSQL
+        _ former: TableLayout, as table: TableLayout, mappings: [Mapping], schema: SchemaSQL
     ) -> [String] {
         let temporary = "sync_objects_new_" + table.name
         var names = ["id"]
         var values = ["id"]
         if let kind = table.kindColumn {
             names.append(kind)
-            values.append(kindExpression(former, table))
+            values.append(kindExpression(from: former, to: table))
         }
         for mapping in mappings {
             names.append(mapping.column.name)
@@ -185,7 +188,7 @@ struct MigrationPlan {
         ]
     }
 
-    private func kindExpression(_ former: TableLayout, _ table: TableLayout) -> String {
+    private func kindExpression(from former: TableLayout, to table: TableLayout) -> String {
         let members = members(table)
         guard let kind = former.kindColumn else {
             let root = members.first { $0.root == $0.name }?.name ?? table.name
@@ -234,8 +237,9 @@ struct MigrationPlan {
                 "DROP INDEX IF EXISTS \(SQLText.quoted("\(former.table)_\(former.targetColumn)"))",
                 schema.createJoin(join), schema.createJoinIndex(join),
                 "INSERT INTO \(SQLText.quoted(join.table))"
-                    + "(\(SQLText.list(columns + orders(join, former, flipped).map(\.0)))) SELECT "
-                    + SQLText.list(values + orders(join, former, flipped).map(\.1))
+                    + "(\(SQLText.list(columns + orders(of: join, from: former, flipped: flipped).map(\.0)))) SELECT "
+                    + SQLText.list(
+                        values + orders(of: join, from: former, flipped: flipped).map(\.1))
                     + " FROM \(SQLText.quoted(temporary))",
                 "DROP TABLE \(SQLText.quoted(temporary))",
             ]
@@ -247,7 +251,7 @@ struct MigrationPlan {
     }
 
     private func orders(
-        _ join: JoinLayout, _ former: JoinLayout, _ flipped: Bool
+        of join: JoinLayout, from former: JoinLayout, flipped: Bool
     ) -> [(String, String)] {
         let target = flipped ? former.sourceOrderColumn : former.targetOrderColumn
         let source = flipped ? former.targetOrderColumn : former.sourceOrderColumn

@@ -108,33 +108,33 @@ struct ModelReader {
                 let back = free(
                     [table.name, "\(table.name)_\(column.name)"], reference.target)
                 var one = RelationshipDescription.toOne(
-                    name, reference.target, inverse: back, optional: !column.isNotNull)
+                    name, to: reference.target, inverse: back, optional: !column.isNotNull)
                 one.column = column.name
                 entities[table.name]?.relationships.append(one)
                 entities[reference.target]?.relationships.append(
                     .toMany(
-                        back, table.name, inverse: name,
+                        back, to: table.name, inverse: name,
                         deleteRule: reference.cascades
                             ? .cascade : reference.setsNull ? .nullify : .deny))
             }
         }
         for table in tables where table.isJoin {
-            addJoin(table, &entities, free)
+            addJoin(table, to: &entities, naming: free)
         }
         return nodes.compactMap { entities[$0.name] }
     }
 
     private func addJoin(
-        _ table: Table, _ entities: inout [String: EntityDescription],
-        _ free: ([String], String) -> String
+        _ table: Table, to entities: inout [String: EntityDescription],
+        naming free: ([String], String) -> String
     ) {
         let (left, right) = (table.references[0], table.references[1])
         guard entities[left.target] != nil, entities[right.target] != nil else { return }
         let leftName = free([right.target, table.name + "_" + right.column], left.target)
         let rightName = free([left.target, table.name + "_" + left.column], right.target)
-        var forward = RelationshipDescription.toMany(leftName, right.target, inverse: rightName)
+        var forward = RelationshipDescription.toMany(leftName, to: right.target, inverse: rightName)
         forward.joinTable = .init(table: table.name, source: left.column, target: right.column)
-        var backward = RelationshipDescription.toMany(rightName, left.target, inverse: leftName)
+        var backward = RelationshipDescription.toMany(rightName, to: left.target, inverse: leftName)
         backward.joinTable = .init(table: table.name, source: right.column, target: left.column)
         entities[left.target]?.relationships.append(forward)
         entities[right.target]?.relationships.append(backward)

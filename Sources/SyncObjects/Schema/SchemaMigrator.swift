@@ -46,7 +46,7 @@ struct SchemaMigrator {
             if let stored = try metadata.model() {
                 guard stored.versionHash != model.versionHash else { return .commit }
                 try DerivedAttributes.remove(db)
-                try migrate(stored, db)
+                try migrate(from: stored, in: db)
             } else {
                 for sql in SchemaSQL(model: model).statements { try db.execute(sql: sql) }
             }
@@ -57,7 +57,7 @@ struct SchemaMigrator {
         }
     }
 
-    private func migrate(_ stored: ManagedObjectModel, _ db: Database) throws {
+    private func migrate(from stored: ManagedObjectModel, in db: Database) throws {
         guard migratesAutomatically else {
             throw ObjectError(
                 .incompatibleModel, "the store was written under another model",
@@ -72,11 +72,11 @@ struct SchemaMigrator {
         for stage in try remainingStages(stored) {
             try stage.before?(db)
             let isVouched = stage.before != nil || stage.after != nil
-            try step(current, stage.model, db, vouched: isVouched)
+            try step(from: current, to: stage.model, in: db, vouched: isVouched)
             try stage.after?(db)
             current = stage.model
         }
-        if current.versionHash != model.versionHash { try step(current, model, db) }
+        if current.versionHash != model.versionHash { try step(from: current, to: model, in: db) }
     }
 
     /// The stages after the model that the store has; all of them when none is it.
@@ -92,7 +92,8 @@ struct SchemaMigrator {
     }
 
     private func step(
-        _ old: ManagedObjectModel, _ new: ManagedObjectModel, _ db: Database, vouched: Bool = false
+        from old: ManagedObjectModel, to new: ManagedObjectModel, in db: Database,
+        vouched: Bool = false
     ) throws {
         let plan = try MigrationPlan(from: old, to: new, vouched: vouched)
         for sql in plan.statements { try db.execute(sql: sql) }

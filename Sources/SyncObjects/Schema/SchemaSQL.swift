@@ -57,30 +57,30 @@ struct SchemaSQL {
     func createIndexes(_ table: TableLayout) -> [String] {
         var statements: [String] = []
         for column in table.columns where column.reference != nil {
-            statements.append(index(table, [column.name], unique: false))
+            statements.append(index(on: table, columns: [column.name], unique: false))
         }
         for layout in model.layouts.values.sorted(by: { $0.name < $1.name })
         where layout.table === table {
             for names in layout.description.uniquenessConstraints {
-                let columns = names.compactMap { columnName($0, layout) }
-                statements.append(index(table, columns, unique: true))
+                let columns = names.compactMap { columnName(of: $0, in: layout) }
+                statements.append(index(on: table, columns: columns, unique: true))
             }
             for names in layout.description.indexes {
-                let columns = names.compactMap { columnName($0, layout) }
+                let columns = names.compactMap { columnName(of: $0, in: layout) }
                 let isThere =
                     columns.count == 1
                     && table.columns.contains { $0.name == columns[0] && $0.reference != nil }
-                if !isThere { statements.append(index(table, columns, unique: false)) }
+                if !isThere { statements.append(index(on: table, columns: columns, unique: false)) }
             }
         }
         return statements
     }
 
-    private func columnName(_ property: String, _ layout: EntityLayout) -> String? {
+    private func columnName(of property: String, in layout: EntityLayout) -> String? {
         layout.slot(property)?.column.map { layout.table.columns[$0].name }
     }
 
-    private func index(_ table: TableLayout, _ columns: [String], unique: Bool) -> String {
+    private func index(on table: TableLayout, columns: [String], unique: Bool) -> String {
         let name = SQLText.quoted(
             ([table.name] + columns).joined(separator: "_") + (unique ? "_unique" : ""))
         return "CREATE \(unique ? "UNIQUE " : "")INDEX \(name) "

@@ -27,7 +27,7 @@ struct StoreMetadata {
             db, sql: "SELECT value FROM \(Self.table) WHERE key = ?", arguments: [key])
     }
 
-    private func set(_ key: String, _ value: String?) throws {
+    private func set(_ key: String, to value: String?) throws {
         try create()
         guard let value else {
             try db.execute(sql: "DELETE FROM \(Self.table) WHERE key = ?", arguments: [key])
@@ -41,14 +41,14 @@ struct StoreMetadata {
 
     func uuid() throws -> UUID? { try value(Self.uuidKey).flatMap(UUID.init(uuidString:)) }
 
-    func setUUID(_ uuid: UUID) throws { try set(Self.uuidKey, uuid.uuidString) }
+    func setUUID(_ uuid: UUID) throws { try set(Self.uuidKey, to: uuid.uuidString) }
 
     func model() throws -> ManagedObjectModel? {
         try value(Self.modelKey).map(ModelArchive.model)
     }
 
     func setModel(_ model: ManagedObjectModel) throws {
-        try set(Self.modelKey, try ModelArchive(model).text())
+        try set(Self.modelKey, to: try ModelArchive(model).text())
     }
 
     func user() throws -> [String: String] {
@@ -61,5 +61,7 @@ struct StoreMetadata {
             })
     }
 
-    func setUser(_ key: String, _ value: String?) throws { try set(Self.userPrefix + key, value) }
+    func setUser(_ key: String, to value: String?) throws {
+        try set(Self.userPrefix + key, to: value)
+    }
 }

@@ -23,7 +23,7 @@ final class Identities: Sendable {
         var lastTemporary: Int64 = 0
 
         mutating func change(
-            _ id: ManagedObjectID, _ body: (inout Retired) -> Void
+            _ id: ManagedObjectID, by body: (inout Retired) -> Void
         ) {
             body(&retired[id.entity, default: [:]][id.key, default: Retired()])
         }
@@ -50,9 +50,9 @@ final class Identities: Sendable {
         /// The identity of the object that has this key.
         func id(_ key: ManagedObjectKey) -> ManagedObjectID {
             guard !retired.isEmpty, let last = retired[key] else {
-                return ManagedObjectID(origin, key)
+                return ManagedObjectID(origin, key: key)
             }
-            return ManagedObjectID(origin, key, incarnation: last.incarnation + 1)
+            return ManagedObjectID(origin, key: key, incarnation: last.incarnation + 1)
         }
     }
 
@@ -66,11 +66,11 @@ final class Identities: Sendable {
     }
 
     func origin(_ root: String) -> ManagedObjectID.Origin {
-        state.withLock { Self.origin(root, store, &$0) }
+        state.withLock { Self.origin(of: root, store: store, in: &$0) }
     }
 
     private static func origin(
-        _ root: String, _ store: UUID, _ state: inout State
+        of root: String, store: UUID, in state: inout State
     ) -> ManagedObjectID.Origin {
         if let origin = state.origins[root] { return origin }
         let origin = ManagedObjectID.Origin(store: store, entity: root)
@@ -82,16 +82,17 @@ final class Identities: Sendable {
     func incarnations(_ root: String) -> Incarnations {
         state.withLock {
             Incarnations(
-                origin: Self.origin(root, store, &$0), retired: $0.retired[root] ?? [:])
+                origin: Self.origin(of: root, store: store, in: &$0),
+                retired: $0.retired[root] ?? [:])
         }
     }
 
     /// The identity of the object that has this key now.
-    func id(_ origin: ManagedObjectID.Origin, _ key: ManagedObjectKey) -> ManagedObjectID {
+    func id(in origin: ManagedObjectID.Origin, key: ManagedObjectKey) -> ManagedObjectID {
         let last = state.withLock {
             $0.retired.isEmpty ? 0 : $0.retired[origin.entity]?[key]?.incarnation ?? 0
         }
-        return ManagedObjectID(origin, key, incarnation: last + 1)
+        return ManagedObjectID(origin, key: key, incarnation: last + 1)
     }
 
     /// Notes that an object is no more: its key, if it comes back, is another one's.
@@ -128,18 +129,18 @@ final class Identities: Sendable {
 
     /// Notes a deletion that history tells of, and answers who was deleted.
     func hear(
-        _ origin: ManagedObjectID.Origin, _ key: ManagedObjectKey, at position: Int64
+        origin: ManagedObjectID.Origin, key: ManagedObjectKey, at position: Int64
     ) -> ManagedObjectID {
         state.withLock {
             var last: UInt32 = 1
-            $0.change(ManagedObjectID(origin, key)) {
+            $0.change(ManagedObjectID(origin, key: key)) {
                 if position > $0.position {
                     $0.incarnation += 1
                     $0.position = position
                 }
                 last = $0.incarnation
             }
-            return ManagedObjectID(origin, key, incarnation: last)
+            return ManagedObjectID(origin, key: key, incarnation: last)
         }
     }
 
@@ -150,7 +151,7 @@ final class Identities: Sendable {
         }
     }
 
-    func alias(_ temporary: ManagedObjectID, _ permanent: ManagedObjectID) {
+    func alias(_ temporary: ManagedObjectID, to permanent: ManagedObjectID) {
         state.withLock { $0.aliases[temporary] = permanent }
     }
 

@@ -16,18 +16,18 @@ protocol ObjectSource: AnyObject, Sendable {
 
 extension StoreCoordinator: ObjectSource {
     func rows(_ query: ObjectQuery) throws -> [StoredRow] {
-        try read { try rows.fetch(query, $0) }
+        try read { try rows.fetch(query, in: $0) }
     }
 
     func ids(_ query: ObjectQuery) throws -> [ManagedObjectID] {
-        try read { try rows.fetchIDs(query, $0) }
+        try read { try rows.fetchIDs(query, in: $0) }
     }
 
     /// The rows of any columns.
     func values(_ query: ObjectQuery, expression: String, suffix: String) throws -> [[Value]] {
         try read { db in
             let (sql, arguments) = try rows.select(query, expression: expression, suffix: suffix)
-            let statement = try RawStatement(db, sql)
+            let statement = try RawStatement(db, sql: sql)
             statement.bind(arguments)
             var result: [[Value]] = []
             while try statement.step() {
@@ -37,11 +37,11 @@ extension StoreCoordinator: ObjectSource {
         }
     }
 
-    func count(_ query: ObjectQuery) throws -> Int { try read { try rows.count(query, $0) } }
+    func count(_ query: ObjectQuery) throws -> Int { try read { try rows.count(query, in: $0) } }
 
     func pairs(
         _ join: JoinLayout, isSource: Bool, of key: Value
     ) throws -> [(key: Value, order: Value)] {
-        try read { try rows.joinMembers(join, isSource: isSource, of: key, $0) }
+        try read { try rows.joinMembers(join, isSource: isSource, of: key, in: $0) }
     }
 }

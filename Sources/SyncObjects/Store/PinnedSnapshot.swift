@@ -82,19 +82,19 @@ final class PinnedSnapshot: ObjectSource {
     }
 
     func rows(_ query: ObjectQuery) throws -> [StoredRow] {
-        try read { try $0.fetch(query, $1) }
+        try read { try $0.fetch(query, in: $1) }
     }
 
     func ids(_ query: ObjectQuery) throws -> [ManagedObjectID] {
-        try read { try $0.fetchIDs(query, $1) }
+        try read { try $0.fetchIDs(query, in: $1) }
     }
 
-    func count(_ query: ObjectQuery) throws -> Int { try read { try $0.count(query, $1) } }
+    func count(_ query: ObjectQuery) throws -> Int { try read { try $0.count(query, in: $1) } }
 
     func pairs(
         _ join: JoinLayout, isSource: Bool, of key: Value
     ) throws -> [(key: Value, order: Value)] {
-        try read { try $0.joinMembers(join, isSource: isSource, of: key, $1) }
+        try read { try $0.joinMembers(join, isSource: isSource, of: key, in: $1) }
     }
 
     /// Writes in the transaction that reads, which SQLite allows as long as nobody else has written
@@ -108,7 +108,7 @@ final class PinnedSnapshot: ObjectSource {
         let change: StoreChange
         do {
             change = try queue.writeWithoutTransaction { db in
-                let change = try coordinator.perform(request, db)
+                let change = try coordinator.perform(request, in: db)
                 try db.execute(sql: "COMMIT")
                 return change
             }

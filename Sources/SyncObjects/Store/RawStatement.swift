@@ -9,7 +9,7 @@ struct RawStatement {
     private let statement: GRDB.Statement
     private let handle: SQLiteStatement
 
-    init(_ db: Database, _ sql: String) throws {
+    init(_ db: Database, sql: String) throws {
         statement = try db.cachedStatement(sql: sql)
         handle = statement.sqliteStatement
         reset()
@@ -22,10 +22,10 @@ struct RawStatement {
     }
 
     func bind(_ values: [Value], from first: Int = 1) {
-        for (offset, value) in values.enumerated() { bind(Int32(first + offset), value) }
+        for (offset, value) in values.enumerated() { bind(Int32(first + offset), to: value) }
     }
 
-    func bind(_ index: Int32, _ value: Value) {
+    func bind(_ index: Int32, to value: Value) {
         switch value {
         case .null: sqlite3_bind_null(handle, index)
         case .integer(let number): sqlite3_bind_int64(handle, index, number)

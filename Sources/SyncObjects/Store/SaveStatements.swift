@@ -29,11 +29,11 @@ final class SaveStatements {
         let slots = stored(entity)
         let names =
             table.key.map(\.column) + (table.kindColumn.map { [$0] } ?? [])
-            + slots.map { column(entity, $0) }
+            + slots.map { column(of: entity, slot: $0) }
         let new = Prepared(
             statement: try RawStatement(
                 db,
-                "INSERT INTO \(SQLText.quoted(table.name))(\(SQLText.list(names)))"
+                sql: "INSERT INTO \(SQLText.quoted(table.name))(\(SQLText.list(names)))"
                     + " VALUES (\(SQLText.marks(names.count)))"), slots: slots)
         inserts[ObjectIdentifier(entity)] = new
         return new
@@ -41,14 +41,14 @@ final class SaveStatements {
 
     /// Sets the changed slots of a row that has a key and is what the context had read: the slots
     /// are those to compare.
-    func update(_ entity: EntityLayout, _ changed: [Int]) throws -> Prepared {
+    func update(_ entity: EntityLayout, changing changed: [Int]) throws -> Prepared {
         let shape = Shape(entity: ObjectIdentifier(entity), changed: changed)
         if let known = updates[shape] { return known }
-        let sets = changed.map { SQLText.quoted(column(entity, $0)) + " = ?" }
+        let sets = changed.map { SQLText.quoted(column(of: entity, slot: $0)) + " = ?" }
         let new = Prepared(
             statement: try RawStatement(
                 db,
-                "UPDATE \(SQLText.quoted(entity.table.name)) SET "
+                sql: "UPDATE \(SQLText.quoted(entity.table.name)) SET "
                     + sets.joined(separator: ", ") + " WHERE \(unchanged(entity))"),
             slots: stored(entity))
         updates[shape] = new
@@ -61,7 +61,7 @@ final class SaveStatements {
         let new = Prepared(
             statement: try RawStatement(
                 db,
-                "DELETE FROM \(SQLText.quoted(entity.table.name)) WHERE \(unchanged(entity))"),
+                sql: "DELETE FROM \(SQLText.quoted(entity.table.name)) WHERE \(unchanged(entity))"),
             slots: stored(entity))
         deletes[ObjectIdentifier(entity)] = new
         return new
@@ -71,7 +71,7 @@ final class SaveStatements {
     private func unchanged(_ entity: EntityLayout) -> String {
         let key = entity.table.key.map { SQLText.quoted($0.column) + " = ?" }
         let values = stored(entity).map {
-            SQLText.quoted(column(entity, $0)) + " IS ? COLLATE BINARY"
+            SQLText.quoted(column(of: entity, slot: $0)) + " IS ? COLLATE BINARY"
         }
         return (key + values).joined(separator: " AND ")
     }
@@ -82,7 +82,7 @@ final class SaveStatements {
         }
     }
 
-    private func column(_ entity: EntityLayout, _ slot: Int) -> String {
+    private func column(of entity: EntityLayout, slot: Int) -> String {
         entity.slots[slot].column.map { entity.table.columns[$0].name } ?? ""
     }
 }

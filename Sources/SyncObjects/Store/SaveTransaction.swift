@@ -21,7 +21,7 @@ struct SaveTransaction {
     /// Keys of new rows come from SQLite, so that references to them wait for those.
     private let hasTemporaryKeys: Bool
 
-    init(_ request: SaveRequest, _ db: Database, _ rows: StoreRows) {
+    init(_ request: SaveRequest, in db: Database, rows: StoreRows) {
         self.request = request
         self.db = db
         self.rows = rows
@@ -43,7 +43,7 @@ struct SaveTransaction {
         for item in postponed { _ = try update(item, isLast: true) }
         for join in request.joins { try write(join) }
         for item in request.checks {
-            guard let row = try stored(item.entity, item.id.key) else {
+            guard let row = try stored(item.entity, key: item.id.key) else {
                 conflicts.append(SaveConflict(id: item.id, kind: .deleted))
                 continue
             }
@@ -66,10 +66,10 @@ struct SaveTransaction {
                 keys[row.entity.root, default: []].insert(key)
             }
         }
-        try rows.derived.setTexts(keys, db)
+        try rows.derived.setTexts(of: keys, in: db)
         var noted: [String: Set<Int64>] = [:]
         let statement = try RawStatement(
-            db, "SELECT DISTINCT entity, id FROM \(DerivedAttributes.touched)")
+            db, sql: "SELECT DISTINCT entity, id FROM \(DerivedAttributes.touched)")
         while try statement.step() {
             guard case .text(let root) = statement.value(0),
                 case .integer(let key) = statement.value(1)
@@ -83,7 +83,7 @@ struct SaveTransaction {
             var query = ObjectQuery(entity: entity)
             query.keys = keys.map { .integer($0) }
             let fresh = Dictionary(
-                try rows.fetch(query, db).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+                try rows.fetch(query, in: db).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
             let inserted = Set(change.inserted.map(\.id))
             change.corrected.merge(fresh) { $1 }
             change.inserted = change.inserted.map { fresh[$0.id] ?? $0 }
@@ -98,35 +98,35 @@ struct SaveTransaction {
         table.key.map { SQLText.quoted($0.column) + " = ?" }.joined(separator: " AND ")
     }
 
-    private func stored(_ entity: EntityLayout, _ key: ManagedObjectKey) throws -> StoredRow? {
+    private func stored(_ entity: EntityLayout, key: ManagedObjectKey) throws -> StoredRow? {
         var query = ObjectQuery(entity: entity)
         query.keys = [key]
-        return try rows.fetch(query, db).first
+        return try rows.fetch(query, in: db).first
     }
 
     private func bind(
-        _ statement: RawStatement, _ slots: [Int], _ values: [Value], _ first: Int32
+        _ statement: RawStatement, slots: [Int], of values: [Value], from first: Int32
     ) -> Int32 {
         var place = first
         for slot in slots {
-            statement.bind(place, values[slot])
+            statement.bind(place, to: values[slot])
             place += 1
         }
         return place
     }
 
     private func bind(
-        _ statement: RawStatement, _ key: ManagedObjectKey, _ first: Int32
+        _ statement: RawStatement, key: ManagedObjectKey, from first: Int32
     ) -> Int32 {
         if case .integer(let number) = key {
-            statement.bind(first, .integer(number))
+            statement.bind(first, to: .integer(number))
             return first + 1
         }
         statement.bind(key.values, from: Int(first))
         return first + Int32(key.values.count)
     }
 
-    private func isReference(_ entity: EntityLayout, _ slot: Int) -> Bool {
+    private func isReference(_ entity: EntityLayout, slot: Int) -> Bool {
         if case .reference = entity.slots[slot].kind { return true }
         return false
     }
@@ -140,10 +140,10 @@ struct SaveTransaction {
         return number < ManagedObjectKey.temporaryBase + ManagedObjectKey.temporaryCount
     }
 
-    private func resolved(_ values: [Value], _ entity: EntityLayout) -> [Value] {
+    private func resolved(_ values: [Value], of entity: EntityLayout) -> [Value] {
         guard !keys.isEmpty else { return values }
         return values.enumerated().map { index, value in
-            isReference(entity, index) ? keys[value] ?? value : value
+            isReference(entity, slot: index) ? keys[value] ?? value : value
         }
     }
 
@@ -152,28 +152,28 @@ struct SaveTransaction {
     /// False when a unique value stands against it and it may be tried again.
     private mutating func update(_ item: SaveRequest.Update, isLast: Bool) throws -> Bool {
         let entity = item.entity
-        let new = resolved(item.new, entity)
+        let new = resolved(item.new, of: entity)
         let changed = entity.slots.indices.filter {
             new[$0] != item.old[$0] && entity.slots[$0].column != nil
                 && !entity.slots[$0].isDerived
         }
         guard !changed.isEmpty else { return true }
-        let prepared = try statements.update(entity, changed)
+        let prepared = try statements.update(entity, changing: changed)
         let statement = prepared.statement
         statement.reset()
-        var place = bind(statement, changed, new, 1)
-        place = bind(statement, item.id.key, place)
-        _ = bind(statement, prepared.slots, item.old, place)
+        var place = bind(statement, slots: changed, of: new, from: 1)
+        place = bind(statement, key: item.id.key, from: place)
+        _ = bind(statement, slots: prepared.slots, of: item.old, from: place)
         do {
             try statement.run()
         } catch let error as DatabaseError where error.isUniqueness {
             guard isLast else { return false }
-            try note(error, entity, item.id, new)
+            try note(error, entity: entity, id: item.id, values: new)
             return true
         }
         if db.changesCount == 1 {
             noteUpdated(StoredRow(entity: entity, id: item.id, values: new), isAsked: keys.isEmpty)
-        } else if let row = try stored(entity, item.id.key) {
+        } else if let row = try stored(entity, key: item.id.key) {
             conflicts.append(SaveConflict(id: item.id, kind: .changed(stored: row)))
         } else {
             conflicts.append(SaveConflict(id: item.id, kind: .deleted))
@@ -188,7 +188,7 @@ struct SaveTransaction {
 
     /// Finds the row that has the unique values.
     private mutating func note(
-        _ error: DatabaseError, _ entity: EntityLayout, _ id: ManagedObjectID, _ values: [Value]
+        _ error: DatabaseError, entity: EntityLayout, id: ManagedObjectID, values: [Value]
     ) throws {
         let columns = error.uniqueColumns
         var query = ObjectQuery(entity: rows.model.layouts[entity.root] ?? entity)
@@ -202,7 +202,7 @@ struct SaveTransaction {
                 return .compare(
                     .slot([], entity, slot, .any), .equal, .value(values[slot], .any), [])
             })
-        let other = columns.isEmpty ? nil : try rows.fetch(query, db).first { $0.id != id }
+        let other = columns.isEmpty ? nil : try rows.fetch(query, in: db).first { $0.id != id }
         conflicts.append(SaveConflict(id: id, kind: .constraint(columns: columns, other: other)))
     }
 
@@ -210,33 +210,33 @@ struct SaveTransaction {
 
     private mutating func delete(_ item: SaveRequest.Delete) throws {
         // Its key is another object's now, or nobody's: somebody else deleted it.
-        guard identities.id(item.id.origin, item.id.key) == item.id else {
-            return noteDeleted(item.entity, item.id, item.cause)
+        guard identities.id(in: item.id.origin, key: item.id.key) == item.id else {
+            return noteDeleted(item.entity, entity: item.id, cause: item.cause)
         }
-        try followRules(item.entity, item.id)
+        try followRules(of: item.entity, deleting: item.id)
         let prepared = try statements.delete(item.entity)
         prepared.statement.reset()
-        let place = bind(prepared.statement, item.id.key, 1)
-        _ = bind(prepared.statement, prepared.slots, item.old, place)
+        let place = bind(prepared.statement, key: item.id.key, from: 1)
+        _ = bind(prepared.statement, slots: prepared.slots, of: item.old, from: place)
         try prepared.statement.run()
-        if db.changesCount == 0, let row = try stored(item.entity, item.id.key) {
-            guard isOwnDoing(row, item) else {
+        if db.changesCount == 0, let row = try stored(item.entity, key: item.id.key) {
+            guard isOwnDoing(row, of: item) else {
                 conflicts.append(SaveConflict(id: item.id, kind: .deleteOfChanged(stored: row)))
                 return
             }
             let table = item.entity.table
             let statement = try RawStatement(
-                db, "DELETE FROM \(SQLText.quoted(table.name)) WHERE \(key(table))")
+                db, sql: "DELETE FROM \(SQLText.quoted(table.name)) WHERE \(key(table))")
             statement.bind(item.id.key.values)
             try statement.run()
         }
         // No row: somebody else deleted it. Both wanted the same.
-        noteDeleted(item.entity, item.id, item.cause)
+        noteDeleted(item.entity, entity: item.id, cause: item.cause)
     }
 
     /// The row differs from what the context had read in nothing but references to what this save
     /// deletes, too: the foreign keys have emptied them a moment ago.
-    private func isOwnDoing(_ row: StoredRow, _ item: SaveRequest.Delete) -> Bool {
+    private func isOwnDoing(_ row: StoredRow, of item: SaveRequest.Delete) -> Bool {
         item.entity.slots.indices.allSatisfy { slot in
             let layout = item.entity.slots[slot]
             if layout.column == nil || layout.isDerived || row.values[slot] == item.old[slot] {
@@ -246,19 +246,20 @@ struct SaveTransaction {
                 let key = ManagedObjectKey(reference: item.old[slot])
             else { return false }
             let origin = identities.origin(item.entity.relations[relation].destinationRoot)
-            return deleting.contains(identities.id(origin, key))
+            return deleting.contains(identities.id(in: origin, key: key))
         }
     }
 
     private mutating func noteDeleted(
-        _ entity: EntityLayout, _ id: ManagedObjectID, _ cause: GoneCause
+        _ entity: EntityLayout, entity id: ManagedObjectID, cause: GoneCause
     ) {
         change.deleted.append((entity, id, Gone(cause, author: request.author, time: Date())))
     }
 
     /// Applies the delete rules to rows that the context did not know of: another process may have
     /// added them a moment ago.
-    private mutating func followRules(_ entity: EntityLayout, _ id: ManagedObjectID) throws {
+    private mutating func followRules(of entity: EntityLayout, deleting id: ManagedObjectID) throws
+    {
         guard let reference = id.key.reference else { return }
         for relation in entity.relations {
             guard case .inverse(let name, let slot, _) = relation.storage,
@@ -267,15 +268,17 @@ struct SaveTransaction {
             var query = ObjectQuery(entity: other)
             query.predicate = .compare(
                 .slot([], other, slot, .any), .equal, .value(reference, .any), [])
-            for row in try rows.fetch(query, db) where !deleting.contains(row.id) {
-                try apply(relation.description.deleteRule, row, slot, owner: id, relation.name)
+            for row in try rows.fetch(query, in: db) where !deleting.contains(row.id) {
+                try apply(
+                    relation.description.deleteRule, to: row, slot: slot, owner: id,
+                    relation: relation.name)
             }
         }
     }
 
     private mutating func apply(
-        _ rule: DeleteRule, _ row: StoredRow, _ slot: Int, owner: ManagedObjectID,
-        _ relation: String
+        _ rule: DeleteRule, to row: StoredRow, slot: Int, owner: ManagedObjectID,
+        relation: String
     ) throws {
         let table = row.entity.table
         switch rule {
@@ -286,18 +289,18 @@ struct SaveTransaction {
                 hint: "Delete or move what it leads to first", entity: owner.entity,
                 property: relation, object: owner)
         case .cascade:
-            try followRules(row.entity, row.id)
+            try followRules(of: row.entity, deleting: row.id)
             let statement = try RawStatement(
-                db, "DELETE FROM \(SQLText.quoted(table.name)) WHERE \(key(table))")
+                db, sql: "DELETE FROM \(SQLText.quoted(table.name)) WHERE \(key(table))")
             statement.bind(row.id.key.values)
             try statement.run()
             change.unasked.insert(row.id)
-            noteDeleted(row.entity, row.id, .cascade(of: owner))
+            noteDeleted(row.entity, entity: row.id, cause: .cascade(of: owner))
         case .nullify:
             guard let column = row.entity.slots[slot].column else { return }
             let statement = try RawStatement(
                 db,
-                "UPDATE \(SQLText.quoted(table.name)) SET "
+                sql: "UPDATE \(SQLText.quoted(table.name)) SET "
                     + "\(SQLText.quoted(table.columns[column].name)) = NULL WHERE \(key(table))")
             statement.bind(row.id.key.values)
             try statement.run()
@@ -329,7 +332,7 @@ struct SaveTransaction {
 
     private func isWaiting(_ item: SaveRequest.Insert) -> Bool {
         item.values.indices.contains { index in
-            isReference(item.entity, index) && isTemporary(item.values[index])
+            isReference(item.entity, slot: index) && isTemporary(item.values[index])
                 && keys[item.values[index]] == nil
         }
     }
@@ -337,8 +340,8 @@ struct SaveTransaction {
     private mutating func insert(_ item: SaveRequest.Insert) throws {
         let entity = item.entity
         let table = entity.table
-        let values = resolved(item.values, entity)
-        if !item.id.isTemporary, table.isManaged { return try insertOwn(item, values) }
+        let values = resolved(item.values, of: entity)
+        if !item.id.isTemporary, table.isManaged { return try insertOwn(item, values: values) }
         var names: [String] = []
         var bound: [Value] = []
         if let kind = table.kindColumn {
@@ -352,12 +355,12 @@ struct SaveTransaction {
             if !table.isManaged, values[index] == .null { continue }
             names.append(name)
             bound.append(
-                isTemporary(values[index]) && isReference(entity, index)
+                isTemporary(values[index]) && isReference(entity, slot: index)
                     ? .null : values[index])
         }
         let statement = try RawStatement(
             db,
-            names.isEmpty
+            sql: names.isEmpty
                 ? "INSERT INTO \(SQLText.quoted(table.name)) DEFAULT VALUES"
                 : "INSERT INTO \(SQLText.quoted(table.name))(\(SQLText.list(names)))"
                     + " VALUES (\(SQLText.marks(names.count)))")
@@ -365,34 +368,34 @@ struct SaveTransaction {
         do {
             try statement.run()
         } catch let error as DatabaseError where error.isUniqueness {
-            try note(error, entity, item.id, values)
+            try note(error, entity: entity, id: item.id, values: values)
             return
         }
-        try finishInsert(item, values)
+        try finishInsert(item, values: values)
     }
 
     /// A row of a table that is ours, with the key that its object has from birth.
-    private mutating func insertOwn(_ item: SaveRequest.Insert, _ values: [Value]) throws {
+    private mutating func insertOwn(_ item: SaveRequest.Insert, values: [Value]) throws {
         let prepared = try statements.insert(item.entity)
         prepared.statement.reset()
-        var place = bind(prepared.statement, item.id.key, 1)
+        var place = bind(prepared.statement, key: item.id.key, from: 1)
         if item.entity.table.kindColumn != nil {
-            prepared.statement.bind(place, .text(item.entity.name))
+            prepared.statement.bind(place, to: .text(item.entity.name))
             place += 1
         }
-        _ = bind(prepared.statement, prepared.slots, values, place)
+        _ = bind(prepared.statement, slots: prepared.slots, of: values, from: place)
         do {
             try prepared.statement.run()
         } catch let error as DatabaseError where error.isUniqueness {
-            return try note(error, item.entity, item.id, values)
+            return try note(error, entity: item.entity, id: item.id, values: values)
         }
-        try finishInsert(item, values)
+        try finishInsert(item, values: values)
     }
 
-    private mutating func finishInsert(_ item: SaveRequest.Insert, _ values: [Value]) throws {
+    private mutating func finishInsert(_ item: SaveRequest.Insert, values: [Value]) throws {
         let entity = item.entity
         guard item.id.isTemporary else {
-            let id = identities.id(item.id.origin, item.id.key)
+            let id = identities.id(in: item.id.origin, key: item.id.key)
             if id != item.id { change.renamed[item.id] = id }
             noteInserted(StoredRow(entity: entity, id: id, values: values), isAsked: keys.isEmpty)
             return
@@ -400,13 +403,13 @@ struct SaveTransaction {
         let rowID = db.lastInsertedRowID
         let key =
             entity.table.key.count == 1 && entity.table.key[0].isRowID
-            ? ManagedObjectKey.integer(rowID) : ManagedObjectKey(keyValues(entity, values))
-        let id = identities.id(item.id.origin, key)
+            ? ManagedObjectKey.integer(rowID) : ManagedObjectKey(keyValues(of: entity, in: values))
+        let id = identities.id(in: item.id.origin, key: key)
         change.renamed[item.id] = id
         if let temporary = item.id.key.reference, let real = key.reference {
             keys[temporary] = real
         }
-        if let row = try stored(entity, key) { noteInserted(row, isAsked: false) }
+        if let row = try stored(entity, key: key) { noteInserted(row, isAsked: false) }
     }
 
     private mutating func noteInserted(_ row: StoredRow, isAsked: Bool) {
@@ -414,7 +417,7 @@ struct SaveTransaction {
         if !isAsked { change.corrected[row.id] = row }
     }
 
-    private func keyValues(_ entity: EntityLayout, _ values: [Value]) -> [Value] {
+    private func keyValues(of entity: EntityLayout, in values: [Value]) -> [Value] {
         entity.table.key.map { column in
             let slot = entity.slots.firstIndex {
                 $0.column.map { entity.table.columns[$0].name } == column.column
@@ -434,7 +437,7 @@ struct SaveTransaction {
         change.joins.insert(join.table)
         for pair in edit.removed {
             let statement = try RawStatement(
-                db, "DELETE FROM \(table) WHERE \(own) = ? AND \(other) = ?")
+                db, sql: "DELETE FROM \(table) WHERE \(own) = ? AND \(other) = ?")
             statement.bind([keys[pair.source] ?? pair.source, keys[pair.target] ?? pair.target])
             try statement.run()
         }
@@ -456,7 +459,7 @@ struct SaveTransaction {
                 ? "NOTHING" : "UPDATE SET " + updates.joined(separator: ", ")
             let statement = try RawStatement(
                 db,
-                "INSERT INTO \(table)(\(SQLText.list(names))) "
+                sql: "INSERT INTO \(table)(\(SQLText.list(names))) "
                     + "VALUES (\(SQLText.marks(names.count)))"
                     + " ON CONFLICT(\(own), \(other)) DO \(action)")
             statement.bind(values)

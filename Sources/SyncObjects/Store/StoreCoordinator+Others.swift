@@ -15,7 +15,7 @@ extension StoreCoordinator {
     /// - Throws: when the system has no watch left. ``checkForExternalChanges()`` can be called
     ///   instead.
     public func followExternalChanges(through client: StoreClient? = StoreClient()) throws {
-        try follower?.start(self, client)
+        try follower?.start(for: self, through: client)
     }
 
     /// How other processes' commits reach this store now, and what stands in the way.
@@ -33,8 +33,8 @@ extension StoreCoordinator {
     /// The numbers by which SQLite says that others have committed, and changed the schema.
     func versions() throws -> (data: Int64, schema: Int64) {
         try read { db in
-            let data = try RawStatement(db, "PRAGMA data_version").number()
-            return (data, try RawStatement(db, "PRAGMA schema_version").number())
+            let data = try RawStatement(db, sql: "PRAGMA data_version").number()
+            return (data, try RawStatement(db, sql: "PRAGMA schema_version").number())
         }
     }
 
@@ -105,14 +105,16 @@ extension StoreCoordinator {
                 let key = ManagedObjectKey(item.object.key.values)
                 if item.kind == .delete {
                     let id = identities.hear(
-                        origin, key, at: position == nil ? transaction.number : item.seq)
+                        origin: origin, key: key,
+                        at: position == nil ? transaction.number : item.seq)
                     if !isOwn {
-                        change.deleted.append((entity, id, gone(item, transaction, tables)))
+                        change.deleted.append(
+                            (entity, id, gone(item, in: transaction, tables: tables)))
                     }
                 } else if !isOwn {
                     change.foreign.append(
                         .init(
-                            root: entity, id: identities.id(origin, key),
+                            root: entity, id: identities.id(in: origin, key: key),
                             isNew: item.kind == .insert))
                 }
             }
@@ -131,7 +133,7 @@ extension StoreCoordinator {
     }
 
     private func gone(
-        _ change: Change, _ transaction: SyncCore.Transaction, _ tables: [String: EntityLayout]
+        _ change: Change, in transaction: SyncCore.Transaction, tables: [String: EntityLayout]
     ) -> Gone {
         var gone = Gone(
             .deleted, author: transaction.author,
@@ -144,7 +146,7 @@ extension StoreCoordinator {
         if case .cascade(let parent) = change.cause, let owner = tables[parent.entity] {
             let origin = identities.origin(owner.root)
             // The parent was deleted before its children: by now its key is retired.
-            let next = identities.id(origin, ManagedObjectKey(parent.key.values))
+            let next = identities.id(in: origin, key: ManagedObjectKey(parent.key.values))
             gone.cause = .cascade(of: next.with(incarnation: max(1, next.incarnation - 1)))
         }
         return gone

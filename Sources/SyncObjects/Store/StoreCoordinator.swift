@@ -186,14 +186,14 @@ public final class StoreCoordinator: Sendable {
     /// - Throws: ``SaveConflicts``, or an ``ObjectError`` with nothing written.
     func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange {
         try telling.withLock {
-            let change = try write { try perform(request, $0) }
+            let change = try write { try perform(request, in: $0) }
             published(change, except: saver)
             return change
         }
     }
 
     /// Writes a request in the transaction that is open, between marks where history is kept.
-    func perform(_ request: SaveRequest, _ db: Database) throws -> StoreChange {
+    func perform(_ request: SaveRequest, in db: Database) throws -> StoreChange {
         let author = state.withLock { $0.hasMarkers ? request.author : nil }
         if let author {
             state.withLock {
@@ -205,7 +205,7 @@ public final class StoreCoordinator: Sendable {
                     author, request.contextName, ProcessInfo.processInfo.processIdentifier,
                 ])
         }
-        var transaction = SaveTransaction(request, db, rows)
+        var transaction = SaveTransaction(request, in: db, rows: rows)
         var change = try transaction.run()
         // The end is said as well: nobody may be there to see where the commit ends.
         if author != nil { try db.execute(sql: "INSERT INTO syncd_txn(author) VALUES (NULL)") }
@@ -218,7 +218,7 @@ public final class StoreCoordinator: Sendable {
     /// The end of the log as `db` sees it; 0 without history.
     private func logPosition(_ db: Database) throws -> Int64 {
         guard state.withLock(\.hasMarkers) else { return 0 }
-        return try RawStatement(db, "SELECT max(seq) FROM syncd_log").number()
+        return try RawStatement(db, sql: "SELECT max(seq) FROM syncd_log").number()
     }
 
     /// The end of the log now; 0 without history.
@@ -227,7 +227,7 @@ public final class StoreCoordinator: Sendable {
     /// A save is committed: new objects are known under their keys, and everybody is told.
     func published(_ change: StoreChange, except saver: (any ChangeListener)?) {
         for (temporary, permanent) in change.renamed where temporary.isTemporary {
-            identities.alias(temporary, permanent)
+            identities.alias(temporary, to: permanent)
         }
         saver?.didSave(change)
         publish(change, except: saver)

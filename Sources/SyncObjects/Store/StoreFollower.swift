@@ -64,7 +64,7 @@ final class StoreFollower: @unchecked Sendable {
         if let watch = former.watch { watch.watcher.remove(watch.id) }
     }
 
-    func start(_ coordinator: StoreCoordinator, _ client: StoreClient?) throws {
+    func start(for coordinator: StoreCoordinator, through client: StoreClient?) throws {
         guard running.withLock({ $0.watch == nil }) else { return }
         _ = try look(coordinator)
         let index = try coordinator.read { db in
@@ -77,7 +77,7 @@ final class StoreFollower: @unchecked Sendable {
         }
         let id = watcher.add(path: path, index: index) { [weak self, weak coordinator] event in
             guard let self, let coordinator else { return }
-            self.hear(event, coordinator)
+            self.hear(event, for: coordinator)
         }
         running.withLock { $0.watch = (watcher, id) }
         shown.withLock { $0.source = .file }
@@ -87,10 +87,10 @@ final class StoreFollower: @unchecked Sendable {
             await subscriber.run(
                 token: { [weak self, weak coordinator] in await self?.currentToken(coordinator) },
                 take: { [weak self, weak coordinator] notice in
-                    await self?.take(notice, coordinator) ?? false
+                    await self?.take(notice, for: coordinator) ?? false
                 },
                 resync: { [weak self, weak coordinator] error in
-                    await self?.resync(coordinator, error)
+                    await self?.resync(coordinator, after: error)
                 },
                 connected: { [weak self] isConnected in
                     self?.shown.withLock { $0.source = isConnected ? .daemon : .file }
@@ -101,7 +101,7 @@ final class StoreFollower: @unchecked Sendable {
 
     // MARK: The watch
 
-    private func hear(_ event: StoreEvent, _ coordinator: StoreCoordinator) {
+    private func hear(_ event: StoreEvent, for coordinator: StoreCoordinator) {
         switch event {
         case .committed, .journalModeChanged:
             queue.async { [weak coordinator] in
@@ -125,7 +125,7 @@ final class StoreFollower: @unchecked Sendable {
             _ = try lookOnQueue(coordinator)
             shown.withLock { $0.lastError = nil }
         } catch {
-            let error = ManagedReadError.make(error, path)
+            let error = ManagedReadError.make(error, path: path)
             shown.withLock { $0.lastError = error }
             if error.code == .storeRemoved || error.code == .storeReplaced {
                 return coordinator.loseIfReplaced()
@@ -167,7 +167,7 @@ final class StoreFollower: @unchecked Sendable {
             (history, token) = (nil, nil)
         } else if history == nil {
             let store = try SyncCore.Store.open(path)
-            try begin(store, coordinator)
+            try begin(reading: store, for: coordinator)
         }
         let has = history != nil
         shown.withLock { $0.hasHistory = has }
@@ -175,7 +175,7 @@ final class StoreFollower: @unchecked Sendable {
     }
 
     /// History is read from its end on.
-    private func begin(_ store: SyncCore.Store, _ coordinator: StoreCoordinator) throws {
+    private func begin(reading store: SyncCore.Store, for coordinator: StoreCoordinator) throws {
         coordinator.identities.forgetPositions()
         // What is looked at from here on is new, but for what the head has already.
         _ = try store.look()
@@ -195,9 +195,9 @@ final class StoreFollower: @unchecked Sendable {
             if look.tooLarge {
                 var query = HistoryQuery()
                 query.after = token
-                try advance(try history.history(query), coordinator)
+                try advance(over: try history.history(query), for: coordinator)
             } else {
-                try advance(look.transactions, coordinator)
+                try advance(over: look.transactions, for: coordinator)
             }
         } catch let error as SyncError where error.needsResync {
             try startOver(coordinator)
@@ -206,7 +206,7 @@ final class StoreFollower: @unchecked Sendable {
     }
 
     private func advance(
-        _ transactions: [SyncCore.Transaction], _ coordinator: StoreCoordinator
+        over transactions: [SyncCore.Transaction], for coordinator: StoreCoordinator
     ) throws {
         guard let last = transactions.last, last.number > position else { return }
         coordinator.publish(transactions, after: position)
@@ -217,7 +217,7 @@ final class StoreFollower: @unchecked Sendable {
     /// History cannot be continued: everything that is held is read again.
     private func startOver(_ coordinator: StoreCoordinator) throws {
         let store = try SyncCore.Store.open(path)
-        try begin(store, coordinator)
+        try begin(reading: store, for: coordinator)
         coordinator.publishUnseen(coordinator.allRoots)
         shown.withLock { $0.resyncs += 1 }
     }
@@ -237,14 +237,14 @@ final class StoreFollower: @unchecked Sendable {
     }
 
     /// - Returns: False when the subscription has to begin anew.
-    private func take(_ notice: Notice, _ coordinator: StoreCoordinator?) async -> Bool {
+    private func take(_ notice: Notice, for coordinator: StoreCoordinator?) async -> Bool {
         await onQueue { [weak coordinator] in
             guard let coordinator else { return false }
             switch notice {
             case .transaction(let transaction):
                 // Without a position of our own there is nothing to continue: the watch begins it.
                 guard self.token != nil else { return false }
-                self.takeTransaction(transaction, coordinator)
+                self.takeTransaction(transaction, for: coordinator)
             case .storeReplaced:
                 coordinator.loseIfReplaced()
                 if (try? coordinator.checkFile()) != nil { try? self.startOver(coordinator) }
@@ -259,7 +259,7 @@ final class StoreFollower: @unchecked Sendable {
     /// Rows of the log do not travel, so that a transaction which others ran into (`coalesced`) may
     /// hold what was told already: that one is read from the file, which knows.
     private func takeTransaction(
-        _ transaction: SyncCore.Transaction, _ coordinator: StoreCoordinator
+        _ transaction: SyncCore.Transaction, for coordinator: StoreCoordinator
     ) {
         guard transaction.number > position else { return }
         if transaction.flags.contains(.coalesced) { return lookNow(coordinator, always: true) }
@@ -268,13 +268,13 @@ final class StoreFollower: @unchecked Sendable {
         position = transaction.number
     }
 
-    private func resync(_ coordinator: StoreCoordinator?, _ error: SyncError) async {
+    private func resync(_ coordinator: StoreCoordinator?, after error: SyncError) async {
         await onQueue { [weak coordinator] in
             guard let coordinator else { return }
             do {
                 try self.startOver(coordinator)
             } catch {
-                self.shown.withLock { $0.lastError = ManagedReadError.make(error, self.path) }
+                self.shown.withLock { $0.lastError = ManagedReadError.make(error, path: self.path) }
             }
         }
     }
@@ -282,7 +282,7 @@ final class StoreFollower: @unchecked Sendable {
 
 /// Errors of other layers as this one's.
 enum ManagedReadError {
-    static func make(_ error: any Error, _ path: String) -> ObjectError {
+    static func make(_ error: any Error, path: String) -> ObjectError {
         if let error = error as? ObjectError { return error }
         let sync = error as? SyncError
         return ObjectError(

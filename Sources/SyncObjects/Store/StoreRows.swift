@@ -39,24 +39,24 @@ struct StoreRows {
     /// Keys asked for in one statement: below SQLite's limit of parameters in every version.
     private static let keysMax = 500
 
-    func fetch(_ query: ObjectQuery, _ db: Database) throws -> [StoredRow] {
+    func fetch(_ query: ObjectQuery, in db: Database) throws -> [StoredRow] {
         if let keys = query.keys, keys.count > Self.keysMax {
             var rows: [StoredRow] = []
             for start in stride(from: 0, to: keys.count, by: Self.keysMax) {
                 var part = query
                 part.keys = Array(keys[start..<min(start + Self.keysMax, keys.count)])
-                rows += try fetch(part, db)
+                rows += try fetch(part, in: db)
             }
             return rows
         }
         // Before anything is read: see `Identities.Incarnations`.
-        let decoder = RowDecoder(query.entity, model, identities)
+        let decoder = RowDecoder(entity: query.entity, model: model, identities: identities)
         let statement: RawStatement
-        if let keys = query.keys, let known = try select(keys, query, db) {
+        if let keys = query.keys, let known = try select(keys: keys, of: query, in: db) {
             statement = known
         } else {
             let (sql, arguments) = try select(query, columns: query.entity.table.selectedColumns)
-            statement = try RawStatement(db, sql)
+            statement = try RawStatement(db, sql: sql)
             statement.bind(arguments)
         }
         var rows: [StoredRow] = []
@@ -70,7 +70,7 @@ struct StoreRows {
     /// The statement that reads rows by their keys alone: of few lengths, so that it is prepared
     /// once. Nil for other queries.
     private func select(
-        _ keys: [ManagedObjectKey], _ query: ObjectQuery, _ db: Database
+        keys: [ManagedObjectKey], of query: ObjectQuery, in db: Database
     ) throws -> RawStatement? {
         let table = query.entity.table
         guard let last = keys.last, query.predicate == nil,
@@ -81,20 +81,20 @@ struct StoreRows {
         guard let selection = table.keySelections.first(where: { $0.keys >= keys.count }) else {
             return nil
         }
-        let statement = try RawStatement(db, selection.sql)
+        let statement = try RawStatement(db, sql: selection.sql)
         // Keys that are named twice are found once.
         for index in 0..<selection.keys {
             statement.bind(
-                Int32(index + 1), (index < keys.count ? keys[index] : last).values[0])
+                Int32(index + 1), to: (index < keys.count ? keys[index] : last).values[0])
         }
         return statement
     }
 
-    func fetchIDs(_ query: ObjectQuery, _ db: Database) throws -> [ManagedObjectID] {
+    func fetchIDs(_ query: ObjectQuery, in db: Database) throws -> [ManagedObjectID] {
         let table = query.entity.table
         let incarnations = identities.incarnations(query.entity.root)
         let (sql, arguments) = try select(query, columns: table.key.map(\.column))
-        let statement = try RawStatement(db, sql)
+        let statement = try RawStatement(db, sql: sql)
         statement.bind(arguments)
         var ids: [ManagedObjectID] = []
         while try statement.step() {
@@ -104,12 +104,12 @@ struct StoreRows {
         return ids
     }
 
-    func count(_ query: ObjectQuery, _ db: Database) throws -> Int {
-        if query.limit != nil || query.offset > 0 { return try fetchIDs(query, db).count }
+    func count(_ query: ObjectQuery, in db: Database) throws -> Int {
+        if query.limit != nil || query.offset > 0 { return try fetchIDs(query, in: db).count }
         var plain = query
         plain.sort = []
         let (sql, arguments) = try select(plain, expression: "count(*)")
-        let statement = try RawStatement(db, sql)
+        let statement = try RawStatement(db, sql: sql)
         statement.bind(arguments)
         guard try statement.step(), case .integer(let count) = statement.value(0) else { return 0 }
         _ = try statement.step()
@@ -137,10 +137,10 @@ struct StoreRows {
             }
         }
         if let keys = query.keys {
-            conditions.append(Self.condition(table, keys, &sql))
+            conditions.append(Self.condition(of: table, keys: keys, in: &sql))
         }
         if let predicate = query.predicate {
-            conditions.append(try sql.condition(predicate, "t0"))
+            conditions.append(try sql.condition(predicate, on: "t0"))
         }
         var text = "SELECT \(expression) FROM \(SQLText.quoted(table.name)) t0"
         if !conditions.isEmpty { text += " WHERE " + conditions.joined(separator: " AND ") }
@@ -148,7 +148,7 @@ struct StoreRows {
         if suffix.isEmpty, expression != "count(*)" {
             // The key last: an order that ties is the same each time, and pages never overlap.
             let order =
-                try sql.order(query.sort, "t0")
+                try sql.order(by: query.sort, on: "t0")
                 + table.key.map { "t0." + SQLText.quoted($0.column) }
             text += " ORDER BY " + order.joined(separator: ", ")
         }
@@ -159,7 +159,7 @@ struct StoreRows {
     }
 
     private static func condition(
-        _ table: TableLayout, _ keys: [ManagedObjectKey], _ sql: inout PredicateSQL
+        of table: TableLayout, keys: [ManagedObjectKey], in sql: inout PredicateSQL
     ) -> String {
         if table.key.count == 1 {
             let marks = keys.map { sql.bind($0.values[0]) }.joined(separator: ", ")
@@ -174,14 +174,14 @@ struct StoreRows {
 
     /// The members of a many-to-many relationship, with their places in its order.
     func joinMembers(
-        _ join: JoinLayout, isSource: Bool, of key: Value, _ db: Database
+        _ join: JoinLayout, isSource: Bool, of key: Value, in db: Database
     ) throws -> [(key: Value, order: Value)] {
         let own = SQLText.quoted(isSource ? join.sourceColumn : join.targetColumn)
         let other = SQLText.quoted(isSource ? join.targetColumn : join.sourceColumn)
         let order = join.orderColumn(isSource: isSource).map(SQLText.quoted) ?? "NULL"
         let statement = try RawStatement(
             db,
-            "SELECT \(other), \(order) FROM \(SQLText.quoted(join.table)) WHERE \(own) = ?"
+            sql: "SELECT \(other), \(order) FROM \(SQLText.quoted(join.table)) WHERE \(own) = ?"
                 + " ORDER BY 2, 1")
         statement.bind([key])
         var members: [(Value, Value)] = []
@@ -197,7 +197,7 @@ struct RowDecoder {
     private let layouts: [String: EntityLayout]
     private let incarnations: Identities.Incarnations
 
-    init(_ entity: EntityLayout, _ model: ManagedObjectModel, _ identities: Identities) {
+    init(entity: EntityLayout, model: ManagedObjectModel, identities: Identities) {
         table = entity.table
         fallback = entity
         layouts = table.kindColumn == nil ? [:] : model.layouts

@@ -48,9 +48,9 @@ public struct AttributeCoding: Sendable, Hashable {
 
     private func encoded(_ value: Any) -> Value? {
         switch type {
-        case .integer16: return Self.integer(value, Int64(Int16.min)...Int64(Int16.max))
-        case .integer32: return Self.integer(value, Int64(Int32.min)...Int64(Int32.max))
-        case .integer64: return Self.integer(value, Int64.min...Int64.max)
+        case .integer16: return Self.integer(value, in: Int64(Int16.min)...Int64(Int16.max))
+        case .integer32: return Self.integer(value, in: Int64(Int32.min)...Int64(Int32.max))
+        case .integer64: return Self.integer(value, in: Int64.min...Int64.max)
         case .float: return Self.real(value).map { .real(Double(Float($0))) }
         case .double: return Self.real(value).map(Value.real)
         case .decimal: return Self.decimal(value).map { .text("\($0)") }
@@ -59,8 +59,8 @@ public struct AttributeCoding: Sendable, Hashable {
             return (value as? any StringProtocol).map { .text(String($0)) }
         case .boolean:
             if let flag = value as? Bool { return .integer(flag ? 1 : 0) }
-            return Self.integer(value, 0...1)
-        case .date: return (value as? Date).map { DateCoding.encode($0, dates) }
+            return Self.integer(value, in: 0...1)
+        case .date: return (value as? Date).map { DateCoding.encode($0, as: dates) }
         case .binary, .transformable:
             if let bytes = value as? [UInt8] { return .blob(bytes) }
             return (value as? Data).map { .blob([UInt8]($0)) }
@@ -80,14 +80,15 @@ public struct AttributeCoding: Sendable, Hashable {
         switch value {
         case let value as Value: return value
         case let flag as Bool: return .integer(flag ? 1 : 0)
-        case let date as Date: return DateCoding.encode(date, dates)
+        case let date as Date: return DateCoding.encode(date, as: dates)
         case let uuid as UUID: return Self.text(uuid)
         case let url as URL: return .text(url.absoluteString)
         case let data as Data: return .blob([UInt8](data))
         case let bytes as [UInt8]: return .blob(bytes)
         case let text as any StringProtocol: return .text(String(text))
         default:
-            return Self.integer(value, Int64.min...Int64.max) ?? Self.real(value).map(Value.real)
+            return Self.integer(value, in: Int64.min...Int64.max)
+                ?? Self.real(value).map(Value.real)
         }
     }
 
@@ -103,7 +104,7 @@ public struct AttributeCoding: Sendable, Hashable {
         }
     }
 
-    private static func integer(_ value: Any, _ range: ClosedRange<Int64>) -> Value? {
+    private static func integer(_ value: Any, in range: ClosedRange<Int64>) -> Value? {
         guard let number = int64(value), range.contains(number) else { return nil }
         return .integer(number)
     }

@@ -132,13 +132,13 @@ extension Bool: AttributeConvertible {
 extension Date: AttributeConvertible {
     /// Reads a stored value; nil when it is of another type.
     public init?(stored value: Value, _ coding: AttributeCoding) {
-        guard let date = DateCoding.decode(value, coding.dates) else { return nil }
+        guard let date = DateCoding.decode(value, as: coding.dates) else { return nil }
         self = date
     }
 
     /// A date attribute.
     public func plainlyStored(_ coding: AttributeCoding) -> Value? {
-        coding.type == .date ? DateCoding.encode(self, coding.dates) : nil
+        coding.type == .date ? DateCoding.encode(self, as: coding.dates) : nil
     }
 }
 

@@ -9,7 +9,7 @@ enum DateCoding {
     /// Dates have at most nine digits of a second: finer than `Date` is outside of 2001 itself.
     private static let nanosecondsPerSecond: Int64 = 1_000_000_000
 
-    static func encode(_ date: Date, _ storage: DateStorage) -> Value {
+    static func encode(_ date: Date, as storage: DateStorage) -> Value {
         switch storage {
         case .text: return .text(text(date))
         case .unixSeconds: return .real(date.timeIntervalSince1970)
@@ -19,16 +19,16 @@ enum DateCoding {
 
     /// The date that `value` stands for. A number in a text column, or text in a number column, is
     /// read for what it is: other programs write as they like.
-    static func decode(_ value: Value, _ storage: DateStorage) -> Date? {
+    static func decode(_ value: Value, as storage: DateStorage) -> Date? {
         switch value {
         case .text(let text): return date(text)
-        case .real(let seconds): return date(seconds, storage)
-        case .integer(let seconds): return date(Double(seconds), storage)
+        case .real(let seconds): return date(seconds, as: storage)
+        case .integer(let seconds): return date(Double(seconds), as: storage)
         case .null, .blob: return nil
         }
     }
 
-    private static func date(_ seconds: Double, _ storage: DateStorage) -> Date {
+    private static func date(_ seconds: Double, as storage: DateStorage) -> Date {
         storage == .referenceSeconds
             ? Date(timeIntervalSinceReferenceDate: seconds) : Date(timeIntervalSince1970: seconds)
     }
@@ -47,12 +47,12 @@ enum DateCoding {
         let (year, month, dayOfMonth) = civil(day)
         return String(unsafeUninitializedCapacity: textMax) { buffer in
             var text = Digits(buffer: buffer)
-            text.put(year, 4, before: "-")
-            text.put(month, 2, before: "-")
-            text.put(dayOfMonth, 2, before: " ")
-            text.put(second / 3600, 2, before: ":")
-            text.put(second / 60 % 60, 2, before: ":")
-            text.put(second % 60, 2, before: nil)
+            text.put(year, width: 4, before: "-")
+            text.put(month, width: 2, before: "-")
+            text.put(dayOfMonth, width: 2, before: " ")
+            text.put(second / 3600, width: 2, before: ":")
+            text.put(second / 60 % 60, width: 2, before: ":")
+            text.put(second % 60, width: 2, before: nil)
             if nanoseconds > 0 { text.putFraction(nanoseconds) }
             return text.count
         }
@@ -66,7 +66,7 @@ enum DateCoding {
         let buffer: UnsafeMutableBufferPointer<UInt8>
         var count = 0
 
-        mutating func put(_ number: Int64, _ width: Int, before separator: Unicode.Scalar?) {
+        mutating func put(_ number: Int64, width: Int, before separator: Unicode.Scalar?) {
             var rest = number
             for place in stride(from: count + width - 1, through: count, by: -1) {
                 buffer[place] = UInt8(48 + rest % 10)
@@ -79,7 +79,7 @@ enum DateCoding {
         /// Without zeros at the end.
         mutating func putFraction(_ nanoseconds: Int64) {
             putByte(".")
-            put(nanoseconds, 9, before: nil)
+            put(nanoseconds, width: 9, before: nil)
             while buffer[count - 1] == UInt8(ascii: "0") { count -= 1 }
         }
 
@@ -97,7 +97,7 @@ enum DateCoding {
             let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
             let day = number(bytes[8..<10]), (1...12).contains(month), (1...31).contains(day)
         else { return nil }
-        var seconds = days(year, month, day) * 86_400
+        var seconds = days(year: year, month: month, day: day) * 86_400
         guard bytes.count > 10 else {
             return Date(timeIntervalSinceReferenceDate: Double(seconds - epochGap))
         }
@@ -152,7 +152,7 @@ enum DateCoding {
         return number
     }
 
-    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
         let yearOfEra = shifted - era * 400

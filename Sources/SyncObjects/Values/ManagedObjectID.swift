@@ -30,7 +30,7 @@ public struct ManagedObjectID: Sendable {
     /// Counts the objects that had this key: 1 for the first, one more after each re-creation.
     public let incarnation: UInt32
 
-    init(_ origin: Origin, _ key: ManagedObjectKey, incarnation: UInt32 = 1) {
+    init(_ origin: Origin, key: ManagedObjectKey, incarnation: UInt32 = 1) {
         self.origin = origin
         self.key = key
         self.incarnation = incarnation
@@ -45,7 +45,7 @@ public struct ManagedObjectID: Sendable {
 
     /// The same key in another incarnation.
     func with(incarnation: UInt32) -> ManagedObjectID {
-        ManagedObjectID(origin, key, incarnation: incarnation)
+        ManagedObjectID(origin, key: key, incarnation: incarnation)
     }
 }
 
@@ -110,6 +110,6 @@ extension ManagedObjectID {
             let entity = parts[1].removingPercentEncoding, !entity.isEmpty,
             let key = ManagedObjectKey(pathComponent: parts[2])
         else { return nil }
-        self.init(Origin(store: store, entity: entity), key, incarnation: incarnation)
+        self.init(Origin(store: store, entity: entity), key: key, incarnation: incarnation)
     }
 }

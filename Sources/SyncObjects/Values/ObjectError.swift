@@ -12,7 +12,7 @@ public struct ObjectError: Error, Sendable {
         /// Core Data's number for the same thing; 0 where it has none.
         public let number: Int
 
-        init(_ name: String, _ number: Int = 0) {
+        init(_ name: String, number: Int = 0) {
             self.name = name
             self.number = number
         }
@@ -78,11 +78,11 @@ extension ObjectError: CustomStringConvertible {
 
 extension ObjectError.Code {
     /// The model contradicts itself.
-    public static let invalidModel = Self("invalidModel", 134_020)
+    public static let invalidModel = Self("invalidModel", number: 134_020)
     /// The store was written under another model and may not, or cannot, be migrated.
-    public static let incompatibleModel = Self("incompatibleModel", 134_100)
+    public static let incompatibleModel = Self("incompatibleModel", number: 134_100)
     /// No mapping can be inferred between the two models.
-    public static let cannotMigrate = Self("cannotMigrate", 134_190)
+    public static let cannotMigrate = Self("cannotMigrate", number: 134_190)
     /// The model has no such entity.
     public static let unknownEntity = Self("unknownEntity")
     /// The entity has no such property.
@@ -96,53 +96,53 @@ extension ObjectError.Code {
     /// A predicate that is right, but that this layer cannot express.
     public static let unsupportedPredicate = Self("unsupportedPredicate")
     /// A fetch request that makes no sense.
-    public static let invalidRequest = Self("invalidRequest", 134_091)
+    public static let invalidRequest = Self("invalidRequest", number: 134_091)
     /// The store could not be opened.
-    public static let cannotOpen = Self("cannotOpen", 134_080)
+    public static let cannotOpen = Self("cannotOpen", number: 134_080)
     /// A file of a bundle is missing.
-    public static let missingFile = Self("missingFile", 260)
+    public static let missingFile = Self("missingFile", number: 260)
     /// The store may not be written.
-    public static let readOnly = Self("readOnly", 513)
+    public static let readOnly = Self("readOnly", number: 513)
     /// Several rules are broken: see `details`.
-    public static let multipleErrors = Self("multipleErrors", 1560)
+    public static let multipleErrors = Self("multipleErrors", number: 1560)
     /// A value breaks a rule of its attribute.
-    public static let validation = Self("validation", 1550)
+    public static let validation = Self("validation", number: 1550)
     /// A mandatory property has no value.
-    public static let missingMandatory = Self("missingMandatory", 1570)
+    public static let missingMandatory = Self("missingMandatory", number: 1570)
     /// A relationship has fewer members than it must have.
-    public static let tooFew = Self("tooFew", 1580)
+    public static let tooFew = Self("tooFew", number: 1580)
     /// A relationship has more members than it may have.
-    public static let tooMany = Self("tooMany", 1590)
+    public static let tooMany = Self("tooMany", number: 1590)
     /// The delete rule `deny` stands against a deletion.
-    public static let deleteDenied = Self("deleteDenied", 1600)
+    public static let deleteDenied = Self("deleteDenied", number: 1600)
     /// A number above its maximum.
-    public static let numberTooLarge = Self("numberTooLarge", 1610)
+    public static let numberTooLarge = Self("numberTooLarge", number: 1610)
     /// A number below its minimum.
-    public static let numberTooSmall = Self("numberTooSmall", 1620)
+    public static let numberTooSmall = Self("numberTooSmall", number: 1620)
     /// A date after its maximum.
-    public static let dateTooLate = Self("dateTooLate", 1630)
+    public static let dateTooLate = Self("dateTooLate", number: 1630)
     /// A date before its minimum.
-    public static let dateTooSoon = Self("dateTooSoon", 1640)
+    public static let dateTooSoon = Self("dateTooSoon", number: 1640)
     /// A text longer than its maximum.
-    public static let stringTooLong = Self("stringTooLong", 1660)
+    public static let stringTooLong = Self("stringTooLong", number: 1660)
     /// A text shorter than its minimum.
-    public static let stringTooShort = Self("stringTooShort", 1670)
+    public static let stringTooShort = Self("stringTooShort", number: 1670)
     /// A text that does not match its pattern.
-    public static let patternMismatch = Self("patternMismatch", 1680)
+    public static let patternMismatch = Self("patternMismatch", number: 1680)
     /// Somebody else changed what is to be saved.
-    public static let mergeConflict = Self("mergeConflict", 133_020)
+    public static let mergeConflict = Self("mergeConflict", number: 133_020)
     /// Somebody else deleted what is to be saved.
-    public static let deletedElsewhere = Self("deletedElsewhere", 133_020)
+    public static let deletedElsewhere = Self("deletedElsewhere", number: 133_020)
     /// What is to be deleted was changed by somebody else.
-    public static let deleteOfChangedObject = Self("deleteOfChangedObject", 133_020)
+    public static let deleteOfChangedObject = Self("deleteOfChangedObject", number: 133_020)
     /// A constraint of the schema stands against the save.
-    public static let constraintConflict = Self("constraintConflict", 133_021)
+    public static let constraintConflict = Self("constraintConflict", number: 133_021)
     /// No object with that identity.
-    public static let noSuchObject = Self("noSuchObject", 133_000)
+    public static let noSuchObject = Self("noSuchObject", number: 133_000)
     /// The object is gone; its state says why.
-    public static let gone = Self("gone", 133_000)
+    public static let gone = Self("gone", number: 133_000)
     /// The value was made from another incarnation of the object.
-    public static let staleIncarnation = Self("staleIncarnation", 133_020)
+    public static let staleIncarnation = Self("staleIncarnation", number: 133_020)
     /// The object belongs to another context or store.
     public static let wrongContext = Self("wrongContext")
     /// The context was reset or its container closed.
@@ -150,14 +150,14 @@ extension ObjectError.Code {
     /// There is nothing to undo, or what it would touch is gone.
     public static let cannotUndo = Self("cannotUndo")
     /// A pinned context cannot write: its view of the store is old.
-    public static let snapshotTooOld = Self("snapshotTooOld", 134_050)
+    public static let snapshotTooOld = Self("snapshotTooOld", number: 134_050)
     /// The store said no.
-    public static let storeFailure = Self("storeFailure", 134_030)
+    public static let storeFailure = Self("storeFailure", number: 134_030)
 }
 
 extension ObjectError.Code {
     /// The file at the store's path is another one now.
-    public static let storeReplaced = Self("storeReplaced", 134_080)
+    public static let storeReplaced = Self("storeReplaced", number: 134_080)
     /// The store's file is gone.
-    public static let storeRemoved = Self("storeRemoved", 134_080)
+    public static let storeRemoved = Self("storeRemoved", number: 134_080)
 }

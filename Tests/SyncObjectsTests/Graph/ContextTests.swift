@@ -130,8 +130,8 @@ import Testing
     @Test func manyToManyWorksFromBothEnds() throws {
         let model = try ManagedObjectModel([
             EntityDescription(
-                "A", relationships: [.toMany("bs", "B", inverse: "as", ordered: true)]),
-            EntityDescription("B", relationships: [.toMany("as", "A", inverse: "bs")]),
+                "A", relationships: [.toMany("bs", to: "B", inverse: "as", ordered: true)]),
+            EntityDescription("B", relationships: [.toMany("as", to: "A", inverse: "bs")]),
         ])
         let container = try PersistentContainer.inMemory(model)
         let context = try container.viewContext

@@ -22,8 +22,8 @@ import Testing
                     .derived("saved", .date, from: "now()"),
                 ] + extra,
                 relationships: [
-                    .toMany("pets", "Pet", inverse: "owner", deleteRule: .cascade),
-                    .toMany("labels", "Label", inverse: "owners"),
+                    .toMany("pets", to: "Pet", inverse: "owner", deleteRule: .cascade),
+                    .toMany("labels", to: "Label", inverse: "owners"),
                 ]),
             EntityDescription(
                 "Pet",
@@ -31,10 +31,10 @@ import Testing
                     AttributeDescription("kind"),
                     AttributeDescription("age", .integer64, default: 1),
                     .derived("ownerName", .string, from: "owner.name"),
-                ], relationships: [.toOne("owner", "Owner", inverse: "pets")]),
+                ], relationships: [.toOne("owner", to: "Owner", inverse: "pets")]),
             EntityDescription(
                 "Label", attributes: [AttributeDescription("text", optional: true)],
-                relationships: [.toMany("owners", "Owner", inverse: "labels")]),
+                relationships: [.toMany("owners", to: "Owner", inverse: "labels")]),
         ])
     }
 

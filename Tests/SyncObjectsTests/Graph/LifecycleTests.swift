@@ -32,7 +32,7 @@ final class Diary: ManagedObject, @unchecked Sendable {
                     "Diary", class: Diary.self,
                     attributes: [
                         AttributeDescription("text", default: "new"), .transient("draft"),
-                        .transformable("tags", .json([String].self)),
+                        .transformable("tags", by: .json([String].self)),
                     ])
             ])
         container = try PersistentContainer.inMemory(model)
@@ -123,9 +123,11 @@ final class Diary: ManagedObject, @unchecked Sendable {
 
     @Test func mandatoryReferenceStandsAgainstNullify() throws {
         let model = try ManagedObjectModel([
-            EntityDescription("Owner", relationships: [.toMany("pets", "Pet", inverse: "owner")]),
             EntityDescription(
-                "Pet", relationships: [.toOne("owner", "Owner", inverse: "pets", optional: false)]),
+                "Owner", relationships: [.toMany("pets", to: "Pet", inverse: "owner")]),
+            EntityDescription(
+                "Pet",
+                relationships: [.toOne("owner", to: "Owner", inverse: "pets", optional: false)]),
         ])
         let container = try PersistentContainer.inMemory(model)
         let context = try container.viewContext

@@ -15,7 +15,7 @@ import Testing
     }
 
     private func id(_ number: Int) -> ManagedObjectID {
-        ManagedObjectID(origin, .integer(Int64(number)))
+        ManagedObjectID(origin, key: .integer(Int64(number)))
     }
 
     @Test func objectsAreThereWhileSomebodyHoldsThem() throws {

@@ -29,8 +29,8 @@ import Testing
     func aPinnedContextStays() throws {
         let fault = try #require(try context.object(with: ids[0]) as? TodoTask)
         try context.pin()
-        try other.delete(TodoTask.self, .objectID(ids[0]))
-        try other.update(TodoTask.self, .objectID(ids[1])) { $0.title = "theirs" }
+        try other.delete(TodoTask.self, id: .objectID(ids[0]))
+        try other.update(TodoTask.self, id: .objectID(ids[1])) { $0.title = "theirs" }
         _ = try TodoTask(context: other)
         try other.save()
         let request = FetchRequest<TodoTask>(sortedBy: [SortKey("title")])
@@ -59,19 +59,19 @@ import Testing
         #expect(task.state == .clean)
         #expect(context.pinnedState != nil)
         #expect(try (other.existingObject(with: ids[0]) as? TodoTask)?.title == "mine")
-        try other.update(TodoTask.self, .objectID(ids[1])) { $0.title = "theirs" }
+        try other.update(TodoTask.self, id: .objectID(ids[1])) { $0.title = "theirs" }
         let second = try #require(try context.existingObject(with: ids[1]) as? TodoTask)
         #expect(second.title == "b")
         try context.mergeChanges()
         #expect(second.title == "theirs")
-        try other.update(TodoTask.self, .objectID(ids[1])) { $0.title = "again" }
+        try other.update(TodoTask.self, id: .objectID(ids[1])) { $0.title = "again" }
         context.reset()
         #expect(try (context.existingObject(with: ids[1]) as? TodoTask)?.title == "again")
     }
 
     @Test("Q-05: two contexts at one state") func contextsShareAPin() throws {
         try context.pin()
-        try other.update(TodoTask.self, .objectID(ids[0])) { $0.title = "later" }
+        try other.update(TodoTask.self, id: .objectID(ids[0])) { $0.title = "later" }
         let third = try container.newBackgroundContext()
         try third.pin(to: context)
         #expect(third.pinnedState?.since == context.pinnedState?.since)
@@ -82,7 +82,7 @@ import Testing
         try context.mergeChanges()
         #expect(try (context.existingObject(with: ids[0]) as? TodoTask)?.title == "later")
         let fault = try #require(try third.object(with: ids[1]) as? TodoTask)
-        try other.update(TodoTask.self, .objectID(ids[1])) { $0.title = "later too" }
+        try other.update(TodoTask.self, id: .objectID(ids[1])) { $0.title = "later too" }
         #expect(fault.title == "b")
         #expect(throws: ObjectError.self) { try third.pin(to: other) }
         // A save would move the other one.
@@ -113,7 +113,7 @@ import Testing
         try context.pin()
         let before = try #require(context.pinnedState)
         for number in 0..<200 {
-            try other.update(TodoTask.self, .objectID(ids[0])) { $0.title = "\(number)" }
+            try other.update(TodoTask.self, id: .objectID(ids[0])) { $0.title = "\(number)" }
         }
         let after = try #require(context.pinnedState)
         #expect(after.since == before.since)

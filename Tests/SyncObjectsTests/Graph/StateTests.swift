@@ -112,7 +112,7 @@ import Testing
         let tasks = [try add("a"), try add("b")]
         try context.save()
         context.automaticallyMergesChangesFromParent = false
-        for task in tasks { try other.update(TodoTask.self, task.id) { $0.priority = 7 } }
+        for task in tasks { try other.update(TodoTask.self, id: task.id) { $0.priority = 7 } }
         tasks[0].title = "edited"
         try context.refreshAllObjects()
         #expect(tasks.map(\.priority) == [7, 7])
@@ -143,21 +143,21 @@ import Testing
         try context.save()
         #expect(task.convertToValueType()?.memo == "m")
         let memo = try #require(task.memo)
-        try other.delete(TodoMemo.self, memo.id)
+        try other.delete(TodoMemo.self, id: memo.id)
         context.performAndWait {}
         #expect(task.convertToValueType()?.memo == nil)
         #expect(task.convertToValueType()?.title == "a")
     }
 
     @Test("M-10, P-04: how many a relationship may have") func cardinality() throws {
-        var members = RelationshipDescription.toMany("members", "Member", inverse: "team")
+        var members = RelationshipDescription.toMany("members", to: "Member", inverse: "team")
         members.minCount = 2
         members.maxCount = 3
         members.isOptional = false
         let model = try ManagedObjectModel([
             EntityDescription("Team", relationships: [members]),
             EntityDescription(
-                "Member", relationships: [.toOne("team", "Team", inverse: "members")]),
+                "Member", relationships: [.toOne("team", to: "Team", inverse: "members")]),
         ])
         let context = try PersistentContainer.inMemory(model).newBackgroundContext()
         let team = try context.insert("Team")
@@ -204,7 +204,7 @@ import Testing
         try context.refresh(task, mergeChanges: false)
         #expect(task.title == "a")
         #expect(!context.canUndo)
-        try other.update(TodoTask.self, task.id) { $0.title = "theirs" }
+        try other.update(TodoTask.self, id: task.id) { $0.title = "theirs" }
         context.performAndWait {}
         #expect(task.title == "theirs")
         #expect(!context.canUndo)

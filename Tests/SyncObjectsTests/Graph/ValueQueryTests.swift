@@ -47,16 +47,18 @@ import Testing
     @Test("F-05: aggregates and groups") func aggregates() throws {
         let whole = try context.fetchAggregates(
             request,
-            [
-                AggregateExpression("n", .count), AggregateExpression("sum", .sum, of: "priority"),
-                AggregateExpression("last", .maximum, of: "title"),
+            computing: [
+                AggregateExpression("n", computing: .count),
+                AggregateExpression("sum", computing: .sum, of: "priority"),
+                AggregateExpression("last", computing: .maximum, of: "title"),
             ])
         #expect(whole.count == 1)
         #expect(whole[0]["n"] as? Int64 == 5)
         #expect(whole[0]["sum"] as? Int64 == 8)
         #expect(whole[0]["last"] as? String == "e")
         let groups = try context.fetchAggregates(
-            request, [AggregateExpression("n", .count)], groupedBy: ["priority"])
+            request, computing: [AggregateExpression("n", computing: .count)],
+            groupedBy: ["priority"])
         #expect(groups.map { $0["priority"] as? Int16 } == [1, 2])
         #expect(groups.map { $0["n"] as? Int64 } == [2, 3])
     }
@@ -87,7 +89,7 @@ import Testing
         let tasks = try context.fetch(request)
         let other = try container.newBackgroundContext()
         context.automaticallyMergesChangesFromParent = false
-        try other.update(TodoTask.self, tasks[0].id) { $0.title = "theirs" }
+        try other.update(TodoTask.self, id: tasks[0].id) { $0.title = "theirs" }
         try context.detectConflicts(for: tasks[0])
         tasks[1].title = "mine"
         let error = #expect(throws: ObjectError.self) { try context.save() }
@@ -104,9 +106,9 @@ import Testing
         let other = try container.newBackgroundContext()
         context.automaticallyMergesChangesFromParent = false
         for task in tasks.prefix(2) {
-            try other.update(TodoTask.self, task.id) { $0.title = "theirs" }
+            try other.update(TodoTask.self, id: task.id) { $0.title = "theirs" }
         }
-        try other.delete(TodoTask.self, tasks[2].id)
+        try other.delete(TodoTask.self, id: tasks[2].id)
         for task in tasks.prefix(3) { task.title = "mine" }
         let first = tasks[0].objectID
         context.conflictResolver = { conflict in
@@ -121,7 +123,7 @@ import Testing
         #expect(tasks[2].state.isGone)
         #expect(try container.coordinator.resolvedConflicts.count == 3)
         context.conflictResolver = { _ in throw ObjectError(.validation, "no") }
-        try other.update(TodoTask.self, tasks[0].id) { $0.title = "again" }
+        try other.update(TodoTask.self, id: tasks[0].id) { $0.title = "again" }
         tasks[0].title = "mine too"
         #expect(throws: ObjectError.self) { try context.save() }
         #expect(tasks[0].changedValues["title"] as? String == "mine too")

@@ -111,7 +111,7 @@ import Testing
             }
             #expect(throws: ObjectError.self) { try mine.batchUpdate(all, set: ["group": wrong]) }
             #expect(throws: ObjectError.self) {
-                try mine.batchInsert("C_Task", [["group": wrong.objectID]])
+                try mine.batchInsert("C_Task", objects: [["group": wrong.objectID]])
             }
         }
         let detached = TodoGroup(entity: try mine.model.entity("C_Group"), insertInto: nil)

@@ -36,7 +36,8 @@ import Testing
     @Test func everyTypeRoundTrips() throws {
         let uuid = UUID()
         let url = try #require(URL(string: "https://example.org/a%20b?q=%C3%A9"))
-        let id = ManagedObjectID(.init(store: uuid, entity: "Item"), .text("a/ä,#"), incarnation: 3)
+        let id = ManagedObjectID(
+            .init(store: uuid, entity: "Item"), key: .text("a/ä,#"), incarnation: 3)
         let values: [(AttributeType, any Sendable & Equatable)] = [
             (.integer16, Int16.min), (.integer32, Int32.max), (.integer64, Int64.min),
             (.float, Float(1.5)), (.double, 0.1), (.decimal, Decimal(string: "0.10") ?? 0),
@@ -77,15 +78,15 @@ import Testing
             .values([.text("x,y"), .integer(1), .blob([0, 200]), .real(0.1), .null]),
         ]
         for key in keys {
-            let id = SyncObjects.ManagedObjectID(origin, key)
+            let id = SyncObjects.ManagedObjectID(origin, key: key)
             #expect(ManagedObjectID(uri: id.uriRepresentation) == id)
         }
         #expect(URL(string: "syncd://x/y").flatMap(ManagedObjectID.init(uri:)) == nil)
     }
 
     @Test func identitiesOfTwoStoresDiffer() {
-        let one = ManagedObjectID(.init(store: UUID(), entity: "Item"), .integer(1))
-        let other = ManagedObjectID(.init(store: UUID(), entity: "Item"), .integer(1))
+        let one = ManagedObjectID(.init(store: UUID(), entity: "Item"), key: .integer(1))
+        let other = ManagedObjectID(.init(store: UUID(), entity: "Item"), key: .integer(1))
         #expect(one != other)
         #expect(one != one.with(incarnation: 2))
     }

@@ -33,7 +33,7 @@ import Testing
                         .derived("d", .integer64, from: "tasks.@sum.a.b"),
                     ],
                     relationships: [
-                        .toOne("other", "Nowhere"), .toOne("a", "A", inverse: "b"),
+                        .toOne("other", to: "Nowhere"), .toOne("a", to: "A", inverse: "b"),
                     ], constraints: [["missing"]]),
             ])
         }

@@ -104,14 +104,14 @@ struct Sources: ObjectsDataSource {
     @Test func updatesAreConfirmedTwice() throws {
         let value = try #require(task.convertToValueType())
         let writer = try container.newBackgroundContext()
-        try writer.update(TodoTask.self, value.id) { $0.title = "written" }
+        try writer.update(TodoTask.self, id: value.id) { $0.title = "written" }
         context.performAndWait {}
         #expect(task.title == "written")
         // It goes between the look and the save.
         let racer = try container.newBackgroundContext()
         writer.automaticallyMergesChangesFromParent = false
         let error = #expect(throws: ObjectError.self) {
-            try writer.update(TodoTask.self, value.id) { object in
+            try writer.update(TodoTask.self, id: value.id) { object in
                 object.title = "late"
                 try racer.delete(try racer.existingObject(with: object.objectID))
                 try racer.save()
@@ -121,13 +121,13 @@ struct Sources: ObjectsDataSource {
         #expect(!writer.hasChanges)
         try writer.mergeChanges()
         #expect(throws: ObjectError(.noSuchObject, "")) {
-            try writer.update(TodoTask.self, value.id) { $0.title = "never" }
+            try writer.update(TodoTask.self, id: value.id) { $0.title = "never" }
         }
         #expect(throws: ObjectError(.noSuchObject, "")) {
-            try writer.delete(TodoTask.self, value.id)
+            try writer.delete(TodoTask.self, id: value.id)
         }
         #expect(throws: ObjectError(.noSuchObject, "")) {
-            try writer.update(TodoTask.self, .string("mock")) { $0.title = "never" }
+            try writer.update(TodoTask.self, id: .string("mock")) { $0.title = "never" }
         }
         #expect(try writer.count(for: FetchRequest<TodoTask>()) == 0)
     }
@@ -142,9 +142,9 @@ struct Sources: ObjectsDataSource {
         try context.save()
         let writer = try container.newBackgroundContext()
         #expect(throws: ObjectError(.staleIncarnation, "")) {
-            try writer.update(TodoTask.self, value.id) { $0.title = "stale" }
+            try writer.update(TodoTask.self, id: value.id) { $0.title = "stale" }
         }
-        try writer.update(TodoTask.self, task.id) { $0.title = "fresh" }
+        try writer.update(TodoTask.self, id: task.id) { $0.title = "fresh" }
     }
 
     @Test func wrappedIDsTellTheirKind() {

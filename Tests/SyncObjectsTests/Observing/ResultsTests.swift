@@ -192,7 +192,7 @@ import Testing
 
     @Test func batchesFollowTheRulesAndTellContexts() throws {
         let ids = try context.batchInsert(
-            "C_Task", (0..<5).map { ["title": "t\($0)", "priority": $0] })
+            "C_Task", objects: (0..<5).map { ["title": "t\($0)", "priority": $0] })
         #expect(ids.count == 5)
         #expect(!context.hasChanges)
         let tasks = try other.fetch(FetchRequest<TodoTask>(sortedBy: [SortKey("title")]))
@@ -209,7 +209,7 @@ import Testing
         #expect(group.state.isGone)
         #expect(tasks[0].state.isGone)
         #expect(throws: ObjectError(.unknownProperty, "")) {
-            try context.batchInsert("C_Task", [["nothing": 1]])
+            try context.batchInsert("C_Task", objects: [["nothing": 1]])
         }
     }
 }

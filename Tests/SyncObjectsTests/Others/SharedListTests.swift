@@ -101,7 +101,7 @@ import Testing
         try await store.expectEventually { task.state.isGone }
         let writer = try store.container.newBackgroundContext()
         #expect(throws: ObjectError(.noSuchObject, "")) {
-            try writer.update(TodoTask.self, value.id) { $0.title = "never" }
+            try writer.update(TodoTask.self, id: value.id) { $0.title = "never" }
         }
         try await store.write(
             "INSERT INTO C_Task(id, title, priority, completed, myDay) "
@@ -110,7 +110,7 @@ import Testing
             try store.context.fetch(TodoTask.self).map(\.title) == ["new"]
         }
         #expect(throws: ObjectError(.staleIncarnation, "")) {
-            try writer.update(TodoTask.self, value.id) { $0.title = "never" }
+            try writer.update(TodoTask.self, id: value.id) { $0.title = "never" }
         }
         let titles = try writer.fetch(TodoTask.self).map(\.title)
         #expect(titles == ["new"])

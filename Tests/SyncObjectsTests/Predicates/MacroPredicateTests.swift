@@ -30,7 +30,7 @@ import Testing
             let comment: Comment = "\(name) \(object.changedOrStored)"
             #expect(fetched.contains(object) == wanted, comment, sourceLocation: location)
             #expect(
-                context.matches(object, query) == wanted, comment, sourceLocation: location)
+                context.matches(object, query: query) == wanted, comment, sourceLocation: location)
         }
     }
 

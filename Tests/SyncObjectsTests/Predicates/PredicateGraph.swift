@@ -66,11 +66,11 @@ final class PredicateGraph {
             AttributeDescription("ratio", .double, optional: true),
             AttributeDescription("stars", .integer64, optional: true),
         ]
-        entities[1].relationships.append(.toMany("tags", "Tag", inverse: "tasks"))
+        entities[1].relationships.append(.toMany("tags", to: "Tag", inverse: "tasks"))
         entities.append(
             EntityDescription(
                 "Tag", attributes: [AttributeDescription("name", optional: true)],
-                relationships: [.toMany("tasks", "C_Task", inverse: "tags")]))
+                relationships: [.toMany("tasks", to: "C_Task", inverse: "tags")]))
         model = try ManagedObjectModel(entities)
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
@@ -154,7 +154,7 @@ final class PredicateGraph {
 
     func sqlKeys(_ predicate: BoundPredicate, _ entity: EntityLayout) throws -> [Int64] {
         var sql = PredicateSQL()
-        let condition = try sql.condition(predicate, "t0")
+        let condition = try sql.condition(predicate, on: "t0")
         let text =
             "SELECT t0.id FROM \(SQLText.quoted(entity.table.name)) t0 WHERE \(condition)"
             + " ORDER BY t0.id"
@@ -167,7 +167,7 @@ final class PredicateGraph {
 
     func memoryKeys(_ predicate: BoundPredicate, _ entity: EntityLayout) -> [Int64] {
         (nodes[entity.name] ?? [:]).values
-            .filter { PredicateEvaluator.evaluate(predicate, $0) }.map(\.key).sorted()
+            .filter { PredicateEvaluator.evaluate(predicate, on: $0) }.map(\.key).sorted()
     }
 }
 

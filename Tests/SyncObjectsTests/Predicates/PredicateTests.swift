@@ -17,7 +17,7 @@ import Testing
                 let entity = try graph.model.entity(name)
                 let text = Self.predicate(name, 3, &random)
                 let bound = try PredicateBinder(model: graph.model).bind(
-                    try FetchPredicate(text), entity)
+                    try FetchPredicate(text), to: entity)
                 let expected = graph.memoryKeys(bound, entity)
                 #expect(
                     try graph.sqlKeys(bound, entity) == expected, "seed \(seed): \(name) \(text)")
@@ -137,7 +137,7 @@ import Testing
             "group == 'x'", "title IN 'x'", "tasks.@median.x == 1", "createDate > 'tomorrow'",
         ] {
             #expect(throws: ObjectError.self, "\(text)") {
-                try PredicateBinder(model: model).bind(try FetchPredicate(text), task)
+                try PredicateBinder(model: model).bind(try FetchPredicate(text), to: task)
             }
         }
     }
@@ -171,7 +171,8 @@ import Testing
             let entity = try graph.model.entity(name)
             var sql = PredicateSQL()
             let condition = try sql.condition(
-                try PredicateBinder(model: graph.model).bind(try FetchPredicate(text), entity), "t0"
+                try PredicateBinder(model: graph.model).bind(try FetchPredicate(text), to: entity),
+                on: "t0"
             )
             let query = "EXPLAIN QUERY PLAN SELECT * FROM \(name) t0 WHERE \(condition)"
             let arguments = sql.arguments.map(PredicateGraph.databaseValue)

@@ -18,7 +18,7 @@ enum ThingModel {
                     AttributeDescription("token", .uuid, optional: true),
                     AttributeDescription("blob", .binary, optional: true),
                 ],
-                relationships: [.toOne("box", "Box", inverse: "things")]),
+                relationships: [.toOne("box", to: "Box", inverse: "things")]),
             EntityDescription(
                 "Box", class: ThingBox.self,
                 attributes: [
@@ -26,18 +26,18 @@ enum ThingModel {
                     AttributeDescription("size", .integer64, optional: true),
                 ],
                 relationships: [
-                    .toMany("things", "Thing", inverse: "box"),
-                    .toOne("shelf", "Shelf", inverse: "boxes"),
-                    .toMany("lids", "Lid", inverse: "box"),
+                    .toMany("things", to: "Thing", inverse: "box"),
+                    .toOne("shelf", to: "Shelf", inverse: "boxes"),
+                    .toMany("lids", to: "Lid", inverse: "box"),
                 ]),
             EntityDescription(
                 "Shelf", class: ThingShelf.self,
                 attributes: [AttributeDescription("name", optional: true)],
-                relationships: [.toMany("boxes", "Box", inverse: "shelf")]),
+                relationships: [.toMany("boxes", to: "Box", inverse: "shelf")]),
             EntityDescription(
                 "Lid", class: ThingLid.self,
                 attributes: [AttributeDescription("size", .integer64, optional: true)],
-                relationships: [.toOne("box", "Box", inverse: "lids")]),
+                relationships: [.toOne("box", to: "Box", inverse: "lids")]),
         ])
     }
 

@@ -144,10 +144,10 @@ import Testing
                 EntityDescription(
                     "Tag",
                     relationships: [
-                        .toMany(items, "Item", inverse: "tags").renamed(from: "items")
+                        .toMany(items, to: "Item", inverse: "tags").renamed(from: "items")
                     ]),
                 EntityDescription(
-                    "Item", relationships: [.toMany("tags", "Tag", inverse: items)]),
+                    "Item", relationships: [.toMany("tags", to: "Tag", inverse: items)]),
             ]
         }
         let queue = try database()

@@ -10,8 +10,8 @@ enum StaffModel {
             EntityDescription(
                 "Team", class: StaffTeam.self, attributes: [AttributeDescription("name")],
                 relationships: [
-                    .toMany("members", "Person", inverse: "team", deleteRule: .nullify),
-                    .toMany("jobs", "Job", inverse: "team", deleteRule: .cascade),
+                    .toMany("members", to: "Person", inverse: "team", deleteRule: .nullify),
+                    .toMany("jobs", to: "Job", inverse: "team", deleteRule: .cascade),
                 ]),
             EntityDescription(
                 "Person", class: StaffPerson.self,
@@ -19,25 +19,25 @@ enum StaffModel {
                     AttributeDescription("name"), AttributeDescription("stamp", optional: true),
                 ],
                 relationships: [
-                    .toOne("team", "Team", inverse: "members"),
-                    .toOne("boss", "Person", inverse: "staff"),
-                    .toMany("staff", "Person", inverse: "boss", deleteRule: .nullify),
-                    .toMany("jobs", "Job", inverse: "owner", deleteRule: .deny),
-                    .toMany("labels", "Label", inverse: "persons"),
+                    .toOne("team", to: "Team", inverse: "members"),
+                    .toOne("boss", to: "Person", inverse: "staff"),
+                    .toMany("staff", to: "Person", inverse: "boss", deleteRule: .nullify),
+                    .toMany("jobs", to: "Job", inverse: "owner", deleteRule: .deny),
+                    .toMany("labels", to: "Label", inverse: "persons"),
                 ]),
             EntityDescription(
                 "Job", class: StaffJob.self, attributes: [AttributeDescription("name")],
                 relationships: [
-                    .toOne("team", "Team", inverse: "jobs"),
-                    .toOne("owner", "Person", inverse: "jobs"),
-                    .toOne("note", "Note", inverse: "job", deleteRule: .cascade),
+                    .toOne("team", to: "Team", inverse: "jobs"),
+                    .toOne("owner", to: "Person", inverse: "jobs"),
+                    .toOne("note", to: "Note", inverse: "job", deleteRule: .cascade),
                 ]),
             EntityDescription(
                 "Note", class: StaffNote.self, attributes: [AttributeDescription("name")],
-                relationships: [.toOne("job", "Job", inverse: "note")]),
+                relationships: [.toOne("job", to: "Job", inverse: "note")]),
             EntityDescription(
                 "Label", class: StaffLabel.self, attributes: [AttributeDescription("name")],
-                relationships: [.toMany("persons", "Person", inverse: "labels")]),
+                relationships: [.toMany("persons", to: "Person", inverse: "labels")]),
         ])
     }
 }

@@ -12,7 +12,8 @@ enum TodoModel {
                 attributes: [AttributeDescription("title", default: "New Group")],
                 relationships: [
                     .toMany(
-                        "tasks", "C_Task", inverse: "group", ordered: ordered, deleteRule: groupRule
+                        "tasks", to: "C_Task", inverse: "group", ordered: ordered,
+                        deleteRule: groupRule
                     )
                 ]),
             EntityDescription(
@@ -25,13 +26,13 @@ enum TodoModel {
                     AttributeDescription("createDate", .date, optional: true),
                 ],
                 relationships: [
-                    .toOne("group", "C_Group", inverse: "tasks"),
-                    .toOne("memo", "C_Memo", inverse: "task", deleteRule: .cascade),
+                    .toOne("group", to: "C_Group", inverse: "tasks"),
+                    .toOne("memo", to: "C_Memo", inverse: "task", deleteRule: .cascade),
                 ], indexes: [["priority"]]),
             EntityDescription(
                 "C_Memo", class: TodoMemo.self,
                 attributes: [AttributeDescription("content", optional: true)],
-                relationships: [.toOne("task", "C_Task", inverse: "memo")]),
+                relationships: [.toOne("task", to: "C_Task", inverse: "memo")]),
         ]
     }
 
