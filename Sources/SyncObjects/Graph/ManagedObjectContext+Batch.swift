@@ -124,12 +124,12 @@ extension ManagedObjectContext {
     /// Somebody may write between the reading and the writing: then both are done again.
     private func run(
         _ make: ((ObjectQuery) throws -> [StoredRow]) throws -> SaveRequest
-    ) throws -> StoreChange {
+    ) throws -> SavedChange {
         for _ in 0..<Self.batchAttemptsMax {
             let request = try make { try coordinator.rows($0) }
-            guard !request.isEmpty else { return StoreChange() }
+            guard !request.isEmpty else { return SavedChange() }
             do {
-                return try coordinator.save(request, saver: nil)
+                return try coordinator.save(request, saver: nil).saved
             } catch let error as SaveConflicts {
                 if case .constraint(let columns, _)? = error.conflicts.first?.kind {
                     throw ObjectError(

@@ -71,7 +71,7 @@ extension ManagedObjectContext {
             .delete(object, wasInserted: object.phase == .inserted, values: object.current))
         let isNew = object.phase == .inserted
         object.phase = .deletePending
-        deleteCauses[object.identity] = item.cause
+        unsaved.setDeleteCause(item.cause, of: object.identity)
         hold(object)
         touched.deleted.insert(object.identity)
         for (index, targets) in item.related.enumerated() {

@@ -8,33 +8,6 @@ import SyncCore
 // the context's events, and by the error of the throwing call that it was part of, if there is one.
 
 extension ManagedObjectContext {
-    /// Notes what an access met that cannot throw.
-    func note(_ error: any Error, for object: ManagedObject?) {
-        let error = Self.readError(error, for: object)
-        object?.readFailure = error
-        readFailure = readFailure ?? error
-        eventBroadcast.send(.readFailed(error))
-    }
-
-    static func readError(_ error: any Error, for object: ManagedObject?) -> ObjectError {
-        var result =
-            error as? ObjectError
-            ?? ObjectError(.storeFailure, "\(error)", underlying: error)
-        result.object = result.object ?? object?.identity
-        result.entity = result.entity ?? object?.entity.name
-        return result
-    }
-
-    /// Runs `body`, and throws what accesses inside of it met that cannot throw themselves.
-    func strict<Result>(_ body: () throws -> Result) throws -> Result {
-        let before = readFailure
-        readFailure = nil
-        defer { readFailure = before }
-        let result = try body()
-        if let readFailure { throw readFailure }
-        return result
-    }
-
     /// Reads a fault, and with it its neighbours of the same fetch. One whose row is missing is
     /// gone.
     ///
@@ -83,7 +56,7 @@ extension ManagedObjectContext {
         touched.deleted.insert(object.identity)
         // Edits of a gone object stay in the way of the save until somebody decides about them.
         if !hadEdits { release(object) }
-        retained.remove(object)
+        stopRetaining(object)
         dropMembers()
         object.send(.gone(gone))
     }

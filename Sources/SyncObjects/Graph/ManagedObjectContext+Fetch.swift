@@ -112,12 +112,12 @@ extension ManagedObjectContext {
 
     /// Unsaved changes could matter to the answer.
     private func isOverlaid(_ query: ObjectQuery) -> Bool {
-        guard !pending.isEmpty || !joinEdits.isEmpty else { return false }
+        guard unsaved.hasObjects || unsaved.hasJoinEdits else { return false }
         var roots = query.predicate?.visited ?? []
         for key in query.sort { roots.formUnion(key.term.visited) }
         roots.insert(query.entity.root)
-        if !joinEdits.isEmpty, roots.count > 1 { return true }
-        return pending.contains { roots.contains($0.entity.root) }
+        if unsaved.hasJoinEdits, roots.count > 1 { return true }
+        return unsaved.contains { roots.contains($0.entity.root) }
     }
 
     /// The store's answer without its window, corrected by what is pending, then ordered and cut.
@@ -129,16 +129,16 @@ extension ManagedObjectContext {
         whole.offset = 0
         let visited = query.predicate?.visited ?? []
         let isFar =
-            !joinEdits.isEmpty && !visited.isEmpty
-            || pending.contains { visited.contains($0.entity.root) }
+            unsaved.hasJoinEdits && !visited.isEmpty
+            || unsaved.contains { visited.contains($0.entity.root) }
         if isFar { whole.predicate = nil }
         if isFar || query.sort.contains(where: { !$0.term.visited.isEmpty }) { whole.sort = [] }
         var objects = try source.rows(whole).map { object(for: $0) }
             .filter { $0.phase == .live && (isFar || !$0.hasEdits) }
         let candidates =
             isFar
-            ? objects + pending.objects.filter { $0.phase == .inserted }
-            : pending.objects.filter { $0.phase == .inserted || $0.phase == .live && $0.hasEdits }
+            ? objects + unsaved.objects.filter { $0.phase == .inserted }
+            : unsaved.objects.filter { $0.phase == .inserted || $0.phase == .live && $0.hasEdits }
         let matching = candidates.filter { matches($0, query: query) }
         objects = isFar ? matching : objects + matching
         let sorted = sort(objects, by: query.sort)

@@ -4,11 +4,11 @@ import SyncCore
 // it.
 
 extension ManagedObjectContext {
-    func dropMembers() { memberCache = [:] }
+    func dropMembers() { memberCache.removeAll() }
 
     func members(of object: ManagedObject, _ index: Int) throws -> [ManagedObject] {
         let relation = object.entity.relations[index]
-        let key = MemberKey(owner: object.identity, relation: relation.name)
+        let key = MemberCache.Key(owner: object.identity, relation: relation.name)
         switch relation.storage {
         case .reference: return [try object.readTarget(index)].compactMap { $0 }
         case .inverse(let name, let slot, let position):
@@ -28,7 +28,7 @@ extension ManagedObjectContext {
     }
 
     /// What is cached, when every member is still at hand.
-    private func cached(_ key: MemberKey) -> [ManagedObject]? {
+    private func cached(_ key: MemberCache.Key) -> [ManagedObject]? {
         guard let ids = memberCache[key] else { return nil }
         var objects: [ManagedObject] = []
         objects.reserveCapacity(ids.count)
@@ -40,7 +40,7 @@ extension ManagedObjectContext {
     }
 
     private func inverseMembers(
-        of owner: ManagedObject, entity name: String, slot: Int, key: MemberKey
+        of owner: ManagedObject, entity name: String, slot: Int, key: MemberCache.Key
     ) throws -> [ManagedObject] {
         guard let entity = model.layouts[name], let reference = owner.identity.key.reference else {
             return []
@@ -56,7 +56,7 @@ extension ManagedObjectContext {
             }
         }
         let known = Set(members)
-        members += pending.objects.filter {
+        members += unsaved.objects.filter {
             $0.entity.isKind(of: name) && !known.contains($0)
                 && ($0.phase == .inserted || $0.phase == .live) && $0.current?[slot] == reference
         }
@@ -66,11 +66,12 @@ extension ManagedObjectContext {
 
     private func joinMembers(
         of owner: ManagedObject, along relation: EntityLayout.Relation, join: JoinLayout,
-        isSource: Bool, key: MemberKey
+        isSource: Bool, key: MemberCache.Key
     ) throws -> [ManagedObject] {
         guard let own = owner.identity.key.reference else { return [] }
         var pairs = try source.pairs(join, isSource: isSource, of: own)
-        if let edit = joinEdits[join.table] {
+        if unsaved.hasJoinEdits {
+            let edit = unsaved.joinEdit(of: join)
             let pair = { (other: Value) in
                 isSource
                     ? SaveRequest.Pair(source: own, target: other)
@@ -125,21 +126,19 @@ extension ManagedObjectContext {
     ) {
         guard let inverse = relation.description.inverse else { return }
         let origin = identities.origin(relation.destinationRoot)
-        let key = { (reference: Value) -> MemberKey? in
+        let key = { (reference: Value) -> MemberCache.Key? in
             ManagedObjectKey(reference: reference).map {
                 let id = self.identities.id(in: origin, key: $0)
-                return MemberKey(owner: self.identities.resolve(id), relation: inverse)
+                return MemberCache.Key(owner: self.identities.resolve(id), relation: inverse)
             }
         }
         if let key = key(old) {
-            memberCache[key]?.removeAll { $0 == object.identity }
+            memberCache.remove(object.identity, from: key)
             touched.updated.insert(key.owner)
             registry[key.owner]?.send(.changed([inverse]))
         }
         if let key = key(new) {
-            if memberCache[key]?.contains(object.identity) == false {
-                memberCache[key]?.append(object.identity)
-            }
+            memberCache.add(object.identity, to: key)
             touched.updated.insert(key.owner)
             registry[key.owner]?.send(.changed([inverse]))
         }
@@ -161,7 +160,7 @@ extension ManagedObjectContext {
         to members: [ManagedObject]
     ) {
         guard let own = owner.identity.key.reference else { return }
-        let before = joinEdits[join.table] ?? SaveRequest.JoinEdit(join: join)
+        let before = unsaved.joinEdit(of: join)
         var edit = before
         var changes: [SaveRequest.Pair: UndoLog.PairsEntry.Change] = [:]
         let pair = { (other: ManagedObject) -> SaveRequest.Pair in
@@ -199,9 +198,9 @@ extension ManagedObjectContext {
             touched.updated.insert(object.identity)
         }
         if !changes.isEmpty {
-            undoLog?.note(.pairs(.init(former: before, saves: saveCount, changes: changes)))
+            undoLog?.note(.pairs(.init(former: before, saves: unsaved.saveCount, changes: changes)))
         }
-        joinEdits[join.table] = edit
+        unsaved.setJoinEdit(edit)
         touched.updated.insert(owner.identity)
         dropMembers()
     }

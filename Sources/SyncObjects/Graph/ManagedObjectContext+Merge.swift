@@ -4,45 +4,63 @@ import SyncCore
 // Taking over what others saved. Unsaved edits stay on top; merging twice changes nothing more.
 
 extension ManagedObjectContext {
-    /// - Throws: what the store says, with nothing of the change merged that is not repeatable.
+    /// Takes over one change. A change that could not be merged whole can be merged again.
+    ///
+    /// - Throws: ``ObjectError`` when the store cannot be read.
     func merge(_ change: StoreChange) throws {
-        if change.isLost { return lose() }
-        for item in change.deleted {
-            touched.deleted.insert(item.id)
-            guard let object = registry[item.id] else { continue }
-            if object.phase == .gone {
-                explain(object, with: item.gone)
-            } else {
-                markGone(object, because: item.gone)
-            }
+        switch change {
+        case .storeLost: return markAllLost()
+        case .saved(let saved): merge(saved)
+        case .committed(let committed):
+            for item in committed.deleted { mergeDeletion(item) }
+            if !committed.isEmpty { dropMembers() }
+            try mergeRows(of: committed.changed)
+        case .unknown(let roots):
+            guard !roots.isEmpty else { return }
+            dropMembers()
+            try readAgain(roots)
         }
+        notifyChildren(change, except: nil)
+    }
+
+    /// Takes over rows that are at hand: nothing is read, so that nothing can fail.
+    private func merge(_ change: SavedChange) {
+        for item in change.deleted { mergeDeletion(item) }
         for row in change.updated {
             touched.updated.insert(row.id)
-            if let object = registry[row.id] { mergeRow(object, with: row) }
+            if let object = registry[row.id] { merge(object, with: row) }
         }
         for row in change.inserted {
             touched.inserted.insert(row.id)
             noteReplaced(row.id)
-            if let object = registry[row.id] { mergeRow(object, with: row) }
+            if let object = registry[row.id] { merge(object, with: row) }
         }
         if !change.isEmpty { dropMembers() }
-        if !change.foreign.isEmpty { try mergeForeign(change.foreign) }
-        if !change.unseen.isEmpty { try lookAgain(change.unseen) }
-        tellChildren(change, except: nil)
     }
 
-    private func mergeRow(_ object: ManagedObject, with row: StoredRow) {
+    private func mergeDeletion(_ item: DeletedObject) {
+        touched.deleted.insert(item.id)
+        guard let object = registry[item.id] else { return }
+        if object.phase == .gone {
+            explain(object, with: item.gone)
+        } else {
+            markGone(object, because: item.gone)
+        }
+    }
+
+    private func merge(_ object: ManagedObject, with row: StoredRow) {
         switch object.phase {
         case .live where object.current != nil: rebase(object, onto: row.values)
         case .deletePending:
-            overtaken[row.id] = row.values == object.committed ? nil : row.values
+            let isKnown = row.values == object.committed
+            unsaved.setNewerValues(isKnown ? nil : row.values, of: row.id)
         case .live, .inserted, .gone, .detached: break
         }
     }
 
     /// Reads what another process changed, of the objects that somebody holds: a commit costs what
     /// it changed, not what is held.
-    private func mergeForeign(_ items: [StoreChange.Foreign]) throws {
+    private func mergeRows(of items: [CommittedChange.Changed]) throws {
         var held: [ObjectIdentifier: (root: EntityLayout, objects: [ManagedObject])] = [:]
         for item in items {
             if item.isNew {
@@ -58,7 +76,7 @@ extension ManagedObjectContext {
             let found = try present(objects, root: root)
             // One that is missing was deleted since: history tells of that next.
             for object in objects {
-                if let row = found[object.identity] { mergeRow(object, with: row) }
+                if let row = found[object.identity] { merge(object, with: row) }
             }
         }
     }
@@ -100,7 +118,7 @@ extension ManagedObjectContext {
 
     /// The store is out of reach: so are its objects. Edits are kept, and objects that were never
     /// in it: the watch and the daemon may both tell, the second time after somebody made some.
-    private func lose() {
+    private func markAllLost() {
         for object in registry.objects where object.phase != .inserted {
             markGone(object, because: Gone(.storeReplaced))
         }
@@ -120,7 +138,7 @@ extension ManagedObjectContext {
 
     /// Reads every object of these entities again that somebody holds: somebody wrote, and nothing
     /// says what.
-    private func lookAgain(_ roots: Set<String>) throws {
+    private func readAgain(_ roots: Set<String>) throws {
         var byRoot: [String: [ManagedObject]] = [:]
         for object in registry.objects
         where isWatched(object) && roots.contains(object.entity.root) {
@@ -132,11 +150,12 @@ extension ManagedObjectContext {
             let found = try present(objects, root: root)
             for object in objects {
                 if let row = found[object.identity] {
-                    guard row.values != object.committed || overtaken[row.id] != nil else {
+                    guard row.values != object.committed || unsaved.newerValues(of: row.id) != nil
+                    else {
                         continue
                     }
                     touched.updated.insert(row.id)
-                    mergeRow(object, with: row)
+                    merge(object, with: row)
                 } else {
                     missing.append(object)
                 }
@@ -146,6 +165,6 @@ extension ManagedObjectContext {
         if parent == nil { try retire(missing.map(\.identity)) }
         for object in missing { markGone(object, because: Gone(.unknown)) }
         // Lists may have new rows that no object stands for: they look for themselves.
-        touched.unseen.formUnion(roots)
+        touched.unknown.formUnion(roots)
     }
 }

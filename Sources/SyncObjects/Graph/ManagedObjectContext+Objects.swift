@@ -7,7 +7,7 @@ extension ManagedObjectContext {
     // MARK: Making
 
     func seed(_ entity: EntityLayout) -> ObjectSeed {
-        let id = ManagedObjectID(classAndOrigin(entity).origin, key: coordinator.newKey(entity))
+        let id = ManagedObjectID(origin(of: entity), key: coordinator.newKey(entity))
         return ObjectSeed(
             entity: entity, id: id, gate: gate, values: entity.defaults, phase: .inserted)
     }
@@ -36,21 +36,9 @@ extension ManagedObjectContext {
         return object
     }
 
-    func objectClass(_ entity: EntityLayout) -> ManagedObject.Type { classAndOrigin(entity).type }
+    func hold(_ object: ManagedObject) { unsaved.add(object) }
 
-    private func classAndOrigin(
-        _ entity: EntityLayout
-    ) -> (entity: EntityLayout, type: ManagedObject.Type, origin: ManagedObjectID.Origin) {
-        if let lastClass, lastClass.entity === entity { return lastClass }
-        let type = (entity.description.objectClass as? ManagedObject.Type) ?? ManagedObject.self
-        let new = (entity, type, coordinator.identities.origin(entity.root))
-        lastClass = new
-        return new
-    }
-
-    func hold(_ object: ManagedObject) { pending.add(object) }
-
-    func release(_ object: ManagedObject) { pending.remove(object) }
+    func release(_ object: ManagedObject) { unsaved.remove(object) }
 
     /// The object of that identity, when it has something to save.
     func pendingObject(_ id: ManagedObjectID) -> ManagedObject? {
@@ -86,7 +74,7 @@ extension ManagedObjectContext {
 
     func register(_ object: ManagedObject) {
         registry.insert(object)
-        if retainsStorage { retained.insert(object) }
+        retain(object)
     }
 
     /// The objects that the context knows and that somebody holds.
@@ -96,24 +84,23 @@ extension ManagedObjectContext {
 
     /// New objects that are not saved yet.
     public var insertedObjects: Set<ManagedObject> {
-        gate.locked { Set(pending.objects.filter { $0.phase == .inserted }) }
+        gate.locked { Set(unsaved.objects.filter { $0.phase == .inserted }) }
     }
 
     /// Objects with edits that are not saved yet.
     public var updatedObjects: Set<ManagedObject> {
-        gate.locked { Set(pending.objects.filter { $0.phase == .live && $0.hasEdits }) }
+        gate.locked { Set(unsaved.objects.filter { $0.phase == .live && $0.hasEdits }) }
     }
 
     /// Objects that the next save deletes.
     public var deletedObjects: Set<ManagedObject> {
-        gate.locked { Set(pending.objects.filter { $0.phase == .deletePending }) }
+        gate.locked { Set(unsaved.objects.filter { $0.phase == .deletePending }) }
     }
 
     /// There is something to save.
     public var hasChanges: Bool {
         gate.locked {
-            !pending.isEmpty && pending.contains { $0.hasChanges || $0.phase == .gone }
-                || joinEdits.values.contains { !$0.added.isEmpty || !$0.removed.isEmpty }
+            unsaved.isSaveNeeded
         }
     }
 
@@ -202,10 +189,7 @@ extension ManagedObjectContext {
                 release(object)
             }
         }
-        if object.touchRound != touchRound {
-            object.touchRound = touchRound
-            touched.updated.insert(object.identity)
-        }
+        touched.noteChange(of: object)
         if let relation = object.entity.slots[slot].relation {
             moveMember(object, along: object.entity.relations[relation], from: old, to: new)
         }
@@ -217,7 +201,7 @@ extension ManagedObjectContext {
     /// Nothing is read.
     public func rollback() {
         gate.locked {
-            for object in pending.objects {
+            for object in unsaved.objects {
                 switch object.phase {
                 case .inserted:
                     object.phase = .gone
@@ -226,7 +210,7 @@ extension ManagedObjectContext {
                     object.send(.gone(Gone(.neverSaved)))
                 case .deletePending:
                     object.phase = .live
-                    object.committed = overtaken[object.identity] ?? object.committed
+                    object.committed = unsaved.newerValues(of: object.identity) ?? object.committed
                     object.current = object.committed
                     touched.inserted.insert(object.identity)
                     object.send(.returned)
@@ -244,10 +228,7 @@ extension ManagedObjectContext {
     }
 
     func forgetPending() {
-        pending.removeAll()
-        deleteCauses = [:]
-        overtaken = [:]
-        joinEdits = [:]
+        unsaved.forget()
         dropMembers()
     }
 
@@ -288,36 +269,16 @@ extension ManagedObjectContext {
             let objects = registry.objects
             do { try movePin() } catch { note(error, for: nil) }
             registry.removeAll()
-            retained = []
+            stopRetainingAll()
             forgetPending()
             undoLog?.clear()
-            touched = TouchLog()
-            touchRound += 1
+            _ = touched.take()
             for object in objects where object.phase != .gone {
                 object.phase = .gone
                 object.goneDetail = Gone(.contextReset)
                 object.send(.gone(Gone(.contextReset)))
             }
-            for observer in observers.values { observer.observer?.contextDidReset(self) }
-            eventBroadcast.send(.didReset)
-        }
-    }
-
-    /// Tells what changed since the last time, once. Called at the end of each unit of work.
-    public func processPendingChanges() {
-        gate.locked {
-            undoLog?.closeStep()
-            guard !touched.isEmpty else { return }
-            let log = touched
-            touched = TouchLog()
-            touchRound += 1
-            guard !observers.isEmpty || eventBroadcast.hasListeners else { return }
-            let told = log.objects
-            for observer in observers.values {
-                observer.observer?.contextDidChange(self, touched: told)
-            }
-            eventBroadcast.send(
-                .didChange(inserted: told.inserted, updated: told.updated, deleted: told.deleted))
+            notifyReset()
         }
     }
 }

@@ -14,8 +14,7 @@ extension ManagedObjectContext {
             guard parent == nil else {
                 throw ObjectError(.invalidRequest, "a child sees what its parent sees")
             }
-            pinned = try PinnedSnapshot(coordinator)
-            dropMembers()
+            setPin(try PinnedSnapshot(coordinator))
         }
     }
 
@@ -33,46 +32,19 @@ extension ManagedObjectContext {
                     .invalidRequest, "there is no state of this store to stay at",
                     hint: "Pin the other context first")
             }
-            pinned = shared
-            dropMembers()
+            setPin(shared)
         }
-    }
-
-    /// Goes on to the present state of the store; nothing for a context that is not pinned.
-    func movePin() throws {
-        guard pinned != nil else { return }
-        if isKnownUniquelyReferenced(&pinned) {
-            try pinned?.advance()
-        } else {
-            pinned = try PinnedSnapshot(coordinator)
-        }
-    }
-
-    func checkPinIsOwn() throws {
-        guard pinned != nil, !isKnownUniquelyReferenced(&pinned) else { return }
-        throw ObjectError(
-            .invalidRequest, "another context is pinned at the same state",
-            hint: "mergeChanges() or unpin(), look at what changed, and save again")
     }
 
     /// Sees the store as it is, and merges what others saved meanwhile.
     ///
     /// - Throws: what the store says; what was not merged is merged later.
     public func unpin() throws {
-        gate.locked {
-            pinned = nil
-            dropMembers()
-        }
+        gate.locked { setPin(nil) }
         try mergeChanges()
     }
 
     /// Since when the context stays at a state of the store, and what that costs; nil when it does
     /// not.
     public var pinnedState: PinnedState? { gate.locked { pinned?.pinned } }
-
-    /// Where the context reads and saves.
-    var source: any ObjectSource { pinned ?? base }
-
-    /// Which incarnation each key is at, in the state that the context sees.
-    var identities: Identities { pinned?.identities ?? coordinator.identities }
 }

@@ -17,16 +17,16 @@ extension ManagedObjectContext {
             processPendingChanges()
             guard hasChanges else { return }
             try checkPinIsOwn()
-            for object in pending.objects where object.phase != .gone { object.willSave() }
+            for object in unsaved.objects where object.phase != .gone { object.willSave() }
             try strict { try validate() }
             var resolved: [ResolvedConflict] = []
             for _ in 0..<Self.attemptsMax {
                 try refuseGone(&resolved)
                 let request = makeRequest()
                 do {
-                    let change = try source.save(request, saver: self)
+                    let result = try source.save(request, saver: self)
                     coordinator.note(resolved)
-                    finish(change)
+                    finish(result)
                     return
                 } catch let error as SaveConflicts {
                     try resolve(error.conflicts, into: &resolved)
@@ -40,7 +40,7 @@ extension ManagedObjectContext {
 
     private func validate() throws {
         var problems: [ObjectError] = []
-        for object in pending.objects where object.phase != .gone {
+        for object in unsaved.objects where object.phase != .gone {
             guard object.hasChanges else { continue }
             var validation = ObjectValidation(of: object, model: model)
             validation.run()
@@ -61,7 +61,7 @@ extension ManagedObjectContext {
         var request = SaveRequest()
         request.author = transactionAuthor
         request.contextName = name
-        for object in pending.objects {
+        for object in unsaved.objects {
             let id = object.identity
             switch object.phase {
             case .inserted:
@@ -77,25 +77,24 @@ extension ManagedObjectContext {
                 request.deletes.append(
                     .init(
                         entity: object.entity, id: id, old: old,
-                        cause: deleteCauses[id] ?? .deleted))
+                        cause: unsaved.deleteCause(of: id)))
             case .gone, .detached: continue
             }
         }
-        for id in checked.sorted() {
+        for id in unsaved.checked.sorted() {
             guard let object = registry[id], object.pendingNumber == 0, let old = object.committed
             else { continue }
             request.checks.append(.init(entity: object.entity, id: id, old: old, new: old))
         }
-        request.joins = joinEdits.values.filter { !$0.added.isEmpty || !$0.removed.isEmpty }
-            .sorted { $0.join.table < $1.join.table }
+        request.joins = unsaved.changedJoins
         return request
     }
 
-    private func finish(_ change: StoreChange) {
-        let saved = pending.objects
-        for (old, new) in change.renamed { rename(old, to: new) }
+    private func finish(_ result: SaveResult) {
+        let saved = unsaved.objects
+        for (old, new) in result.renamed { rename(old, to: new) }
         let gone = Dictionary(
-            change.deleted.map { ($0.id, $0.gone) }, uniquingKeysWith: { first, _ in first })
+            result.saved.deleted.map { ($0.id, $0.gone) }, uniquingKeysWith: { first, _ in first })
         var inserted: [ManagedObject] = []
         var updated: [ManagedObject] = []
         var deleted: [ManagedObject] = []
@@ -103,11 +102,11 @@ extension ManagedObjectContext {
             switch object.phase {
             case .inserted:
                 inserted.append(object)
-                settle(object, with: change.corrected[object.identity]?.values)
+                settle(object, with: result.corrected[object.identity]?.values)
             case .live:
                 guard object.hasEdits else { continue }
                 updated.append(object)
-                settle(object, with: change.corrected[object.identity]?.values)
+                settle(object, with: result.corrected[object.identity]?.values)
             case .deletePending:
                 deleted.append(object)
                 end(object, because: gone[object.identity])
@@ -115,8 +114,7 @@ extension ManagedObjectContext {
             }
         }
         forgetPending()
-        saveCount += 1
-        checked = []
+        unsaved.noteSave()
         // Edits of an object that this save deleted end with it. Those of an object that somebody
         // else deleted stay in the way of the next save.
         let ended = Set(deleted.map(ObjectIdentifier.init))
@@ -125,10 +123,10 @@ extension ManagedObjectContext {
         {
             hold(object)
         }
-        applyUnknown(change, beyond: inserted + updated)
+        mergeUnrequested(result, beyond: inserted + updated)
         for object in saved where object.phase != .gone { object.didSave() }
         for object in deleted { object.didSave() }
-        tellChildren(change, except: nil)
+        notifyChildren(.saved(result.saved), except: nil)
         processPendingChanges()
         guard eventBroadcast.hasListeners else { return }
         let ids = { (objects: [ManagedObject]) in Set(objects.map(\.identity)) }
@@ -141,10 +139,10 @@ extension ManagedObjectContext {
         let gone =
             known
             ?? Gone(
-                deleteCauses[object.identity] ?? .deleted, author: transactionAuthor, time: Date())
+                unsaved.deleteCause(of: object.identity), author: transactionAuthor, time: Date())
         object.phase = .gone
         object.goneDetail = gone
-        retained.remove(object)
+        stopRetaining(object)
         object.send(.gone(gone))
     }
 
@@ -162,7 +160,7 @@ extension ManagedObjectContext {
     private func rename(_ old: ManagedObjectID, to new: ManagedObjectID) {
         guard let object = registry[old] else { return }
         if let from = old.key.reference, let to = new.key.reference, from != to {
-            for other in pending.objects {
+            for other in unsaved.objects {
                 for (slot, layout) in other.entity.slots.enumerated() {
                     if layout.relation != nil, other.current?[slot] == from {
                         other.current?[slot] = to
@@ -176,24 +174,24 @@ extension ManagedObjectContext {
     }
 
     /// What the store did beyond what was asked: rows that delete rules found there.
-    private func applyUnknown(_ change: StoreChange, beyond known: [ManagedObject]) {
-        guard !change.corrected.isEmpty || !change.unasked.isEmpty else { return }
+    private func mergeUnrequested(_ result: SaveResult, beyond known: [ManagedObject]) {
+        guard !result.corrected.isEmpty || !result.unrequested.isEmpty else { return }
         let known = Set(known.map(\.identity))
-        var rest = StoreChange()
-        let inserted = Set(change.inserted.map(\.id))
-        rest.updated = change.corrected.values.filter {
+        var rest = SavedChange()
+        let inserted = Set(result.saved.inserted.map(\.id))
+        rest.updated = result.corrected.values.filter {
             !known.contains($0.id) && !inserted.contains($0.id)
         }
-        rest.deleted = change.deleted.filter { change.unasked.contains($0.id) }
+        rest.deleted = result.saved.deleted.filter { result.unrequested.contains($0.id) }
         // Rows that are at hand: nothing is read, so nothing can fail.
-        if !rest.isEmpty { try? merge(rest) }
+        if !rest.isEmpty { try? merge(.saved(rest)) }
     }
 
     // MARK: Conflicts
 
     /// Objects with edits that turned out to be gone: an error, a resurrection, or edits dropped.
     private func refuseGone(_ resolved: inout [ResolvedConflict]) throws {
-        let gone = pending.objects.filter { $0.phase == .gone && $0.hasEdits }
+        let gone = unsaved.objects.filter { $0.phase == .gone && $0.hasEdits }
         guard !gone.isEmpty else { return }
         var refused: [ObjectError] = []
         var policies: [MergePolicy] = []
@@ -203,8 +201,7 @@ extension ManagedObjectContext {
         }
         try raise(refused, as: .mergeConflict, reason: "\(refused.count) objects were deleted")
         for (object, policy) in zip(gone, policies) {
-            policyInForce = policy
-            try resolveDeleted(object, into: &resolved)
+            try resolveDeleted(object, by: policy, into: &resolved)
         }
     }
 
@@ -218,10 +215,10 @@ extension ManagedObjectContext {
     }
 
     private func resolveDeleted(
-        _ object: ManagedObject, into resolved: inout [ResolvedConflict]
+        _ object: ManagedObject, by policy: MergePolicy, into resolved: inout [ResolvedConflict]
     ) throws {
-        resolved.append(record(object, stored: nil))
-        if policyInForce.restoresDeleted {
+        resolved.append(record(object, stored: nil, policy: policy))
+        if policy.restoresDeleted {
             try retire([object.identity])
             renew(object)
             touched.inserted.insert(object.identity)
@@ -232,7 +229,9 @@ extension ManagedObjectContext {
         }
     }
 
-    private func record(_ object: ManagedObject, stored: [Value]?) -> ResolvedConflict {
+    private func record(
+        _ object: ManagedObject, stored: [Value]?, policy: MergePolicy
+    ) -> ResolvedConflict {
         let named = { (values: [Value]) in
             Dictionary(
                 zip(object.entity.slots.map(\.name), values),
@@ -241,7 +240,7 @@ extension ManagedObjectContext {
         return ResolvedConflict(
             object: object.identity, stored: stored.map(named),
             local: object.phase == .deletePending ? nil : object.current.map(named),
-            base: object.committed.map(named) ?? [:], policy: policyInForce, time: Date())
+            base: object.committed.map(named) ?? [:], policy: policy, time: Date())
     }
 
     private func resolve(
@@ -261,26 +260,25 @@ extension ManagedObjectContext {
             refused.map(error), as: .mergeConflict,
             reason: "\(refused.count) objects were changed elsewhere")
         for (conflict, policy) in zip(conflicts, policies) {
-            policyInForce = policy
-            checked.remove(conflict.id)
+            unsaved.uncheck(conflict.id)
             guard let object = pendingObject(conflict.id) else {
                 takeChecked(conflict)
                 continue
             }
             switch conflict.kind {
             case .changed(let row):
-                resolved.append(record(object, stored: row.values))
-                resolveChanged(object, stored: row)
+                resolved.append(record(object, stored: row.values, policy: policy))
+                resolveChanged(object, stored: row, by: policy)
             case .deleted:
                 markGone(object, because: Gone(.unknown))
-                try resolveDeleted(object, into: &resolved)
+                try resolveDeleted(object, by: policy, into: &resolved)
             case .deleteOfChanged(let row):
-                resolved.append(record(object, stored: row.values))
-                resolveDelete(object, stored: row)
+                resolved.append(record(object, stored: row.values, policy: policy))
+                resolveDelete(object, stored: row, by: policy)
             case .constraint(_, let other):
                 guard let other else { throw error(conflict) }
-                resolved.append(record(object, stored: other.values))
-                try resolveConstraint(object, with: other)
+                resolved.append(record(object, stored: other.values, policy: policy))
+                try resolveConstraint(object, with: other, by: policy)
             }
         }
     }
@@ -304,7 +302,7 @@ extension ManagedObjectContext {
         for object: ManagedObject, kind: MergeConflict.Kind, stored: [Value]?
     ) throws -> MergePolicy {
         guard let conflictResolver else { return mergePolicy }
-        let record = record(object, stored: stored)
+        let record = record(object, stored: stored, policy: mergePolicy)
         return try conflictResolver(
             MergeConflict(
                 object: object, kind: kind, stored: record.stored, local: record.local,
@@ -323,21 +321,23 @@ extension ManagedObjectContext {
         }
     }
 
-    private func resolveChanged(_ object: ManagedObject, stored row: StoredRow) {
+    private func resolveChanged(
+        _ object: ManagedObject, stored row: StoredRow, by policy: MergePolicy
+    ) {
         guard let base = object.committed, let local = object.current else { return }
         if row.id != object.identity {
             return markGone(object, because: Gone(.replaced(by: row.id)))
         }
         object.committed = row.values
         touched.updated.insert(object.identity)
-        switch policyInForce {
+        switch policy {
         case .fail, .overwrite: break
         case .discardLocal: object.current = row.values
         case .keepLocal, .keepStored:
             var merged = row.values
             for index in merged.indices where local[index] != base[index] {
                 let isContested = row.values[index] != base[index]
-                if !isContested || policyInForce == .keepLocal { merged[index] = local[index] }
+                if !isContested || policy == .keepLocal { merged[index] = local[index] }
             }
             object.current = merged
         }
@@ -345,10 +345,12 @@ extension ManagedObjectContext {
         dropMembers()
     }
 
-    private func resolveDelete(_ object: ManagedObject, stored row: StoredRow) {
+    private func resolveDelete(
+        _ object: ManagedObject, stored row: StoredRow, by policy: MergePolicy
+    ) {
         object.committed = row.values
-        overtaken[object.identity] = nil
-        if !policyInForce.restoresDeleted {
+        unsaved.setNewerValues(nil, of: object.identity)
+        if !policy.restoresDeleted {
             // The store wins: the object stays, as it is there.
             touched.inserted.insert(object.identity)
             object.phase = .live
@@ -361,7 +363,9 @@ extension ManagedObjectContext {
 
     /// Two objects with the same unique values. One of them is the other: the local one becomes an
     /// update of the stored one, or gives way to it.
-    private func resolveConstraint(_ object: ManagedObject, with other: StoredRow) throws {
+    private func resolveConstraint(
+        _ object: ManagedObject, with other: StoredRow, by policy: MergePolicy
+    ) throws {
         let stored = self.object(for: other)
         if stored.current == nil { try fulfill(stored) }
         let values = object.current ?? []
@@ -377,10 +381,10 @@ extension ManagedObjectContext {
         object.goneDetail = Gone(.merged(into: other.id))
         touched.deleted.insert(object.identity)
         object.send(.gone(Gone(.merged(into: other.id))))
-        guard policyInForce.restoresDeleted else { return }
+        guard policy.restoresDeleted else { return }
         for (index, slot) in stored.entity.slots.enumerated()
         where index < values.count && slot.column != nil && !slot.isDerived {
-            if policyInForce == .overwrite || values[index] != slot.defaultValue {
+            if policy == .overwrite || values[index] != slot.defaultValue {
                 _ = try stored.setSlot(index, to: values[index])
             }
         }

@@ -35,7 +35,7 @@ extension ManagedObjectContext {
         try requireOwn(object)
         gate.locked {
             guard object.phase == .live else { return }
-            checked.insert(object.identity)
+            unsaved.check(object.identity)
         }
     }
 }

@@ -55,7 +55,8 @@ extension ManagedObjectContext: ObjectSource {
     ) throws -> [(key: Value, order: Value)] {
         try gate.locked {
             var pairs = try source.pairs(join, isSource: isSource, of: key)
-            guard let edit = joinEdits[join.table] else { return pairs }
+            guard unsaved.hasJoinEdits else { return pairs }
+            let edit = unsaved.joinEdit(of: join)
             let pair = { (other: Value) in
                 isSource
                     ? SaveRequest.Pair(source: key, target: other)
@@ -75,13 +76,13 @@ extension ManagedObjectContext: ObjectSource {
 
     func add(_ listener: any ChangeListener) { addChild(listener) }
 
-    func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange {
+    func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> SaveResult {
         try performAndWait {
             let conflicts =
                 try request.updates.compactMap(conflict)
                 + request.deletes.compactMap(conflict)
             guard conflicts.isEmpty else { throw SaveConflicts(conflicts: conflicts) }
-            var change = StoreChange()
+            var change = SavedChange()
             for item in request.inserts {
                 let object = take(item)
                 if let row = try row(object) { change.inserted.append(row) }
@@ -96,10 +97,10 @@ extension ManagedObjectContext: ObjectSource {
             for item in request.deletes {
                 guard let object = try held(item.id, entity: item.entity) else { continue }
                 try delete(object)
-                change.deleted.append((item.entity, item.id, Gone(item.cause)))
+                change.deleted.append(DeletedObject(id: item.id, gone: Gone(item.cause)))
             }
             for edit in request.joins {
-                var own = joinEdits[edit.join.table] ?? SaveRequest.JoinEdit(join: edit.join)
+                var own = unsaved.joinEdit(of: edit.join)
                 if undoLog != nil { try notePairs(of: edit, before: own) }
                 for (pair, order) in edit.added {
                     own.added[pair] = order
@@ -108,13 +109,13 @@ extension ManagedObjectContext: ObjectSource {
                 for pair in edit.removed where own.added.removeValue(forKey: pair) == nil {
                     own.removed.insert(pair)
                 }
-                joinEdits[edit.join.table] = own
-                change.joins.insert(edit.join.table)
+                unsaved.setJoinEdit(own)
+                change.joinTables.insert(edit.join.table)
                 dropMembers()
             }
             saver?.didSave(change)
-            tellChildren(change, except: saver)
-            return change
+            notifyChildren(.saved(change), except: saver)
+            return SaveResult(saved: change)
         }
     }
 
@@ -129,7 +130,7 @@ extension ManagedObjectContext: ObjectSource {
             let old = stored.map { own.added[pair] ?? .init(target: $0.order) }
             changes[pair] = .init(old: old, new: edit.added[pair])
         }
-        undoLog?.note(.pairs(.init(former: own, saves: saveCount, changes: changes)))
+        undoLog?.note(.pairs(.init(former: own, saves: unsaved.saveCount, changes: changes)))
     }
 
     private func held(_ id: ManagedObjectID, entity: EntityLayout) throws -> ManagedObject? {

@@ -1,11 +1,11 @@
-/// Objects that changed since observers were told last, one entry for each touch: sets of them are
-/// made only when there is somebody to tell.
+/// Objects that changed since observers were last notified, one entry for each change. Sets are
+/// made only when there is an observer to notify.
 struct TouchLog {
     struct Entries {
         fileprivate var ids: [ManagedObjectID] = []
 
         mutating func insert(_ id: ManagedObjectID) {
-            // A relationship that gets many members touches its owner for each.
+            // A relationship that gets many members names its owner for each.
             if ids.last != id { ids.append(id) }
         }
     }
@@ -13,16 +13,34 @@ struct TouchLog {
     var inserted = Entries()
     var updated = Entries()
     var deleted = Entries()
-    /// Roots of which anything may have changed.
-    var unseen: Set<String> = []
+    /// Roots of which any object may have changed.
+    var unknown: Set<String> = []
+    /// Counts the notifications, so that an object is noted once for each.
+    private var round = 1
 
     var isEmpty: Bool {
-        inserted.ids.isEmpty && updated.ids.isEmpty && deleted.ids.isEmpty && unseen.isEmpty
+        inserted.ids.isEmpty && updated.ids.isEmpty && deleted.ids.isEmpty && unknown.isEmpty
     }
 
-    /// What there is to tell. An object is named as updated only where it is nothing more.
+    /// Notes a changed object, once until the next notification.
+    mutating func noteChange(of object: ManagedObject) {
+        guard object.touchRound != round else { return }
+        object.touchRound = round
+        updated.insert(object.identity)
+    }
+
+    /// Empties the log, and returns what was in it.
+    mutating func take() -> TouchLog {
+        let former = self
+        self = TouchLog()
+        round = former.round + 1
+        return former
+    }
+
+    /// The objects to name in a notification. One is named as updated only if it was neither
+    /// inserted nor deleted.
     ///
-    /// - Complexity: O(touches)
+    /// - Complexity: O(entries)
     var objects: TouchedObjects {
         let inserted = Set(inserted.ids)
         let deleted = Set(deleted.ids)
@@ -30,15 +48,15 @@ struct TouchLog {
         updated.subtract(inserted)
         updated.subtract(deleted)
         return TouchedObjects(
-            inserted: inserted, updated: updated, deleted: deleted, unseen: unseen)
+            inserted: inserted, updated: updated, deleted: deleted, unknown: unknown)
     }
 }
 
-/// Objects that changed, as observers of a context are told.
+/// Objects that changed, as observers of a context are notified of them.
 struct TouchedObjects {
     let inserted: Set<ManagedObjectID>
     let updated: Set<ManagedObjectID>
     let deleted: Set<ManagedObjectID>
-    /// Roots of which anything may have changed.
-    let unseen: Set<String>
+    /// Roots of which any object may have changed.
+    let unknown: Set<String>
 }

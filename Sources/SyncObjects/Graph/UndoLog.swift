@@ -83,16 +83,6 @@ final class UndoLog {
 }
 
 extension ManagedObjectContext {
-    /// Changes can be undone. Off unless set; turning it off forgets what was done.
-    public var isUndoEnabled: Bool {
-        get { gate.locked { undoLog != nil } }
-        set {
-            gate.locked {
-                if !newValue { undoLog = nil } else if undoLog == nil { undoLog = UndoLog() }
-            }
-        }
-    }
-
     /// There is something to undo.
     public var canUndo: Bool {
         gate.locked {
@@ -159,13 +149,13 @@ extension ManagedObjectContext {
 
     private func revert(_ entry: UndoLog.PairsEntry) {
         let join = entry.former.join
-        var edit = joinEdits[join.table] ?? .init(join: join)
+        var edit = unsaved.joinEdit(of: join)
         undoLog?.note(
             .pairs(
                 .init(
-                    former: edit, saves: saveCount,
+                    former: edit, saves: unsaved.saveCount,
                     changes: entry.changes.mapValues { .init(old: $0.new, new: $0.old) })))
-        if entry.saves == saveCount {
+        if entry.saves == unsaved.saveCount {
             edit = entry.former
         } else {
             for (pair, change) in entry.changes {
@@ -177,7 +167,7 @@ extension ManagedObjectContext {
                 }
             }
         }
-        joinEdits[join.table] = edit
+        unsaved.setJoinEdit(edit)
         dropMembers()
     }
 
@@ -187,12 +177,13 @@ extension ManagedObjectContext {
         object.current = values ?? object.current
         let isSaved = object.phase == .gone && !wasInserted
         object.goneDetail = nil
-        deleteCauses[object.identity] = nil
+        unsaved.setDeleteCause(nil, of: object.identity)
         if isSaved || wasInserted {
             renew(object)
         } else {
             object.phase = .live
-            if let values = overtaken.removeValue(forKey: object.identity) {
+            if let values = unsaved.newerValues(of: object.identity) {
+                unsaved.setNewerValues(nil, of: object.identity)
                 rebase(object, onto: values)
             }
             if !object.hasEdits { release(object) }

@@ -60,7 +60,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
 
     deinit {
         let key = ObjectIdentifier(self)
-        context.gate.locked { _ = context.observers.removeValue(forKey: key) }
+        context.gate.locked { context.removeObserver(key) }
         broadcast.finish()
     }
 
@@ -93,7 +93,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     @discardableResult
     public func performFetch() throws -> ResultSnapshot<Object> {
         try context.performAndWait {
-            context.observers[ObjectIdentifier(self)] = .init(observer: self)
+            context.addObserver(self)
             try context.strict { try refetch() }
             failure = nil
             let snapshot = makeSnapshot()
@@ -125,7 +125,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     ) throws -> ResultChanges? {
         let changed = touched.updated.union(touched.inserted).union(touched.deleted)
         let own = changed.filter { $0.entity == bound.query.entity.root }
-        guard touched.unseen.isDisjoint(with: roots), isIncremental, failure == nil,
+        guard touched.unknown.isDisjoint(with: roots), isIncremental, failure == nil,
             own.count < max(64, entries.count / 4)
         else {
             try refetch()
@@ -268,7 +268,7 @@ extension FetchedResultsController: ContextObserver {
         guard let former = current else { return }
         let changed = touched.updated.union(touched.inserted).union(touched.deleted)
         let concerns =
-            failure != nil || !touched.unseen.isDisjoint(with: roots)
+            failure != nil || !touched.unknown.isDisjoint(with: roots)
             || changed.contains { roots.contains($0.entity) }
         guard concerns else { return }
         var changes: ResultChanges?

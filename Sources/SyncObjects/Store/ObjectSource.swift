@@ -10,7 +10,7 @@ protocol ObjectSource: AnyObject, Sendable {
     func pairs(
         _ join: JoinLayout, isSource: Bool, of key: Value
     ) throws -> [(key: Value, order: Value)]
-    func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange
+    func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> SaveResult
     func add(_ listener: any ChangeListener)
 }
 

@@ -101,16 +101,16 @@ final class PinnedSnapshot: ObjectSource {
     /// since; then stays at the state that the save made.
     ///
     /// - Throws: ``ObjectError/Code/snapshotTooOld`` when somebody has; the pin stays where it is.
-    func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange {
+    func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> SaveResult {
         try coordinator.checkFile()
-        coordinator.telling.lock()
-        defer { coordinator.telling.unlock() }
-        let change: StoreChange
+        coordinator.publishing.lock()
+        defer { coordinator.publishing.unlock() }
+        let result: SaveResult
         do {
-            change = try queue.writeWithoutTransaction { db in
-                let change = try coordinator.perform(request, in: db)
+            result = try queue.writeWithoutTransaction { db in
+                let result = try coordinator.perform(request, in: db)
                 try db.execute(sql: "COMMIT")
-                return change
+                return result
             }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
             throw ObjectError(
@@ -122,9 +122,9 @@ final class PinnedSnapshot: ObjectSource {
             if let error = error as? DatabaseError { throw coordinator.failure(error) }
             throw error
         }
-        coordinator.published(change, except: saver)
+        coordinator.publishSave(result, except: saver)
         try begin()
-        return change
+        return result
     }
 
     func add(_ listener: any ChangeListener) { coordinator.add(listener) }

@@ -14,7 +14,7 @@ struct SaveTransaction {
     private let rows: StoreRows
     private let identities: Identities
     private let deleting: Set<ManagedObjectID>
-    private var change = StoreChange()
+    private var result = SaveResult()
     private var conflicts: [SaveConflict] = []
     private var keys: [Value: Value] = [:]
     private let statements: SaveStatements
@@ -32,7 +32,7 @@ struct SaveTransaction {
     }
 
     /// - Throws: ``SaveConflicts`` with all of them, or what SQLite says.
-    mutating func run() throws -> StoreChange {
+    mutating func run() throws -> SaveResult {
         var postponed: [SaveRequest.Update] = []
         for item in request.updates where !hasTemporaryReference(item) {
             if try !update(item, isLast: false) { postponed.append(item) }
@@ -55,13 +55,13 @@ struct SaveTransaction {
         }
         guard conflicts.isEmpty else { throw SaveConflicts(conflicts: conflicts) }
         if rows.hasDerived { try takeDerived() }
-        return change
+        return result
     }
 
     /// Puts in what triggers computed, here and in rows that the save did not name.
     private mutating func takeDerived() throws {
         var keys: [String: Set<Int64>] = [:]
-        for row in change.inserted + change.updated {
+        for row in result.saved.inserted + result.saved.updated {
             if case .integer(let key) = row.id.key {
                 keys[row.entity.root, default: []].insert(key)
             }
@@ -84,11 +84,11 @@ struct SaveTransaction {
             query.keys = keys.map { .integer($0) }
             let fresh = Dictionary(
                 try rows.fetch(query, in: db).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-            let inserted = Set(change.inserted.map(\.id))
-            change.corrected.merge(fresh) { $1 }
-            change.inserted = change.inserted.map { fresh[$0.id] ?? $0 }
-            change.updated.removeAll { fresh[$0.id] != nil }
-            change.updated += fresh.values.filter { !inserted.contains($0.id) }
+            let inserted = Set(result.saved.inserted.map(\.id))
+            result.corrected.merge(fresh) { $1 }
+            result.saved.inserted = result.saved.inserted.map { fresh[$0.id] ?? $0 }
+            result.saved.updated.removeAll { fresh[$0.id] != nil }
+            result.saved.updated += fresh.values.filter { !inserted.contains($0.id) }
         }
     }
 
@@ -182,8 +182,8 @@ struct SaveTransaction {
     }
 
     private mutating func noteUpdated(_ row: StoredRow, isAsked: Bool) {
-        change.updated.append(row)
-        if !isAsked { change.corrected[row.id] = row }
+        result.saved.updated.append(row)
+        if !isAsked { result.corrected[row.id] = row }
     }
 
     /// Finds the row that has the unique values.
@@ -211,7 +211,7 @@ struct SaveTransaction {
     private mutating func delete(_ item: SaveRequest.Delete) throws {
         // Its key is another object's now, or nobody's: somebody else deleted it.
         guard identities.id(in: item.id.origin, key: item.id.key) == item.id else {
-            return noteDeleted(item.entity, entity: item.id, cause: item.cause)
+            return noteDeleted(item.id, cause: item.cause)
         }
         try followRules(of: item.entity, deleting: item.id)
         let prepared = try statements.delete(item.entity)
@@ -231,7 +231,7 @@ struct SaveTransaction {
             try statement.run()
         }
         // No row: somebody else deleted it. Both wanted the same.
-        noteDeleted(item.entity, entity: item.id, cause: item.cause)
+        noteDeleted(item.id, cause: item.cause)
     }
 
     /// The row differs from what the context had read in nothing but references to what this save
@@ -250,10 +250,9 @@ struct SaveTransaction {
         }
     }
 
-    private mutating func noteDeleted(
-        _ entity: EntityLayout, entity id: ManagedObjectID, cause: GoneCause
-    ) {
-        change.deleted.append((entity, id, Gone(cause, author: request.author, time: Date())))
+    private mutating func noteDeleted(_ id: ManagedObjectID, cause: GoneCause) {
+        let gone = Gone(cause, author: request.author, time: Date())
+        result.saved.deleted.append(DeletedObject(id: id, gone: gone))
     }
 
     /// Applies the delete rules to rows that the context did not know of: another process may have
@@ -294,8 +293,8 @@ struct SaveTransaction {
                 db, sql: "DELETE FROM \(SQLText.quoted(table.name)) WHERE \(key(table))")
             statement.bind(row.id.key.values)
             try statement.run()
-            change.unasked.insert(row.id)
-            noteDeleted(row.entity, entity: row.id, cause: .cascade(of: owner))
+            result.unrequested.insert(row.id)
+            noteDeleted(row.id, cause: .cascade(of: owner))
         case .nullify:
             guard let column = row.entity.slots[slot].column else { return }
             let statement = try RawStatement(
@@ -396,7 +395,7 @@ struct SaveTransaction {
         let entity = item.entity
         guard item.id.isTemporary else {
             let id = identities.id(in: item.id.origin, key: item.id.key)
-            if id != item.id { change.renamed[item.id] = id }
+            if id != item.id { result.renamed[item.id] = id }
             noteInserted(StoredRow(entity: entity, id: id, values: values), isAsked: keys.isEmpty)
             return
         }
@@ -405,7 +404,7 @@ struct SaveTransaction {
             entity.table.key.count == 1 && entity.table.key[0].isRowID
             ? ManagedObjectKey.integer(rowID) : ManagedObjectKey(keyValues(of: entity, in: values))
         let id = identities.id(in: item.id.origin, key: key)
-        change.renamed[item.id] = id
+        result.renamed[item.id] = id
         if let temporary = item.id.key.reference, let real = key.reference {
             keys[temporary] = real
         }
@@ -413,8 +412,8 @@ struct SaveTransaction {
     }
 
     private mutating func noteInserted(_ row: StoredRow, isAsked: Bool) {
-        change.inserted.append(row)
-        if !isAsked { change.corrected[row.id] = row }
+        result.saved.inserted.append(row)
+        if !isAsked { result.corrected[row.id] = row }
     }
 
     private func keyValues(of entity: EntityLayout, in values: [Value]) -> [Value] {
@@ -434,7 +433,7 @@ struct SaveTransaction {
         let own = SQLText.quoted(join.sourceColumn)
         let other = SQLText.quoted(join.targetColumn)
         guard !edit.added.isEmpty || !edit.removed.isEmpty else { return }
-        change.joins.insert(join.table)
+        result.saved.joinTables.insert(join.table)
         for pair in edit.removed {
             let statement = try RawStatement(
                 db, sql: "DELETE FROM \(table) WHERE \(own) = ? AND \(other) = ?")

@@ -70,16 +70,12 @@ extension StoreCoordinator {
     /// The file at the path is another one, or none: every object is gone, with its edits.
     func loseIfReplaced() {
         guard (try? checkFile()) == nil else { return }
-        var change = StoreChange()
-        change.isLost = true
-        telling.withLock { publish(change, except: nil) }
+        publishing.withLock { publish(.storeLost, except: nil) }
     }
 
     /// Somebody wrote, and nothing says what.
-    func publishUnseen(_ roots: Set<String>) {
-        var change = StoreChange()
-        change.unseen = roots
-        telling.withLock { publish(change, except: nil) }
+    func publishUnknown(_ roots: Set<String>) {
+        publishing.withLock { publish(.unknown(roots: roots), except: nil) }
     }
 
     // MARK: History
@@ -89,7 +85,7 @@ extension StoreCoordinator {
     /// - Parameter position: Nil for transactions whose rows' places in the log did not travel: all
     ///   of it is new.
     func publish(_ transactions: [SyncCore.Transaction], after position: Int64?) {
-        var change = StoreChange()
+        var change = CommittedChange()
         let tables = Dictionary(
             model.layouts.values.filter { $0.name == $0.root }.map { ($0.table.name, $0) },
             uniquingKeysWith: { first, _ in first })
@@ -98,7 +94,7 @@ extension StoreCoordinator {
             let isOwn = isOwn(transaction)
             for item in transaction.changes where position.map({ item.seq > $0 }) ?? true {
                 guard let entity = tables[item.entity] else {
-                    if !isOwn, pairs.contains(item.entity) { change.joins.insert(item.entity) }
+                    if !isOwn, pairs.contains(item.entity) { change.joinTables.insert(item.entity) }
                     continue
                 }
                 let origin = identities.origin(entity.root)
@@ -109,17 +105,18 @@ extension StoreCoordinator {
                         at: position == nil ? transaction.number : item.seq)
                     if !isOwn {
                         change.deleted.append(
-                            (entity, id, gone(item, in: transaction, tables: tables)))
+                            DeletedObject(
+                                id: id, gone: gone(item, in: transaction, tables: tables)))
                     }
                 } else if !isOwn {
-                    change.foreign.append(
+                    change.changed.append(
                         .init(
                             root: entity, id: identities.id(in: origin, key: key),
                             isNew: item.kind == .insert))
                 }
             }
         }
-        telling.withLock { publish(change, except: nil) }
+        publishing.withLock { publish(.committed(change), except: nil) }
     }
 
     /// This coordinator's own save, which its contexts have merged already.

@@ -23,7 +23,7 @@ public final class StoreCoordinator: Sendable {
     let state: Mutex<State>
     /// Held from before a commit until everybody was told of it, and while others' commits are
     /// told: a context that merged a later one never merges an earlier one after it.
-    let telling = NSLock()
+    let publishing = NSLock()
 
     struct State {
         /// By table.
@@ -184,16 +184,16 @@ public final class StoreCoordinator: Sendable {
     /// Writes a request, and tells the listeners but for `saver`.
     ///
     /// - Throws: ``SaveConflicts``, or an ``ObjectError`` with nothing written.
-    func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> StoreChange {
-        try telling.withLock {
-            let change = try write { try perform(request, in: $0) }
-            published(change, except: saver)
-            return change
+    func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> SaveResult {
+        try publishing.withLock {
+            let result = try write { try perform(request, in: $0) }
+            publishSave(result, except: saver)
+            return result
         }
     }
 
     /// Writes a request in the transaction that is open, between marks where history is kept.
-    func perform(_ request: SaveRequest, in db: Database) throws -> StoreChange {
+    func perform(_ request: SaveRequest, in db: Database) throws -> SaveResult {
         let author = state.withLock { $0.hasMarkers ? request.author : nil }
         if let author {
             state.withLock {
@@ -206,13 +206,14 @@ public final class StoreCoordinator: Sendable {
                 ])
         }
         var transaction = SaveTransaction(request, in: db, rows: rows)
-        var change = try transaction.run()
+        var result = try transaction.run()
         // The end is said as well: nobody may be there to see where the commit ends.
         if author != nil { try db.execute(sql: "INSERT INTO syncd_txn(author) VALUES (NULL)") }
-        if !change.deleted.isEmpty || change.inserted.contains(where: { $0.id.incarnation > 1 }) {
-            change.position = try logPosition(db)
-        }
-        return change
+        let needsPosition =
+            !result.saved.deleted.isEmpty
+            || result.saved.inserted.contains { $0.id.incarnation > 1 }
+        if needsPosition { result.saved.logPosition = try logPosition(db) }
+        return result
     }
 
     /// The end of the log as `db` sees it; 0 without history.
@@ -225,12 +226,12 @@ public final class StoreCoordinator: Sendable {
     func logPosition() throws -> Int64 { try read(logPosition) }
 
     /// A save is committed: new objects are known under their keys, and everybody is told.
-    func published(_ change: StoreChange, except saver: (any ChangeListener)?) {
-        for (temporary, permanent) in change.renamed where temporary.isTemporary {
+    func publishSave(_ result: SaveResult, except saver: (any ChangeListener)?) {
+        for (temporary, permanent) in result.renamed where temporary.isTemporary {
             identities.alias(temporary, to: permanent)
         }
-        saver?.didSave(change)
-        publish(change, except: saver)
+        saver?.didSave(result.saved)
+        publish(.saved(result.saved), except: saver)
     }
 
     func write<Result>(_ body: (Database) throws -> Result) throws -> Result {
@@ -267,8 +268,15 @@ public final class StoreCoordinator: Sendable {
 
     /// Retires what was deleted, and tells the listeners.
     func publish(_ change: StoreChange, except saver: (any ChangeListener)?) {
-        for item in change.deleted { identities.retire(item.id, at: change.position) }
-        for row in change.inserted { identities.revive(row.id, at: change.position) }
+        switch change {
+        case .saved(let saved):
+            for item in saved.deleted { identities.retire(item.id, at: saved.logPosition) }
+            for row in saved.inserted { identities.revive(row.id, at: saved.logPosition) }
+        case .committed(let committed):
+            // Recorded with its position when the transaction was read.
+            for item in committed.deleted { identities.retire(item.id, at: 0) }
+        case .unknown, .storeLost: break
+        }
         guard !change.isEmpty else { return }
         let listeners = state.withLock { state in
             state.listeners = state.listeners.filter { $0.value.listener != nil }
@@ -294,5 +302,5 @@ protocol ChangeListener: AnyObject, Sendable {
     /// once.
     func receive(_ change: StoreChange)
     /// Called on the listener whose save this was, in its place in that order.
-    func didSave(_ change: StoreChange)
+    func didSave(_ change: SavedChange)
 }

@@ -150,7 +150,7 @@ final class StoreFollower: @unchecked Sendable {
             try versions.schema != schemaVersion ? learnSchema(coordinator) : false
         // What was committed before history is read on is not in what it will tell.
         if isFirst || hasBegun {
-            coordinator.publishUnseen(coordinator.allRoots)
+            coordinator.publishUnknown(coordinator.allRoots)
         } else {
             try tell(coordinator)
         }
@@ -187,7 +187,7 @@ final class StoreFollower: @unchecked Sendable {
 
     private func tell(_ coordinator: StoreCoordinator) throws {
         guard let history, token != nil else {
-            return coordinator.publishUnseen(coordinator.allRoots)
+            return coordinator.publishUnknown(coordinator.allRoots)
         }
         do {
             if let token { try history.check(token) }
@@ -202,7 +202,7 @@ final class StoreFollower: @unchecked Sendable {
         } catch let error as SyncError where error.needsResync {
             try startOver(coordinator)
         }
-        if !unrecorded.isEmpty { coordinator.publishUnseen(unrecorded) }
+        if !unrecorded.isEmpty { coordinator.publishUnknown(unrecorded) }
     }
 
     private func advance(
@@ -218,7 +218,7 @@ final class StoreFollower: @unchecked Sendable {
     private func startOver(_ coordinator: StoreCoordinator) throws {
         let store = try SyncCore.Store.open(path)
         try begin(reading: store, for: coordinator)
-        coordinator.publishUnseen(coordinator.allRoots)
+        coordinator.publishUnknown(coordinator.allRoots)
         shown.withLock { $0.resyncs += 1 }
     }
 

@@ -71,7 +71,7 @@ import Testing
 
     @Test func aRowThatOneContextMissesAndHistoryTellsOfIsOneDeletion() throws {
         let coordinator = try container.coordinator
-        coordinator.publishUnseen(coordinator.allRoots)
+        coordinator.publishUnknown(coordinator.allRoots)
         try theirs.mergeChanges()
         try foreign("DELETE FROM C_Task")
         try mine.mergeChanges()

@@ -129,7 +129,7 @@ import Testing
         }
         try whileBlocked {
             _ = try? container.coordinator.checkForExternalChanges()
-            try container.coordinator.publishUnseen(["C_Task"])
+            try container.coordinator.publishUnknown(["C_Task"])
             context.performAndWait {}
             #expect(controller.snapshot?.objects.count == 1)
         }
