@@ -108,7 +108,7 @@ struct StoreLoader {
 
     /// The identity of a database that nothing was added to: the same for the same file.
     private static func derivedUUID(_ path: String?) -> UUID {
-        guard let path, let file = StoreFileIdentity(path: path) else { return UUID() }
+        guard let path, let file = FileIdentity(path: path) else { return UUID() }
         let text = Fingerprint.of("\(file.device):\(file.inode):\(path)")
         let digits = Array(text)
         let part = { (range: Range<Int>) in String(digits[range]) }

@@ -412,8 +412,10 @@ extension ManagedObjectContext {
                 hint: "Refresh it, or save with a policy", entity: entity, object: conflict.id)
         case .constraint(let columns, let other):
             let owner = other.map { " as “\($0.id)”" } ?? ""
+            let what =
+                columns.isEmpty ? "values of a UNIQUE constraint" : columns.joined(separator: ", ")
             return ObjectError(
-                .constraintConflict, "the same \(columns.joined(separator: ", "))\(owner)",
+                .constraintConflict, "the same \(what)\(owner)",
                 entity: entity, property: columns.first, object: conflict.id)
         }
     }

@@ -56,8 +56,8 @@ struct PredicateSQL {
         if name == .beginsWith, options.isEmpty, case .value(.text(let prefix), _) = right {
             return try begins(left, with: prefix, on: alias)
         }
-        var first = try folded(try term(left, on: alias), left, options)
-        var second = try folded(try term(right, on: alias), right, options)
+        var first = folded(try term(left, on: alias), options: options)
+        var second = folded(try term(right, on: alias), options: options)
         if asNumbers {
             if left.kind == .decimal { first = "CAST(\(first) AS REAL)" }
             if right.kind == .decimal { second = "CAST(\(second) AS REAL)" }
@@ -97,9 +97,7 @@ struct PredicateSQL {
         }
     }
 
-    private func folded(
-        _ text: String, _ term: BoundTerm, _ options: FetchPredicate.TextOptions
-    ) throws -> String {
+    private func folded(_ text: String, options: FetchPredicate.TextOptions) -> String {
         options.isEmpty ? text : "syncd_fold(\(text), \(options.rawValue))"
     }
 
@@ -255,7 +253,7 @@ struct PredicateSQL {
     mutating func order(by keys: [BoundSortKey], on alias: String) throws -> [String] {
         var terms: [String] = []
         for key in keys {
-            var text = try folded(try term(key.term, on: alias), key.term, key.options)
+            var text = folded(try term(key.term, on: alias), options: key.options)
             if key.term.kind == .decimal { text = "CAST(\(text) AS REAL)" }
             if key.term.kind == .text { text += " COLLATE BINARY" }
             terms.append(text + (key.isAscending ? "" : " DESC"))

@@ -10,9 +10,8 @@ import SyncCore
 struct DerivedAttributes {
     let model: ManagedObjectModel
 
-    private static let prefix = "derived_"
     /// A table of this connection alone: rows whose derived columns were set since the last save.
-    static let touched = "temp.syncd_derived"
+    static let touchedTable = "temp.syncd_derived"
 
     /// One derived attribute where it is declared.
     private struct Item {
@@ -47,20 +46,40 @@ struct DerivedAttributes {
 
     // MARK: Installing
 
-    /// Removes the triggers: tables are about to change.
-    static func remove(_ db: Database) throws {
+    /// Removes the triggers of this model, before its tables change. Called on the model that the
+    /// store was written under.
+    ///
+    /// A trigger is one of these when its name is a derived attribute's and a number, as `install`
+    /// names them. SQL is not compared: SQLite rewrites it when a table or a column is renamed.
+    ///
+    /// - Throws: ``ObjectError/Code/invalidModel`` for an expression that cannot be read, and GRDB's
+    ///   error.
+    func remove(from db: Database) throws {
+        let prefixes = try items().map { Self.triggerPrefix($0) }
         let names = try String.fetchAll(
-            db,
-            sql: "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-        ).filter { $0.hasPrefix(prefix) }
-        for name in names { try db.execute(sql: "DROP TRIGGER \(SQLText.quoted(name))") }
+            db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        for name in names where prefixes.contains(where: { Self.isName(name, of: $0) }) {
+            try db.execute(sql: "DROP TRIGGER \(SQLText.quoted(name))")
+        }
+    }
+
+    /// What the names of an attribute's triggers begin with; a number follows. Stores have triggers
+    /// of these names, and `syncd_` is for those of change capture.
+    private static func triggerPrefix(_ item: Item) -> String {
+        "derived_\(item.table)_\(item.column)_"
+    }
+
+    private static func isName(_ name: String, of prefix: String) -> Bool {
+        let number = name.dropFirst(prefix.count)
+        return name.hasPrefix(prefix) && !number.isEmpty
+            && number.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
     /// Makes the triggers, and computes what is there.
     func install(_ db: Database) throws {
         for item in try items() {
             for (number, trigger) in try triggers(item).enumerated() {
-                let name = "\(Self.prefix)\(item.table)_\(item.column)_\(number)"
+                let name = Self.triggerPrefix(item) + String(number)
                 try db.execute(
                     sql: "CREATE TRIGGER \(SQLText.quoted(name)) \(trigger.event) BEGIN "
                         + "\(try update(of: item, rows: trigger.rows)); END")

@@ -45,7 +45,7 @@ struct SchemaMigrator {
             let metadata = StoreMetadata(db: db)
             if let stored = try metadata.model() {
                 guard stored.versionHash != model.versionHash else { return .commit }
-                try DerivedAttributes.remove(db)
+                try DerivedAttributes(model: stored).remove(from: db)
                 try migrate(from: stored, in: db)
             } else {
                 for sql in SchemaSQL(model: model).statements { try db.execute(sql: sql) }

@@ -1,23 +1,30 @@
 /// How other processes' commits reach a store.
 public struct FollowState: Sendable {
-    /// Who tells.
+    /// What notifies of commits.
     public enum Source: Sendable, Hashable {
-        /// Nobody: ask with ``StoreCoordinator/checkForExternalChanges()``.
+        /// Nothing: call ``StoreCoordinator/checkForExternalChanges()``.
         case none
         /// The file is watched.
         case file
-        /// syncd tells each transaction; the file is watched as well, in case it stops.
+        /// syncd sends each transaction; the file is watched as well, in case syncd stops.
         case daemon
     }
 
-    /// Who tells.
+    /// What notifies of commits.
     public var source = Source.none
-    /// The database is tracked: history says what was changed, so that a commit costs what it
-    /// changed. Else each commit has the held objects read again.
+    /// The database is tracked, and history says what each commit changed. Without history, each
+    /// commit makes contexts read all held objects again.
     public var hasHistory = false
-    /// Why the last look failed; it is repeated by itself. Nil when all is well.
-    public var lastError: ObjectError?
-    /// How often history could not be continued (it was purged, or the file restored), so that all
-    /// held objects were read again.
+    /// Why the last check of the file failed, or else why syncd refused the last subscription. Both
+    /// are tried again automatically. Nil when there are no problems, and while syncd is not
+    /// running: the file is then enough.
+    public var lastError: ObjectError? { checkError ?? daemonError }
+    /// How often history could not be continued, because it was purged or the file was restored,
+    /// so that all held objects were read again.
     public var resyncs = 0
+
+    /// Why the last check of the file failed.
+    var checkError: ObjectError?
+    /// Why syncd refused the last subscription.
+    var daemonError: ObjectError?
 }

@@ -1,3 +1,4 @@
+import SyncCore
 import Synchronization
 
 /// How many coordinators of this process have a file open: one that is alone knows that what
@@ -5,14 +6,14 @@ import Synchronization
 final class FollowedFiles: Sendable {
     static let shared = FollowedFiles()
 
-    private let counts = Mutex<[StoreFileIdentity: Int]>([:])
+    private let counts = Mutex<[FileIdentity: Int]>([:])
 
-    func add(_ file: StoreFileIdentity?) {
+    func add(_ file: FileIdentity?) {
         guard let file else { return }
         counts.withLock { $0[file, default: 0] += 1 }
     }
 
-    func remove(_ file: StoreFileIdentity?) {
+    func remove(_ file: FileIdentity?) {
         guard let file else { return }
         counts.withLock { counts in
             let left = (counts[file] ?? 1) - 1
@@ -20,7 +21,7 @@ final class FollowedFiles: Sendable {
         }
     }
 
-    func isAlone(_ file: StoreFileIdentity?) -> Bool {
+    func isAlone(_ file: FileIdentity?) -> Bool {
         file.map { file in counts.withLock { $0[file] == 1 } } ?? true
     }
 }

@@ -69,7 +69,7 @@ struct SaveTransaction {
         try rows.derived.setTexts(of: keys, in: db)
         var noted: [String: Set<Int64>] = [:]
         let statement = try RawStatement(
-            db, sql: "SELECT DISTINCT entity, id FROM \(DerivedAttributes.touched)")
+            db, sql: "SELECT DISTINCT entity, id FROM \(DerivedAttributes.touchedTable)")
         while try statement.step() {
             guard case .text(let root) = statement.value(0),
                 case .integer(let key) = statement.value(1)
@@ -77,7 +77,7 @@ struct SaveTransaction {
             noted[root, default: []].insert(key)
         }
         guard !noted.isEmpty else { return }
-        try db.execute(sql: "DELETE FROM \(DerivedAttributes.touched)")
+        try db.execute(sql: "DELETE FROM \(DerivedAttributes.touchedTable)")
         for (root, keys) in noted {
             guard let entity = rows.model.layouts[root] else { continue }
             var query = ObjectQuery(entity: entity)
@@ -168,7 +168,7 @@ struct SaveTransaction {
             try statement.run()
         } catch let error as DatabaseError where error.isUniqueness {
             guard isLast else { return false }
-            try note(error, entity: entity, id: item.id, values: new)
+            try noteViolation(by: item.id, entity: entity, values: new, own: item.id.key)
             return true
         }
         if db.changesCount == 1 {
@@ -186,23 +186,37 @@ struct SaveTransaction {
         if !isAsked { result.corrected[row.id] = row }
     }
 
-    /// Finds the row that has the unique values.
-    private mutating func note(
-        _ error: DatabaseError, entity: EntityLayout, id: ManagedObjectID, values: [Value]
+    /// Records that another row has unique values of this one.
+    ///
+    /// - Parameter own: The row's key when it is in the table already.
+    private mutating func noteViolation(
+        by id: ManagedObjectID, entity: EntityLayout, values: [Value], own: ManagedObjectKey?
     ) throws {
-        let columns = error.uniqueColumns
-        var query = ObjectQuery(entity: rows.model.layouts[entity.root] ?? entity)
-        query.predicate = .and(
-            columns.compactMap { name in
-                guard
-                    let slot = entity.slots.firstIndex(where: {
-                        $0.column.map { entity.table.columns[$0].name } == name
-                    })
+        let table = entity.table
+        let slotOf = { (name: String) in
+            entity.slots.firstIndex { $0.column.map { table.columns[$0].name } == name }
+        }
+        let constraints = UniqueConstraints(of: table, in: db)
+        let columns = try constraints.violated(
+            by: { name in
+                if let slot = slotOf(name) { return values[slot] }
+                if name == table.kindColumn { return .text(entity.name) }
+                guard !id.isTemporary,
+                    let place = table.key.firstIndex(where: { $0.column == name })
                 else { return nil }
-                return .compare(
-                    .slot([], entity, slot, .any), .equal, .value(values[slot], .any), [])
-            })
-        let other = columns.isEmpty ? nil : try rows.fetch(query, in: db).first { $0.id != id }
+                return id.key.values[place]
+            }, own: own)
+        var query = ObjectQuery(entity: rows.model.layouts[entity.root] ?? entity)
+        let terms = columns.compactMap { name -> BoundPredicate? in
+            guard let slot = slotOf(name) else { return nil }
+            return .compare(
+                .slot([], entity, slot, .any), .equal, .value(values[slot], .any), [])
+        }
+        var other: StoredRow?
+        if !terms.isEmpty {
+            query.predicate = .and(terms)
+            other = try rows.fetch(query, in: db).first { $0.id != id }
+        }
         conflicts.append(SaveConflict(id: id, kind: .constraint(columns: columns, other: other)))
     }
 
@@ -367,7 +381,7 @@ struct SaveTransaction {
         do {
             try statement.run()
         } catch let error as DatabaseError where error.isUniqueness {
-            try note(error, entity: entity, id: item.id, values: values)
+            try noteViolation(by: item.id, entity: entity, values: values, own: nil)
             return
         }
         try finishInsert(item, values: values)
@@ -386,7 +400,8 @@ struct SaveTransaction {
         do {
             try prepared.statement.run()
         } catch let error as DatabaseError where error.isUniqueness {
-            return try note(error, entity: item.entity, id: item.id, values: values)
+            return try noteViolation(
+                by: item.id, entity: item.entity, values: values, own: nil)
         }
         try finishInsert(item, values: values)
     }
@@ -472,13 +487,5 @@ extension DatabaseError {
         extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE
             || extendedResultCode == .SQLITE_CONSTRAINT_PRIMARYKEY
             || extendedResultCode == .SQLITE_CONSTRAINT_ROWID
-    }
-
-    /// The columns of `UNIQUE constraint failed: Task.a, Task.b`.
-    fileprivate var uniqueColumns: [String] {
-        guard let list = message?.split(separator: ":").last else { return [] }
-        return list.split(separator: ",").compactMap {
-            $0.split(separator: ".").last.map { $0.trimmingCharacters(in: .whitespaces) }
-        }
     }
 }

@@ -18,7 +18,7 @@ public final class StoreCoordinator: Sendable {
     let queue: DatabaseQueue
     let identities: Identities
     let rows: StoreRows
-    let file: StoreFileIdentity?
+    let file: FileIdentity?
     let follower: StoreFollower?
     let state: Mutex<State>
     /// Held from before a commit until everybody was told of it, and while others' commits are
@@ -73,7 +73,7 @@ public final class StoreCoordinator: Sendable {
         self.isReadOnly = isReadOnly
         identities = Identities(store: store)
         rows = StoreRows(model: model, identities: identities)
-        file = path.flatMap(StoreFileIdentity.init(path:))
+        file = path.flatMap(FileIdentity.init(path:))
         follower = path.map(StoreFollower.init(path:))
         var state = State()
         state.hasMarkers = try queue.read { try $0.viewExists("syncd_txn") }
@@ -254,7 +254,7 @@ public final class StoreCoordinator: Sendable {
     /// - Throws: ``ObjectError/Code/storeRemoved``, ``ObjectError/Code/storeReplaced``
     func checkFile() throws {
         guard let path, let file else { return }
-        guard let present = StoreFileIdentity(path: path) else {
+        guard let present = FileIdentity(path: path) else {
             throw ObjectError(
                 .storeRemoved, "the store's file was removed",
                 hint: "Put it back or make a new container", path: path)

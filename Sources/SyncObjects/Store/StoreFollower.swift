@@ -85,16 +85,16 @@ final class StoreFollower: @unchecked Sendable {
         let subscriber = DaemonSubscriber(client: client, path: path)
         let task = Task { [weak self, weak coordinator] in
             await subscriber.run(
-                token: { [weak self, weak coordinator] in await self?.currentToken(coordinator) },
-                take: { [weak self, weak coordinator] notice in
-                    await self?.take(notice, for: coordinator) ?? false
-                },
-                resync: { [weak self, weak coordinator] error in
-                    await self?.resync(coordinator, after: error)
-                },
-                connected: { [weak self] isConnected in
-                    self?.shown.withLock { $0.source = isConnected ? .daemon : .file }
-                })
+                .init(
+                    token: { [weak self] in await self?.currentToken() },
+                    take: { [weak self, weak coordinator] notice in
+                        await self?.take(notice, for: coordinator) ?? false
+                    },
+                    resync: { [weak self, weak coordinator] error in
+                        await self?.resync(coordinator)
+                    },
+                    connected: { [weak self] in self?.noteConnection($0) },
+                    failed: { [weak self] in self?.noteFailure(of: $0) }))
         }
         running.withLock { $0.subscription = task }
     }
@@ -123,10 +123,10 @@ final class StoreFollower: @unchecked Sendable {
         do {
             if always { dataVersion = dataVersion.map { _ in -1 } }
             _ = try lookOnQueue(coordinator)
-            shown.withLock { $0.lastError = nil }
+            shown.withLock { $0.checkError = nil }
         } catch {
-            let error = ManagedReadError.make(error, path: path)
-            shown.withLock { $0.lastError = error }
+            let error = ObjectError(wrapping: error, path: path)
+            shown.withLock { $0.checkError = error }
             if error.code == .storeRemoved || error.code == .storeReplaced {
                 return coordinator.loseIfReplaced()
             }
@@ -232,8 +232,18 @@ final class StoreFollower: @unchecked Sendable {
         }
     }
 
-    private func currentToken(_ coordinator: StoreCoordinator?) async -> Token? {
-        await onQueue { self.token }
+    private func currentToken() async -> Token? { await onQueue { self.token } }
+
+    private func noteConnection(_ isConnected: Bool) {
+        shown.withLock {
+            $0.source = isConnected ? .daemon : .file
+            if isConnected { $0.daemonError = nil }
+        }
+    }
+
+    private func noteFailure(of error: any Error) {
+        let error = ObjectError(wrapping: error, path: path)
+        shown.withLock { $0.daemonError = error }
     }
 
     /// - Returns: False when the subscription has to begin anew.
@@ -268,25 +278,15 @@ final class StoreFollower: @unchecked Sendable {
         position = transaction.number
     }
 
-    private func resync(_ coordinator: StoreCoordinator?, after error: SyncError) async {
+    private func resync(_ coordinator: StoreCoordinator?) async {
         await onQueue { [weak coordinator] in
             guard let coordinator else { return }
             do {
                 try self.startOver(coordinator)
             } catch {
-                self.shown.withLock { $0.lastError = ManagedReadError.make(error, path: self.path) }
+                let error = ObjectError(wrapping: error, path: self.path)
+                self.shown.withLock { $0.checkError = error }
             }
         }
-    }
-}
-
-/// Errors of other layers as this one's.
-enum ManagedReadError {
-    static func make(_ error: any Error, path: String) -> ObjectError {
-        if let error = error as? ObjectError { return error }
-        let sync = error as? SyncError
-        return ObjectError(
-            .storeFailure, sync?.reason ?? "\(error)", hint: sync?.hint, path: path,
-            underlying: error)
     }
 }
