@@ -12,7 +12,7 @@ import Synchronization
 /// let tasks = try container.viewContext.fetch(Task.self)
 /// ```
 public final class PersistentContainer: Sendable {
-    /// The name; that of the file, unless a description says otherwise.
+    /// The name, which is that of the file unless a description gives another one.
     public let name: String
     /// The model.
     public let model: ManagedObjectModel
@@ -54,7 +54,7 @@ public final class PersistentContainer: Sendable {
         return container
     }
 
-    /// Where stores without a path of their own are: `$XDG_DATA_HOME`, or `~/.local/share`.
+    /// The directory of stores without a path of their own: `$XDG_DATA_HOME`, or `~/.local/share`.
     public static var defaultDirectoryURL: URL {
         if let path = ProcessInfo.processInfo.environment["XDG_DATA_HOME"], path.hasPrefix("/") {
             return URL(fileURLWithPath: path)
@@ -63,13 +63,13 @@ public final class PersistentContainer: Sendable {
             .appendingPathComponent(".local/share")
     }
 
-    /// How the store is opened. Counts until it is loaded.
+    /// How the store is opened. Changes have no effect once it is loaded.
     public var storeDescription: StoreDescription {
         get { state.withLock(\.description) }
         set { state.withLock { $0.description = newValue } }
     }
 
-    /// Opens the store, and makes or migrates its tables. Does nothing when that is done.
+    /// Opens the store, and creates or migrates its tables. Does nothing when the store is open.
     ///
     /// - Throws: ``ObjectError`` with the store's path, the cause and the next step; the container
     ///   stays without a store, and can be loaded again.
@@ -86,8 +86,8 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// Opens the store, here or, where the description says so, on another thread, and then tells
-    /// how that went.
+    /// Opens the store, on the calling thread or, with ``StoreDescription/addsAsynchronously``, on
+    /// another one. Then calls `completion` with the error, or with nil.
     public func load(_ completion: @escaping @Sendable ((any Error)?) -> Void) {
         let run: @Sendable () -> Void = {
             do {
@@ -148,10 +148,10 @@ public final class PersistentContainer: Sendable {
         return try await context.perform { try body(context) }
     }
 
-    /// Follows what other processes commit: contexts merge it as they merge each other's saves.
+    /// Follows commits of other processes: contexts merge them as they merge each other's saves.
     ///
-    /// - Parameter client: The daemon, which is used whenever it runs and knows the store; nil: the
-    ///   file is watched, and that is all.
+    /// - Parameter client: The daemon, which is used while it runs and serves the store; nil to
+    ///   watch the file only.
     /// - Throws: that the store is not loaded, or that the system has no watch left.
     public func followExternalChanges(through client: StoreClient? = StoreClient()) throws {
         try coordinator.followExternalChanges(through: client)
@@ -159,33 +159,40 @@ public final class PersistentContainer: Sendable {
 
     // MARK: Metadata
 
-    /// What the application keeps about the store, in the store.
+    /// The application's metadata, which is kept in the store.
+    ///
+    /// - Throws: ``ObjectError/Code/cannotOpen`` before the store is loaded;
+    ///   ``ObjectError`` when it cannot be read.
     public func metadata() throws -> [String: String] {
         try coordinator.read { try StoreMetadata(db: $0).user() }
     }
 
-    /// Keeps a text about the store, in the store; nil removes it.
+    /// Sets the application's metadata for a key; nil removes it.
+    ///
+    /// - Throws: ``ObjectError/Code/cannotOpen`` before the store is loaded;
+    ///   ``ObjectError`` when it cannot be written.
     public func setMetadata(_ value: String?, forKey key: String) throws {
         try coordinator.write { try StoreMetadata(db: $0).setUser(key, to: value) }
     }
 
-    /// Empties a store, also one that is open: whoever has it open sees its tables go, and nobody
-    /// writes into a file that was unlinked.
+    /// Empties a store, which may be open: its connections see that the tables are gone, and none
+    /// writes to an unlinked file.
     ///
-    /// - Throws: ``ObjectError`` when somebody is writing, with the store as it was.
+    /// - Throws: ``ObjectError`` when the store is locked by a writer; the store is not changed.
     public static func destroyStore(at url: URL) throws {
         try StoreFiles.overwrite(url, with: nil)
     }
 
-    /// Puts the content of another store in the place of a store's, in one transaction, also while
-    /// somebody has it open.
+    /// Replaces the content of a store by that of another one, in one transaction. The store may be
+    /// open.
     ///
-    /// - Throws: ``ObjectError`` when somebody is writing, or there is no such source.
+    /// - Throws: ``ObjectError`` when the store is locked by a writer, or there is no such source.
     public static func replaceStore(at url: URL, with source: URL) throws {
         try StoreFiles.overwrite(url, with: source)
     }
 
-    /// Closes the store. Objects that somebody holds are gone, with their last known values.
+    /// Closes the store. Objects that the program still holds are gone, with their last known
+    /// values.
     public func close() {
         let (view, coordinator) = state.withLock { state in
             defer { (state.view, state.coordinator) = (nil, nil) }

@@ -4,15 +4,15 @@ import Foundation
 public struct StoreDescription: Sendable {
     /// What kind of store.
     public enum Kind: Sendable, Hashable {
-        /// A file, made when it is not there.
+        /// A file, created if it does not exist.
         case file(URL)
-        /// In memory: SQLite all the same, and nothing on disk.
+        /// In memory: SQLite, with nothing on disk.
         case memory
-        /// A store inside of a bundle, for reading. Its bytes never change; edits and saves live as
-        /// long as the container.
+        /// A read-only store in a bundle. Its file never changes; saves are kept in memory as long
+        /// as the container.
         case bundle(URL)
-        /// A copy, at `cache`, of a store inside of a bundle. With `alwaysCopy` it begins as the
-        /// bundle's each time.
+        /// A copy, at `cache`, of a store in a bundle. With `alwaysCopy` it is made again each
+        /// time.
         case cachedCopy(of: URL, cache: URL, alwaysCopy: Bool)
     }
 
@@ -22,13 +22,13 @@ public struct StoreDescription: Sendable {
     public var configuration: String?
     /// Nothing can be saved.
     public var isReadOnly = false
-    /// `load` comes back at once.
+    /// `load(_:)` returns at once.
     public var addsAsynchronously = false
     /// A store of an older model is migrated.
     public var migratesAutomatically = true
     /// Older models, in order, with what to do between them.
     public var stages: [MigrationStage] = []
-    /// How long a save waits for another process's.
+    /// How long a save waits for a writer of another process.
     public var busyTimeout: Duration = .seconds(5)
 
     /// A store of that kind.

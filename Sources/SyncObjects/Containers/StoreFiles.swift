@@ -1,21 +1,21 @@
 import Foundation
 import GRDB
 
-/// Copies of SQLite stores: whole, or not at all.
+/// Copies SQLite stores, completely or not at all.
 enum StoreFiles {
-    /// Refuses a bundle that lacks a file. A WAL that is missing or empty is no error: everything
-    /// is in the main file then.
+    /// Refuses a bundle without the main file. A missing or empty WAL is no error: everything is in
+    /// the main file then.
     static func checkBundle(_ url: URL) throws {
         guard FileManager.default.fileExists(atPath: url.path) else {
             throw ObjectError(
-                .missingFile, "the bundle has no such file",
-                hint: "Add the .sqlite file, and its -wal when it is not empty", path: url.path)
+                .missingFile, "the store's file is missing in the bundle",
+                hint: "Add the .sqlite file, and its -wal file if that is not empty", path: url.path
+            )
         }
     }
 
-    /// Copies a store into an open connection, with what its WAL holds, without touching it.
-    /// Nothing is written beside it, which a connection to a bundle would do: so its files are
-    /// copied first.
+    /// Copies a store, including its WAL, into an open connection. The files are copied first,
+    /// because a connection to the bundle itself would write files beside it.
     static func copy(_ source: URL, into target: DatabaseQueue) throws {
         try checkBundle(source)
         let folder = try temporaryFolder(near: nil)
@@ -40,8 +40,8 @@ enum StoreFiles {
         }
     }
 
-    /// Puts a copy of `source` at `target` in one step: whoever opens it, also after a crash, finds
-    /// the old store or the new one.
+    /// Puts a copy of `source` at `target` in one step: a program that opens it, also after a
+    /// crash, finds either the old store or the new one.
     ///
     /// The copy is made beside it as a single file, with no WAL, and renamed. The WAL of the store
     /// that was there is removed first, once its content is in the main file: left beside another
@@ -67,7 +67,7 @@ enum StoreFiles {
         try sync(parent)
     }
 
-    /// Writes another content over a store by SQLite's backup, which locks it as any writer does.
+    /// Overwrites a store by SQLite's backup, which takes the same locks as any writer.
     static func overwrite(_ target: URL, with source: URL?) throws {
         do {
             var configuration = Configuration()
@@ -89,7 +89,7 @@ enum StoreFiles {
         }
     }
 
-    /// Folds the WAL of a store into its main file, and removes it.
+    /// Checkpoints the WAL of a store into its main file, and removes it.
     private static func retire(_ url: URL) throws {
         guard FileManager.default.fileExists(atPath: url.path) else {
             for suffix in ["-wal", "-shm"] { unlink(url.path + suffix) }

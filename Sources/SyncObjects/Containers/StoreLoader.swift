@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import SyncCore
 
-/// Opens the store of a description, brought to a model.
+/// Opens the store of a description, and migrates it to a model.
 struct StoreLoader {
     let description: StoreDescription
     let model: ManagedObjectModel
@@ -50,7 +50,9 @@ struct StoreLoader {
     private func openFile(_ url: URL, model: ManagedObjectModel) throws -> StoreCoordinator {
         let isNew = !FileManager.default.fileExists(atPath: url.path)
         if isNew, description.isReadOnly {
-            throw ObjectError(.missingFile, "there is no such file", path: url.path)
+            throw ObjectError(
+                .missingFile, "there is no such file, and a read-only store cannot be created",
+                hint: "Check the path, or set isReadOnly to false", path: url.path)
         }
         if isNew {
             try FileManager.default.createDirectory(
@@ -58,7 +60,7 @@ struct StoreLoader {
         }
         let queue = try DatabaseQueue(path: url.path, configuration: configuration)
         if isNew {
-            // Readers and writers of other processes do not wait for each other.
+            // WAL mode, in which readers and writers do not wait for each other.
             try queue.writeWithoutTransaction { db in
                 _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
             }
@@ -101,12 +103,12 @@ struct StoreLoader {
         guard let stored = try queue.read({ try StoreMetadata(db: $0).model() }) else { return }
         guard stored.versionHash == model.versionHash else {
             throw ObjectError(
-                .incompatibleModel, "the store was written under another model",
-                hint: "Open it for writing once, so that it can be migrated")
+                .incompatibleModel, "the store was written with another model",
+                hint: "Open it once with isReadOnly false, so that it is migrated")
         }
     }
 
-    /// The identity of a database that nothing was added to: the same for the same file.
+    /// The identity of a store without one of its own: the same for the same file.
     private static func derivedUUID(_ path: String?) -> UUID {
         guard let path, let file = FileIdentity(path: path) else { return UUID() }
         let text = Fingerprint.of("\(file.device):\(file.inode):\(path)")

@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// One sender, any number of listeners, each with a buffer of its own.
+/// Sends elements to any number of listeners, each with its own buffer.
 final class Broadcast<Element: Sendable>: Sendable {
     private let continuations = Mutex<[UUID: AsyncStream<Element>.Continuation]>([:])
 
-    /// Elements kept for a listener that is late; it then misses the oldest.
+    /// The most elements buffered for a listener; a slower one misses the oldest.
     private static var bufferMax: Int { 1024 }
 
     func stream() -> AsyncStream<Element> {

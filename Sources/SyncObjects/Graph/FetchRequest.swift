@@ -1,6 +1,6 @@
 import SyncCore
 
-/// Which objects to fetch, in which order, and how.
+/// A query for objects: the entity, a condition, a sort order and options.
 ///
 /// ```swift
 /// let request = FetchRequest<Task>(
@@ -10,21 +10,22 @@ import SyncCore
 public struct FetchRequest<Object: ManagedObject>: Sendable {
     /// The entity; nil for the one that has the class `Object`.
     public var entityName: String?
-    /// Which objects.
+    /// The condition; nil for all objects.
     public var predicate: FetchPredicate?
-    /// In which order; ties are in the order of the keys.
+    /// The sort order. Ties are in the order of the keys.
     public var sortKeys: [SortKey]
-    /// How many at most.
+    /// The greatest number of objects.
     public var limit: Int?
-    /// How many to skip.
+    /// The number of objects to skip.
     public var offset = 0
     /// Objects of entities that inherit are included.
     public var includesSubentities = true
-    /// Unsaved changes of the context count.
+    /// Unsaved changes of the context are included.
     public var includesPendingChanges = true
-    /// When above 0, objects are faults, and values are read for so many at once.
+    /// If above 0, the objects are faults, and values are read for this number of objects at once.
     public var batchSize = 0
-    /// Relationships to one object that are read along, so that following them reads nothing.
+    /// To-one relationships whose objects are fetched as well, so that following them reads
+    /// nothing.
     public var prefetchedRelationships: [String] = []
 
     /// Makes a request.

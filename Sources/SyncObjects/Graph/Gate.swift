@@ -7,10 +7,10 @@ import Foundation
 /// `context` is set once, by the context's initializer.
 final class Gate: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    /// How often the thread that holds the lock has taken it.
+    /// The recursion depth of the lock.
     private(set) var depth = 0
-    /// Whose gate it is: here once, not in each object. Nil once that has ended, and for the gate
-    /// of an object that never had a context.
+    /// The context that owns the gate, stored here rather than in each object. Nil after the
+    /// context ended, and for an object without a context.
     weak var context: ManagedObjectContext?
     /// The objects of the context.
     let objects: ObjectTable?

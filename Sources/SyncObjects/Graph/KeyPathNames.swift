@@ -2,16 +2,16 @@ import Foundation
 
 /// The property names of key paths, learned once for each.
 ///
-/// A key path is known by reading it from an object that does nothing but note what it was asked:
-/// the probe. What is read may be a computed property, whose getter asks for anything. A key path
-/// has a name when its getter asked for one property, once, and
+/// A key path is examined by reading it from a probe, an object that only records which properties
+/// are read. The key path may be that of a computed property, whose getter reads anything. It has a
+/// name when its getter reads one property, once, and
 ///
-/// * what asked is the accessor of a property wrapper that was given this very key path; or
-/// * the answer comes back as it was, whatever the probe answers. Inherited properties, whose
-///   accessors know themselves by the key path of the superclass, and accessors that a program has
-///   written by hand are known by this.
+/// * the read comes from the accessor of a property wrapper that was given this very key path; or
+/// * the getter returns the probe's value unchanged, for each sample. This recognizes inherited
+///   properties, whose accessors have the key path of the superclass, and accessors written by
+///   hand.
 ///
-/// Getters are called with no lock held: they may ask for names themselves.
+/// Getters are called without a lock: they may look up names themselves.
 ///
 /// `@unchecked Sendable`: guarded by the lock. Key paths of properties capture nothing.
 final class KeyPathNames: @unchecked Sendable {
@@ -31,7 +31,7 @@ final class KeyPathNames: @unchecked Sendable {
         of keyPath: AnyKeyPath, in objectClass: ManagedObject.Type
     ) -> String? {
         // Stored properties are optional, or arrays of objects. Getters of other types are not
-        // called: they may well trap on an object that has no values.
+        // called: they may trap on an object without values.
         guard let valueType = type(of: keyPath).valueType as? any ProbedValue.Type else {
             return nil
         }

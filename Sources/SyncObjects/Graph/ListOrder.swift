@@ -1,18 +1,17 @@
 import SyncCore
 
-/// Places in ordered relationships: real numbers, so that a member moves without the others.
+/// Positions in ordered relationships: real numbers, so that a member moves without the others.
 enum ListOrder {
     private static let step = 1024.0
 
-    /// The place after the last.
+    /// The position after the last one.
     static func after(_ last: Value) -> Value {
         guard case .real(let place) = last else { return .real(step) }
         return .real(place + step)
     }
 
     /// Places in increasing order for members that have `present` ones (or none): as many as
-    /// possible keep theirs, so that what two people move in one list disturbs the other as little
-    /// as can be.
+    /// possible keep theirs, so that concurrent moves in one list conflict as little as possible.
     ///
     /// - Complexity: O(n log n)
     static func places(_ present: [Value]) -> [Value] {

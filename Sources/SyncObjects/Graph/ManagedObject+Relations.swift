@@ -1,7 +1,7 @@
 import SyncCore
 
-// Relationships. References stand in slots of one side; the other side is found from them, so
-// setting either end sets both.
+// Relationships. References are stored in slots of one side; the other side is derived from them,
+// so that setting either end sets both.
 
 extension ManagedObject: PredicateSubject {
     func value(atSlot slot: Int) -> Value { gate.locked { slotValue(slot) } }
@@ -46,7 +46,7 @@ extension ManagedObject {
         noting { try readMembers(index) } ?? []
     }
 
-    /// What went wrong stands in `readError`.
+    /// The error is recorded in `readError`.
     private func noting<Result>(_ body: () throws -> Result) -> Result? {
         do {
             let result = try body()
@@ -85,7 +85,7 @@ extension ManagedObject {
         {
             let back = target.entity.relations[inverse]
             if !back.description.isToMany {
-                // One-to-one: whoever led there until now does not any more.
+                // One-to-one: the former object at this end loses its reference.
                 for other in try target.readMembers(inverse) where other !== self {
                     _ = try other.setSlot(slot, to: .null)
                 }

@@ -21,7 +21,7 @@ extension ManagedObject {
         if current == nil { try contextReference?.fulfill(self) }
     }
 
-    /// Reads a fault for an access that cannot throw: what went wrong stands in `readError`.
+    /// Reads a fault for an access that cannot throw: the error is recorded in `readError`.
     func load() {
         do {
             try ensureRead()
@@ -31,13 +31,13 @@ extension ManagedObject {
     }
 
     /// Why the last access to the object could not read it; nil when nothing went wrong. Such an
-    /// access answers nil, and the object stays a fault: the next access tries again.
+    /// access returns nil, and the object stays a fault: the next access tries again.
     public var readError: ObjectError? { gate.locked { readFailure } }
 
     /// The value of a property, as ``value(forKey:)``, or the reason why it could not be read.
     ///
     /// - Throws: ``ObjectError/Code/unknownProperty``, ``ObjectError/Code/gone`` for an object of
-    ///   which nothing was ever read, and what the store says.
+    ///   which nothing was ever read; an error of the store.
     public func readValue(forKey key: String) throws -> (any Sendable)? {
         try gate.locked {
             guard entity.slotIndex[key] != nil || entity.relationIndex[key] != nil else {
@@ -51,7 +51,7 @@ extension ManagedObject {
     }
 
     private func isGone() -> ObjectError {
-        var reason = "the object is gone, and nothing was ever read of it"
+        var reason = "the object is gone, and its values were never read"
         if let author = goneDetail?.author { reason += ": \(author) deleted it" }
         return ObjectError(.gone, reason, entity: entity.name, object: identity)
     }
@@ -87,11 +87,11 @@ extension ManagedObject {
         }
     }
 
-    /// Gives a typed attribute another value; what was refused stands in ``lastWrite``.
+    /// Sets a typed attribute. A refused value is reported by ``lastWrite``.
     @usableFromInline func assignAttribute<T: AttributeConvertible>(_ value: T?, forKey key: String)
     {
         gate.locked {
-            // The way that most writes take: an object that is there and was read.
+            // The fast path of most writes: an object that exists and was read.
             if let index = entity.slotIndex[key], entity.slots[index].isPlain, current != nil,
                 phase != .gone,
                 let stored = value.map({ $0.plainlyStored(entity.slots[index].coding) }) ?? .null
@@ -102,9 +102,9 @@ extension ManagedObject {
         }
     }
 
-    /// Gives a property another value.
+    /// Sets a property.
     ///
-    /// - Returns: What that did. On a gone object the value is kept with its unsaved edits.
+    /// - Returns: The outcome. On a gone object the value is kept with its unsaved edits.
     /// - Throws: ``ObjectError/Code/unknownProperty``, ``ObjectError/Code/typeMismatch``, with
     ///   nothing changed.
     @discardableResult
@@ -126,7 +126,7 @@ extension ManagedObject {
         }
     }
 
-    /// As `setValue`, for accessors: what was refused stands in ``lastWrite``.
+    /// As `setValue`, for accessors: a refused value is reported by ``lastWrite``.
     @usableFromInline func assign(_ value: (any Sendable)?, forKey key: String) {
         _ = try? setValue(value, forKey: key)
     }
@@ -140,7 +140,7 @@ extension ManagedObject {
             case .attribute(let attribute) = entity.slots[slot].kind
         {
             guard attribute.derivation == nil else {
-                throw problem("it is derived: saves compute it", property: key)
+                throw problem("it is derived, and cannot be set", property: key)
             }
             return try setSlot(slot, to: try encode(value, as: attribute, forKey: key))
         }
@@ -213,16 +213,16 @@ extension ManagedObject {
             return
         }
         throw ObjectError(
-            .wrongContext, "the two objects are of different contexts",
+            .wrongContext, "the two objects belong to different contexts",
             hint: "Get it with existingObject(with:) from this object's context",
             entity: entity.name, property: key, object: identity)
     }
 
-    /// - Throws: what the store says when the object is a fault; nothing is changed then.
+    /// - Throws: an error of the store when the object is a fault; nothing is changed then.
     func setSlot(_ slot: Int, to value: Value) throws -> WriteOutcome {
         let old = try readSlot(slot)
         if current == nil {
-            // Of an object that is gone nothing may ever have been read: then nothing is known.
+            // A gone object may never have been read: then nothing is known of it.
             current = entity.slots.map { _ in .null }
         }
         guard old != value else { return .unchanged }
@@ -234,9 +234,9 @@ extension ManagedObject {
         return .changed
     }
 
-    /// Gives a slot of an object that was read another value, and tells.
+    /// Sets a slot of an object that was read, and sends an event.
     ///
-    /// - Returns: Whether it is another one.
+    /// - Returns: Whether the value changed.
     @discardableResult
     func store(_ value: Value, atSlot slot: Int) -> Bool {
         guard let old = current?[slot], old != value else { return false }
@@ -249,7 +249,7 @@ extension ManagedObject {
         return true
     }
 
-    /// A property by name. What a write did, or why it was refused, stands in ``lastWrite``.
+    /// A property by name. The outcome of a write, or why it was refused, is in ``lastWrite``.
     public subscript(key: String) -> (any Sendable)? {
         get { value(forKey: key) }
         set { assign(newValue, forKey: key) }
@@ -278,7 +278,8 @@ extension ManagedObject {
     /// The same for an object that is gone: its last known values. Nil when nothing was ever read.
     public var lastKnown: [String: any Sendable]? { committedValues }
 
-    /// Unsaved edits by name; what was set back is none. A nil value is one that was removed.
+    /// Unsaved edits by name. A value that was set back is not an edit. Nil is a value that was
+    /// removed.
     public var changedValues: [String: (any Sendable)?] {
         gate.locked {
             guard let current else { return [:] }

@@ -2,15 +2,6 @@ import Foundation
 import SyncCore
 import Synchronization
 
-/// What a managed object is made from. Only contexts and the convenience initialisers make one.
-public struct ObjectSeed {
-    let entity: EntityLayout
-    let id: ManagedObjectID
-    let gate: Gate
-    var values: [Value]?
-    var phase: ManagedObject.Phase
-}
-
 /// One object of a store, or one that stays in memory.
 ///
 /// ```swift
@@ -38,17 +29,17 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
     var current: [Value]?
     var faultBatch: FaultBatch?
     private var aside: ObjectAside?
-    /// Its place among the changed objects of its context; 0 when it is none.
+    /// Its number among the changed objects of its context, from 1; 0 for an unchanged object.
     var pendingNumber = 0
-    /// The round in which the context noted last that it changed.
+    /// The round of the context's change log that noted the object last.
     var touchRound = 0
     var phase: Phase
     /// The last write changed something.
     private var wasChanged = false
-    /// It has no values, and tells the names of key paths.
+    /// It is a probe: it has no values, and records which property a key path reads.
     @usableFromInline final var isProbe = false
 
-    /// Makes an object of what a context prepared. Subclasses inherit it and have nothing to add.
+    /// Makes an object from a seed. Subclasses inherit this initialiser.
     public required init(_ seed: ObjectSeed) {
         entity = seed.entity
         gate = seed.gate
@@ -97,7 +88,7 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
         set { madeAside().probe = newValue }
     }
 
-    /// An accessor that knows itself by `keyPath` is about to ask.
+    /// Tells the probe the key path by which the accessor of the next read is known.
     @usableFromInline func noteAccessor(_ keyPath: AnyKeyPath) { probe?.note(keyPath) }
 
     var lastOutcome: WriteOutcome {
@@ -129,7 +120,7 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
         gate.locked { phase == .gone ? nil : contextReference }
     }
 
-    /// Where the object is in its life. Never reads the store.
+    /// The state of the object. Never reads the store.
     public var state: ObjectState {
         gate.locked {
             let isAlone = phase != .detached && phase != .gone && contextReference == nil
@@ -150,7 +141,7 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
     /// New and not saved yet.
     public var isInserted: Bool { gate.locked { phase == .inserted } }
 
-    /// Nothing was read of it yet.
+    /// Its values were not read yet.
     public var isFault: Bool { gate.locked { current == nil } }
 
     /// Has edits that are not saved, or is new or to be deleted.
@@ -166,7 +157,7 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
         return current != committed
     }
 
-    /// What happens to the object from now on. Ends with the object.
+    /// Events of the object from now on. The stream ends with the object.
     public var events: AsyncStream<ObjectEvent> {
         gate.locked {
             if let broadcast = aside?.events { return broadcast.stream() }
@@ -194,14 +185,21 @@ open class ManagedObject: EntityObject, IdentifiedObject, Identifiable, KeyPathN
     open func willTurnIntoFault() {}
     /// Called after the object forgot its values.
     open func didTurnIntoFault() {}
-    /// Called for a new object before it is saved. Throw to refuse.
+    /// Called for a new object before it is saved.
+    ///
+    /// - Throws: to refuse the save, which reports the error.
     open func validateForInsert() throws {}
-    /// Called for a changed object before it is saved. Throw to refuse.
+    /// Called for a changed object before it is saved.
+    ///
+    /// - Throws: to refuse the save, which reports the error.
     open func validateForUpdate() throws {}
-    /// Called for an object before it is deleted. Throw to refuse.
+    /// Called for an object before its deletion is saved.
+    ///
+    /// - Throws: to refuse the save, which reports the error.
     open func validateForDelete() throws {}
-    /// Called for each attribute before a save; may put another value in its place. Throw to
-    /// refuse.
+    /// Called for each attribute before a save. May replace the value.
+    ///
+    /// - Throws: to refuse the save, which reports the error.
     open func validate(_ value: inout (any Sendable)?, forKey key: String) throws {}
 }
 
@@ -256,11 +254,4 @@ extension ManagedObject {
     private static func detachedKey() -> ManagedObjectKey {
         .temporary(detachedCount.add(1, ordering: .relaxed).newValue)
     }
-}
-
-/// Objects that were fetched together as faults: when one is read, so are its neighbours.
-final class FaultBatch: Sendable {
-    let ids: [ManagedObjectID]
-
-    init(_ ids: [ManagedObjectID]) { self.ids = ids }
 }

@@ -1,13 +1,14 @@
 import SyncCore
 
-// Many objects at once, past the context. In one transaction, by the delete rules, on every kind of
-// store; every context is told, this one as well. Rules of validation are not looked at.
+// Batches write many objects without loading them into the context: in one transaction, by the
+// delete rules, on every kind of store. Every context is notified, including this one. Validation
+// rules are not applied.
 
 extension ManagedObjectContext {
-    /// Times that a batch meets others' changes before it gives up.
+    /// How often a batch is tried when others change the same rows.
     private static var batchAttemptsMax: Int { 10 }
 
-    /// Inserts objects with these values; what is left out has the model's defaults.
+    /// Inserts objects with these values. Omitted properties have the model's defaults.
     ///
     /// - Throws: ``ObjectError`` with nothing written.
     @discardableResult
@@ -26,8 +27,8 @@ extension ManagedObjectContext {
         return try run { _ in request }.inserted.map(\.id)
     }
 
-    /// Inserts objects as long as `next` fills in values: until it answers true, which means that
-    /// there are no more, and whose values do not count.
+    /// Inserts objects with the values that `next` fills in, until it returns true. Values of that
+    /// last call are ignored.
     ///
     /// - Throws: ``ObjectError`` with nothing written.
     @discardableResult
@@ -42,8 +43,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Gives the stored objects of a request other values of some attributes or to-one
-    /// relationships.
+    /// Sets attributes or to-one relationships of the stored objects of a request.
     ///
     /// - Throws: ``ObjectError`` with nothing written.
     @discardableResult
@@ -66,9 +66,9 @@ extension ManagedObjectContext {
         }.updated.map(\.id)
     }
 
-    /// Deletes the stored objects of a request, and what the delete rules say with them.
+    /// Deletes the stored objects of a request, and applies the delete rules.
     ///
-    /// - Throws: ``ObjectError/Code/deleteDenied``, or what the store says, with nothing deleted.
+    /// - Throws: ``ObjectError/Code/deleteDenied``; an error of the store, with nothing deleted.
     @discardableResult
     public func batchDelete<Object: ManagedObject>(
         _ request: FetchRequest<Object>
@@ -106,7 +106,7 @@ extension ManagedObjectContext {
                     let reference = id.key.reference
                 else {
                     throw ObjectError(
-                        .typeMismatch, "“\(id)” is no saved object that the relationship leads to",
+                        .typeMismatch, "“\(id)” is not a saved object of the relationship's entity",
                         hint: "Save it first, or get it from a context of this store",
                         entity: entity.name, property: name)
                 }
@@ -121,7 +121,7 @@ extension ManagedObjectContext {
         values[slot] = try entity.slots[slot].coding.encode(value)
     }
 
-    /// Somebody may write between the reading and the writing: then both are done again.
+    /// Another connection may write between the read and the write: then both are repeated.
     private func run(
         _ make: ((ObjectQuery) throws -> [StoredRow]) throws -> SaveRequest
     ) throws -> SavedChange {
@@ -138,6 +138,7 @@ extension ManagedObjectContext {
                 }
             }
         }
-        throw ObjectError(.storeFailure, "others changed the same objects again and again")
+        throw ObjectError(
+            .storeFailure, "others changed the same objects during each attempt to write")
     }
 }

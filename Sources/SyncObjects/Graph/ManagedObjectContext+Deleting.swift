@@ -1,30 +1,30 @@
 import SyncCore
 
-// Deleting: first everything is read that the delete rules look at, then everything is marked. So a
-// read that fails leaves nothing half deleted.
+// Deleting: first everything is read that the delete rules need, then everything is marked. A
+// failed read therefore leaves nothing half deleted.
 
 extension ManagedObjectContext {
-    /// One object to delete, with what its relationships lead to.
-    private struct Doomed {
+    /// One object to delete, with the objects of its relationships.
+    private struct PlannedDeletion {
         let object: ManagedObject
         let cause: GoneCause
         let related: [[ManagedObject]]
     }
 
-    /// Marks an object for deletion, and what its delete rules say with it.
+    /// Marks an object for deletion, and applies its delete rules.
     ///
     /// An object that was never saved is gone at once. One that was deleted before is deleted.
     ///
     /// - Throws: ``ObjectError/Code/wrongContext`` for an object of another context or of none;
-    ///   ``ObjectError/Code/gone`` for one that is out of reach while its row may be there; what
-    ///   the store says when something must be read. Nothing is marked then.
+    ///   ``ObjectError/Code/gone`` for one that is out of reach while its row may exist;
+    ///   an error of the store when something must be read. Nothing is marked then.
     public func delete(_ object: ManagedObject) throws {
         try requireOwn(object)
         try gate.locked {
             if object.phase == .gone, object.goneDetail?.cause.leavesRow == true {
                 throw ObjectError(
-                    .gone, "the object is out of reach, and its row may be there",
-                    hint: "Fetch it again, and delete what was found", entity: object.entity.name,
+                    .gone, "the object is gone from its context, but its row may exist",
+                    hint: "Fetch the object again and delete that one", entity: object.entity.name,
                     object: object.identity)
             }
             try markDeleted(object)
@@ -37,15 +37,15 @@ extension ManagedObjectContext {
                 if object.phase == .deletePending { object.prepareForDeletion() }
                 return
             }
-            var doomed: [Doomed] = []
+            var planned: [PlannedDeletion] = []
             var seen: Set<ObjectIdentifier> = []
-            try strict { try gather(object, cause: .deleted, into: &doomed, seen: &seen) }
-            for item in doomed { mark(item) }
+            try strict { try gather(object, cause: .deleted, into: &planned, seen: &seen) }
+            for item in planned { mark(item) }
         }
     }
 
     private func gather(
-        _ object: ManagedObject, cause: GoneCause, into doomed: inout [Doomed],
+        _ object: ManagedObject, cause: GoneCause, into planned: inout [PlannedDeletion],
         seen: inout Set<ObjectIdentifier>
     ) throws {
         guard object.phase == .live || object.phase == .inserted,
@@ -54,16 +54,17 @@ extension ManagedObjectContext {
         if object.current == nil { try fulfill(object) }
         guard object.phase != .gone else { return }
         let related = try object.entity.relations.indices.map { try object.readMembers($0) }
-        doomed.append(Doomed(object: object, cause: cause, related: related))
+        planned.append(PlannedDeletion(object: object, cause: cause, related: related))
         for (relation, targets) in zip(object.entity.relations, related)
         where relation.description.deleteRule == .cascade {
             for target in targets {
-                try gather(target, cause: .cascade(of: object.identity), into: &doomed, seen: &seen)
+                try gather(
+                    target, cause: .cascade(of: object.identity), into: &planned, seen: &seen)
             }
         }
     }
 
-    private func mark(_ item: Doomed) {
+    private func mark(_ item: PlannedDeletion) {
         let object = item.object
         guard object.phase == .live || object.phase == .inserted else { return }
         object.prepareForDeletion()
@@ -75,7 +76,7 @@ extension ManagedObjectContext {
         hold(object)
         touched.deleted.insert(object.identity)
         for (index, targets) in item.related.enumerated() {
-            follow(of: object, relation: index, targets: targets)
+            applyRules(to: object, relation: index, targets: targets)
         }
         removeMember(object)
         if isNew {
@@ -86,8 +87,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// What becomes of the far ends. Everything that this touches was read by `gather`.
-    private func follow(of object: ManagedObject, relation index: Int, targets: [ManagedObject]) {
+    /// Applies the delete rules to the other ends. All of them were read by `gather`.
+    private func applyRules(to object: ManagedObject, relation index: Int, targets: [ManagedObject])
+    {
         let relation = object.entity.relations[index]
         if relation.description.deleteRule == .nullify,
             case .inverse(_, let slot, _) = relation.storage
@@ -101,7 +103,7 @@ extension ManagedObjectContext {
 }
 
 extension GoneCause {
-    /// The object ended in its context alone: nothing says that its row was deleted.
+    /// The object is gone from its context only: its row may still exist.
     fileprivate var leavesRow: Bool {
         switch self {
         case .contextReset, .storeReplaced, .merged: return true

@@ -1,17 +1,18 @@
 import Foundation
 import SyncCore
 
-// Reading what is not in memory yet, and what to do when that fails.
+// Reading what is not in memory, and handling errors of that.
 //
-// A read that fails is never an answer. Calls that can throw do; an access that cannot (a property)
-// answers nil, leaves the object a fault, and says so three times: in the object's `readError`, in
-// the context's events, and by the error of the throwing call that it was part of, if there is one.
+// A failed read is never taken for an answer. Calls that can throw do. An access that cannot throw
+// (a property) returns nil, leaves the object a fault, and reports the error in three ways: in the
+// object's `readError`, in the context's events, and by the error of the throwing call that it was
+// part of, if there is one.
 
 extension ManagedObjectContext {
-    /// Reads a fault, and with it its neighbours of the same fetch. One whose row is missing is
-    /// gone.
+    /// Reads a fault, together with the other faults of the same fetch. An object whose row is
+    /// missing is marked as gone.
     ///
-    /// - Throws: what the store says; the object is the fault that it was.
+    /// - Throws: an error of the store; the object stays a fault.
     func fulfill(_ object: ManagedObject) throws {
         guard object.phase != .gone, object.phase != .inserted else { return }
         var wanted = [object.identity]
@@ -48,23 +49,25 @@ extension ManagedObjectContext {
 
     func markGone(_ object: ManagedObject, because gone: Gone) {
         guard object.phase != .gone else { return }
-        // Where this context deletes the object, too, both want the same: edits decide nothing.
+        // If this context deletes the object as well, there is no conflict, and its edits do not
+        // matter.
         let hadEdits =
             object.phase != .deletePending && (object.hasEdits || object.phase == .inserted)
         object.phase = .gone
         object.goneDetail = gone
         touched.deleted.insert(object.identity)
-        // Edits of a gone object stay in the way of the save until somebody decides about them.
+        // Edits of a gone object block the save until they are discarded or a policy resolves them.
         if !hadEdits { release(object) }
         stopRetaining(object)
         dropMembers()
         object.send(.gone(gone))
     }
 
-    /// Makes an unchanged object a fault again, or reads it anew.
+    /// Turns an object into a fault, or reads it again.
     ///
-    /// - Parameter mergeChanges: Reads it anew with its edits on top; else edits are dropped.
-    /// - Throws: ``ObjectError/Code/wrongContext``, or what the store says; the object is as it
+    /// - Parameter mergeChanges: Reads the object again and keeps its edits. If false, edits are
+    ///   dropped.
+    /// - Throws: ``ObjectError/Code/wrongContext``, or an error of the store; the object is as it
     ///   was.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try requireOwn(object)
@@ -97,7 +100,7 @@ extension ManagedObjectContext {
 
     /// As `refresh(_:mergeChanges: true)` for every object that the context knows.
     ///
-    /// - Throws: what the store says, after the others were refreshed.
+    /// - Throws: the last error of the store, after all others were refreshed.
     public func refreshAllObjects() throws {
         try gate.locked {
             var failure: (any Error)?

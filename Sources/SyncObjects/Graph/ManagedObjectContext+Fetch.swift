@@ -1,6 +1,6 @@
 import SyncCore
 
-// Fetching: what the store answers, with the unsaved changes of the context over it.
+// Fetching: the rows of the store, with the unsaved changes of the context applied.
 
 extension ManagedObjectContext {
     /// A request looked up in the model.
@@ -24,7 +24,7 @@ extension ManagedObjectContext {
                 hint: "Name the class in its EntityDescription", entity: entity.name)
         }
         guard request.offset >= 0, request.limit.map({ $0 >= 0 }) ?? true else {
-            throw ObjectError(.invalidRequest, "limit and offset are not negative")
+            throw ObjectError(.invalidRequest, "limit and offset must not be negative")
         }
         var query = ObjectQuery(entity: entity)
         query.includesSubentities = request.includesSubentities
@@ -39,9 +39,9 @@ extension ManagedObjectContext {
             batchSize: request.batchSize)
     }
 
-    /// The objects that a request asks for.
+    /// Fetches the objects of a request.
     ///
-    /// - Throws: ``ObjectError`` when the request makes no sense, or what the store says.
+    /// - Throws: ``ObjectError`` when the request is invalid, or the store cannot be read.
     /// - Complexity: O(rows), and O(pending changes) where these can matter.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         try performAndWait {
@@ -52,12 +52,16 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Every object of a class.
+    /// Fetches every object of a class.
+    ///
+    /// - Throws: ``ObjectError`` when the request is invalid, or the store cannot be read.
+    /// - Complexity: O(rows)
     public func fetch<Object: ManagedObject>(_: Object.Type) throws -> [Object] {
         try fetch(FetchRequest<Object>())
     }
 
-    /// Objects as what was asked for. Most have the class of the entity, of which that is known.
+    /// The objects as instances of the requested class. The cast is unchecked for objects of the
+    /// entity's own class, which was checked once.
     private func typed<Object: ManagedObject>(
         _ objects: [ManagedObject], as known: ManagedObject.Type
     ) -> [Object] {
@@ -94,7 +98,7 @@ extension ManagedObjectContext {
         return objects
     }
 
-    /// Reads the objects at the end of a to-one relationship in one go.
+    /// Reads the objects of a to-one relationship with one query.
     private func prefetch(_ name: String, of objects: [ManagedObject]) throws {
         guard let first = objects.first, let index = first.entity.relationIndex[name],
             case .reference(let slot) = first.entity.relations[index].storage,
@@ -104,13 +108,13 @@ extension ManagedObjectContext {
         query.keys = Array(
             Set(try objects.compactMap { ManagedObjectKey(reference: try $0.readSlot(slot)) }))
         let targets = try source.rows(query).map { object(for: $0) }
-        // Held as long as the objects that lead to them: by their batch.
+        // Kept in memory by the objects that lead to them.
         for object in objects { object.prefetched = targets }
     }
 
     // MARK: Unsaved changes
 
-    /// Unsaved changes could matter to the answer.
+    /// Whether unsaved changes could affect the result.
     private func isOverlaid(_ query: ObjectQuery) -> Bool {
         guard unsaved.hasObjects || unsaved.hasJoinEdits else { return false }
         var roots = query.predicate?.visited ?? []
@@ -120,9 +124,9 @@ extension ManagedObjectContext {
         return unsaved.contains { roots.contains($0.entity.root) }
     }
 
-    /// The store's answer without its window, corrected by what is pending, then ordered and cut.
-    /// When objects of other entities that the predicate looks at are pending, everything is looked
-    /// at here.
+    /// The store's rows without limit and offset, corrected by pending changes, then sorted and
+    /// cut. If objects of other entities that the predicate refers to are pending, the predicate is
+    /// evaluated in memory.
     private func fetchOverlaid(_ query: ObjectQuery) throws -> [ManagedObject] {
         var whole = query
         whole.limit = nil
@@ -174,7 +178,10 @@ extension ManagedObjectContext {
 
     // MARK: Without objects
 
-    /// The identities of what a request asks for.
+    /// Fetches the identities of a request's objects.
+    ///
+    /// - Throws: ``ObjectError`` when the request is invalid, or the store cannot be read.
+    /// - Complexity: O(rows)
     public func fetchIDs<Object: ManagedObject>(_ request: FetchRequest<Object>) throws
         -> [ManagedObjectID]
     {
@@ -187,7 +194,10 @@ extension ManagedObjectContext {
         }
     }
 
-    /// How many objects a request asks for.
+    /// The number of objects of a request.
+    ///
+    /// - Throws: ``ObjectError`` when the request is invalid, or the store cannot be read.
+    /// - Complexity: That of SQLite's `count(*)`; O(rows) where unsaved changes matter.
     public func count<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> Int {
         try performAndWait {
             let bound = try bind(request)
@@ -198,7 +208,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Whether a request asks for anything.
+    /// Whether a request has any result.
+    ///
+    /// - Throws: ``ObjectError`` when the request is invalid, or the store cannot be read.
     public func exists<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> Bool {
         var one = request
         one.limit = 1

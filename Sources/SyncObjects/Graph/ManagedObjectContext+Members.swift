@@ -1,7 +1,7 @@
 import SyncCore
 
-// The far ends of relationships: what the store has, with the unsaved changes of this context over
-// it.
+// The other ends of relationships: what the store has, with the unsaved changes of this context
+// applied.
 
 extension ManagedObjectContext {
     func dropMembers() { memberCache.removeAll() }
@@ -27,7 +27,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// What is cached, when every member is still at hand.
+    /// The cached members, if all of them are still in memory.
     private func cached(_ key: MemberCache.Key) -> [ManagedObject]? {
         guard let ids = memberCache[key] else { return nil }
         var objects: [ManagedObject] = []
@@ -96,7 +96,7 @@ extension ManagedObjectContext {
         return members
     }
 
-    /// The objects that have these keys, read in one go where they are not known.
+    /// The objects with these keys. Unknown ones are read with one query.
     private func resolve(
         _ keys: [Value], along relation: EntityLayout.Relation
     ) throws -> [ManagedObject] {
@@ -119,7 +119,7 @@ extension ManagedObjectContext {
 
     // MARK: Keeping in step
 
-    /// An object leads to another owner now.
+    /// Updates cached members when the reference of an object changes.
     func moveMember(
         _ object: ManagedObject, along relation: EntityLayout.Relation, from old: Value,
         to new: Value

@@ -1,7 +1,8 @@
 import Foundation
 import SyncCore
 
-// Taking over what others saved. Unsaved edits stay on top; merging twice changes nothing more.
+// Merging what others saved. Unsaved edits are kept; merging the same change twice has no further
+// effect.
 
 extension ManagedObjectContext {
     /// Takes over one change. A change that could not be merged whole can be merged again.
@@ -58,8 +59,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Reads what another process changed, of the objects that somebody holds: a commit costs what
-    /// it changed, not what is held.
+    /// Reads the rows that another process changed, of held objects. The cost is that of the
+    /// changed rows, not of all held objects.
     private func mergeRows(of items: [CommittedChange.Changed]) throws {
         var held: [ObjectIdentifier: (root: EntityLayout, objects: [ManagedObject])] = [:]
         for item in items {
@@ -74,7 +75,7 @@ extension ManagedObjectContext {
         }
         for (root, objects) in held.values {
             let found = try present(objects, root: root)
-            // One that is missing was deleted since: history tells of that next.
+            // A missing row was deleted since; history reports that next.
             for object in objects {
                 if let row = found[object.identity] { merge(object, with: row) }
             }
@@ -94,7 +95,7 @@ extension ManagedObjectContext {
             try source.rows(query).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// A key came back: the object that had it before says who has it now.
+    /// A key came back: records its new owner in the object that had it before.
     private func noteReplaced(_ id: ManagedObjectID) {
         guard id.incarnation > 1,
             let former = registry[id.with(incarnation: id.incarnation - 1)],
@@ -104,7 +105,7 @@ extension ManagedObjectContext {
         former.send(.gone(former.goneDetail ?? Gone(.replaced(by: id))))
     }
 
-    /// An object was found to be gone before somebody said why.
+    /// Adds the cause to an object that was found to be gone.
     private func explain(_ object: ManagedObject, with gone: Gone) {
         guard let known = object.goneDetail, known.transaction == nil,
             gone.transaction != nil || known.cause == .unknown
@@ -116,8 +117,9 @@ extension ManagedObjectContext {
         object.send(.gone(detail))
     }
 
-    /// The store is out of reach: so are its objects. Edits are kept, and objects that were never
-    /// in it: the watch and the daemon may both tell, the second time after somebody made some.
+    /// The store's file was removed or replaced, so that its objects are gone. Edits are kept. New
+    /// objects are not affected: the loss may be reported twice, and objects may be made in
+    /// between.
     private func markAllLost() {
         for object in registry.objects where object.phase != .inserted {
             markGone(object, because: Gone(.storeReplaced))
@@ -125,8 +127,8 @@ extension ManagedObjectContext {
         dropMembers()
     }
 
-    /// Notes that the rows of these objects are missing: what history tells of up to now is no
-    /// other deletion.
+    /// Records that the rows of these objects are missing: a deletion that history reports up to
+    /// now is this one.
     func retire(_ ids: [ManagedObjectID]) throws {
         guard !ids.isEmpty else { return }
         let position = try coordinator.logPosition()
@@ -136,8 +138,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Reads every object of these entities again that somebody holds: somebody wrote, and nothing
-    /// says what.
+    /// Reads every held object of these hierarchies again, because the change is not described.
     private func readAgain(_ roots: Set<String>) throws {
         var byRoot: [String: [ManagedObject]] = [:]
         for object in registry.objects
@@ -161,10 +162,10 @@ extension ManagedObjectContext {
                 }
             }
         }
-        // What a parent does not show may be in the store still.
+        // A row that is missing in the parent may still be in the store.
         if parent == nil { try retire(missing.map(\.identity)) }
         for object in missing { markGone(object, because: Gone(.unknown)) }
-        // Lists may have new rows that no object stands for: they look for themselves.
+        // There may be new rows without an object: lists fetch again.
         touched.unknown.formUnion(roots)
     }
 }

@@ -48,7 +48,7 @@ extension ManagedObjectContext {
     // MARK: Finding
 
     /// The object that the context has for a row; made when there is none. Values that the object
-    /// has are kept: only merges and refreshes change what somebody may be looking at.
+    /// has are kept: only merges and refreshes change them.
     func object(for row: StoredRow) -> ManagedObject {
         if let known = registry[row.id] {
             if known.current == nil { fill(known, with: row.values) }
@@ -77,34 +77,45 @@ extension ManagedObjectContext {
         retain(object)
     }
 
-    /// The objects that the context knows and that somebody holds.
+    /// The objects that the context knows and that are still in memory.
+    ///
+    /// - Complexity: O(known objects)
     public var registeredObjects: Set<ManagedObject> {
         gate.locked { Set(registry.objects) }
     }
 
     /// New objects that are not saved yet.
+    ///
+    /// - Complexity: O(objects with changes)
     public var insertedObjects: Set<ManagedObject> {
         gate.locked { Set(unsaved.objects.filter { $0.phase == .inserted }) }
     }
 
     /// Objects with edits that are not saved yet.
+    ///
+    /// - Complexity: O(objects with changes)
     public var updatedObjects: Set<ManagedObject> {
         gate.locked { Set(unsaved.objects.filter { $0.phase == .live && $0.hasEdits }) }
     }
 
     /// Objects that the next save deletes.
+    ///
+    /// - Complexity: O(objects with changes)
     public var deletedObjects: Set<ManagedObject> {
         gate.locked { Set(unsaved.objects.filter { $0.phase == .deletePending }) }
     }
 
     /// There is something to save.
+    ///
+    /// - Complexity: O(objects with changes)
     public var hasChanges: Bool {
         gate.locked {
             unsaved.isSaveNeeded
         }
     }
 
-    /// The object that the context knows by that identity; nil says nothing about the store.
+    /// The object that the context knows by that identity. Nil does not mean that the store has
+    /// none.
     public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
         gate.locked {
             let object = registry[identities.resolve(id)]
@@ -112,8 +123,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The object of that identity without looking whether it exists: a fault that finds out when
-    /// it is read.
+    /// The object of that identity, without checking that it exists: a fault, which is gone if its
+    /// row is missing when it is read.
     ///
     /// - Throws: ``ObjectError/Code/unknownEntity``, or ``ObjectError/Code/noSuchObject`` for an id
     ///   of another store.
@@ -128,7 +139,7 @@ extension ManagedObjectContext {
 
     private func check(_ id: ManagedObjectID) throws {
         guard id.store == coordinator.storeID else {
-            throw ObjectError(.noSuchObject, "the id “\(id)” is of another store", object: id)
+            throw ObjectError(.noSuchObject, "the id “\(id)” belongs to another store", object: id)
         }
     }
 
@@ -149,7 +160,8 @@ extension ManagedObjectContext {
             guard let row = try source.rows(query).first else { throw missing(id, because: nil) }
             guard row.id == id else {
                 throw ObjectError(
-                    .staleIncarnation, "“\(id)” was deleted, and its key is another object's now",
+                    .staleIncarnation,
+                    "“\(id)” was deleted, and its key belongs to another object now",
                     entity: id.entity, object: id)
             }
             return object(for: row)
@@ -171,7 +183,7 @@ extension ManagedObjectContext {
         if let known = registry[id] { return known.phase == .gone ? nil : known }
         guard let entity = model.layouts[relation.description.destination] else { return nil }
         if entity.table.kindColumn == nil { return fault(id, entity: entity) }
-        // Which class it has, the row alone knows.
+        // Only the row says which entity it belongs to.
         var query = ObjectQuery(entity: entity)
         query.keys = [key]
         return try source.rows(query).first.map { object(for: $0) }
@@ -197,7 +209,7 @@ extension ManagedObjectContext {
 
     // MARK: Forgetting
 
-    /// Drops what is not saved: new objects are gone, deleted ones are back, edits are undone.
+    /// Drops unsaved changes: new objects are gone, deleted ones are restored, edits are undone.
     /// Nothing is read.
     public func rollback() {
         gate.locked {
@@ -232,8 +244,7 @@ extension ManagedObjectContext {
         dropMembers()
     }
 
-    /// Drops the unsaved edits of one object; for one that is gone, so that the others can be
-    /// saved.
+    /// Drops the unsaved edits of one object. Use it for a gone object whose edits block a save.
     ///
     /// - Throws: ``ObjectError/Code/wrongContext``
     public func discardEdits(of object: ManagedObject) throws {
@@ -248,22 +259,22 @@ extension ManagedObjectContext {
         dropMembers()
     }
 
-    /// An object of another context is no object of this one, and neither is one of no context:
-    /// what is asked for it would be done to nothing.
+    /// Refuses an object of another context or of none: the call would have no effect on it.
     ///
-    /// The error does not name the object: its identity is guarded by the lock of its own context,
-    /// which is not taken here. Two contexts that ask for each other's objects would wait forever.
+    /// The error does not name the object: its identity is guarded by the gate of its own context.
+    /// Taking that gate here could deadlock two contexts that are given each other's objects.
     func requireOwn(_ object: ManagedObject) throws {
         guard object.contextReference !== self else { return }
         let isAlone = object.contextReference == nil
         throw ObjectError(
             .wrongContext,
-            isAlone ? "the object has no context" : "the object is of another context",
+            isAlone ? "the object has no context" : "the object belongs to another context",
             hint: "Get it with existingObject(with:) from this context",
             entity: object.entity.name)
     }
 
-    /// Forgets every object. Those that somebody holds are gone, with their last known values.
+    /// Forgets every object. Objects that the program still holds are gone, with their last known
+    /// values.
     public func reset() {
         gate.locked {
             let objects = registry.objects

@@ -1,17 +1,17 @@
 import Foundation
 import SyncCore
 
-// Saving: everything or nothing, and with a reason for each object that stands in the way.
+// Saving: everything or nothing. An error names each object that cannot be saved, with the reason.
 
 extension ManagedObjectContext {
-    /// Times that a save meets new conflicts before it gives up: somebody else writes all the time.
+    /// How often a save is tried when each attempt meets new conflicts.
     private static var attemptsMax: Int { 10 }
 
-    /// Writes what changed: to the store, or into the parent context. Does nothing when nothing
-    /// did.
+    /// Writes what changed: to the store, or into the parent context. Does nothing when there are
+    /// no changes.
     ///
-    /// - Throws: ``ObjectError``, with nothing written and every edit kept. With more than one
-    ///   reason, these are its `details`.
+    /// - Throws: ``ObjectError``, with nothing written and every edit kept. If there is more than
+    ///   one reason, they are its `details`.
     public func save() throws {
         try performAndWait {
             processPendingChanges()
@@ -33,8 +33,8 @@ extension ManagedObjectContext {
                 }
             }
             throw ObjectError(
-                .storeFailure, "others changed the same objects again and again",
-                hint: "Try again, or save fewer objects at once")
+                .storeFailure, "others changed the same objects during each attempt to save",
+                hint: "Save again, or save fewer objects at once")
         }
     }
 
@@ -47,7 +47,8 @@ extension ManagedObjectContext {
             problems += validation.problems
         }
         if let readFailure { throw readFailure }
-        try raise(problems, as: .multipleErrors, reason: "\(problems.count) rules are broken")
+        try raise(
+            problems, as: .multipleErrors, reason: "\(problems.count) validation rules are broken")
     }
 
     private func raise(
@@ -102,21 +103,21 @@ extension ManagedObjectContext {
             switch object.phase {
             case .inserted:
                 inserted.append(object)
-                settle(object, with: result.corrected[object.identity]?.values)
+                markSaved(object, with: result.corrected[object.identity]?.values)
             case .live:
                 guard object.hasEdits else { continue }
                 updated.append(object)
-                settle(object, with: result.corrected[object.identity]?.values)
+                markSaved(object, with: result.corrected[object.identity]?.values)
             case .deletePending:
                 deleted.append(object)
-                end(object, because: gone[object.identity])
+                markDeletionSaved(object, because: gone[object.identity])
             case .gone, .detached: continue
             }
         }
         forgetPending()
         unsaved.noteSave()
-        // Edits of an object that this save deleted end with it. Those of an object that somebody
-        // else deleted stay in the way of the next save.
+        // Edits of an object that this save deleted end with it. Edits of an object that another
+        // connection deleted block the next save.
         let ended = Set(deleted.map(ObjectIdentifier.init))
         for object in saved
         where object.phase == .gone && object.hasEdits && !ended.contains(ObjectIdentifier(object))
@@ -135,7 +136,7 @@ extension ManagedObjectContext {
     }
 
     /// An object whose deletion is saved.
-    private func end(_ object: ManagedObject, because known: Gone?) {
+    private func markDeletionSaved(_ object: ManagedObject, because known: Gone?) {
         let gone =
             known
             ?? Gone(
@@ -146,7 +147,7 @@ extension ManagedObjectContext {
         object.send(.gone(gone))
     }
 
-    private func settle(_ object: ManagedObject, with values: [Value]?) {
+    private func markSaved(_ object: ManagedObject, with values: [Value]?) {
         if var values {
             for (index, slot) in object.entity.slots.enumerated() where slot.column == nil {
                 values[index] = object.current?[index] ?? .null
@@ -173,7 +174,7 @@ extension ManagedObjectContext {
         registry.insert(object)
     }
 
-    /// What the store did beyond what was asked: rows that delete rules found there.
+    /// Merges what the save did beyond its request: rows that delete rules found in the store.
     private func mergeUnrequested(_ result: SaveResult, beyond known: [ManagedObject]) {
         guard !result.corrected.isEmpty || !result.unrequested.isEmpty else { return }
         let known = Set(known.map(\.identity))
@@ -183,13 +184,14 @@ extension ManagedObjectContext {
             !known.contains($0.id) && !inserted.contains($0.id)
         }
         rest.deleted = result.saved.deleted.filter { result.unrequested.contains($0.id) }
-        // Rows that are at hand: nothing is read, so nothing can fail.
+        // The rows are included: nothing is read, so that nothing can fail.
         if !rest.isEmpty { try? merge(.saved(rest)) }
     }
 
     // MARK: Conflicts
 
-    /// Objects with edits that turned out to be gone: an error, a resurrection, or edits dropped.
+    /// Resolves edits of objects that are gone: by an error, by bringing the object back, or by
+    /// dropping the edits.
     private func refuseGone(_ resolved: inout [ResolvedConflict]) throws {
         let gone = unsaved.objects.filter { $0.phase == .gone && $0.hasEdits }
         guard !gone.isEmpty else { return }
@@ -210,7 +212,7 @@ extension ManagedObjectContext {
         if let author = object.goneDetail?.author { reason += " by \(author)" }
         return ObjectError(
             .deletedElsewhere, reason,
-            hint: "Its edits are kept: discardEdits(of:), or save with a policy that keeps local",
+            hint: "Its edits are kept. Call discardEdits(of:), or save with mergePolicy keepLocal",
             entity: object.entity.name, object: object.identity)
     }
 
@@ -220,7 +222,7 @@ extension ManagedObjectContext {
         resolved.append(record(object, stored: nil, policy: policy))
         if policy.restoresDeleted {
             try retire([object.identity])
-            renew(object)
+            makeNew(object)
             touched.inserted.insert(object.identity)
             object.send(.returned)
         } else {
@@ -287,7 +289,7 @@ extension ManagedObjectContext {
         registry[id]
     }
 
-    /// An object that was only to be checked, and is not what it was.
+    /// Takes over the stored state of an object that was only checked.
     private func takeChecked(_ conflict: SaveConflict) {
         guard let object = known(conflict.id) else { return }
         switch conflict.kind {
@@ -297,7 +299,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Who wins in one conflict: what the resolver says, or else the context's policy.
+    /// The policy for one conflict: the resolver's answer, or else the context's policy.
     private func policy(
         for object: ManagedObject, kind: MergeConflict.Kind, stored: [Value]?
     ) throws -> MergePolicy {
@@ -361,8 +363,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Two objects with the same unique values. One of them is the other: the local one becomes an
-    /// update of the stored one, or gives way to it.
+    /// Resolves equal unique values: the local object becomes an update of the stored one, or is
+    /// dropped in favour of it.
     private func resolveConstraint(
         _ object: ManagedObject, with other: StoredRow, by policy: MergePolicy
     ) throws {
@@ -400,16 +402,18 @@ extension ManagedObjectContext {
                     .filter { $0.1.0 != $0.1.1 }.map(\.0.name)
             }
             return ObjectError(
-                .mergeConflict, "somebody else changed \(names.joined(separator: ", "))",
-                hint: "Refresh it, or save with a policy", entity: entity, object: conflict.id)
+                .mergeConflict, "others changed \(names.joined(separator: ", "))",
+                hint: "Call refresh(_:mergeChanges:), or set another mergePolicy", entity: entity,
+                object: conflict.id)
         case .deleted:
             if let object = registry[conflict.id] { return deletedElsewhere(object) }
             return ObjectError(
                 .deletedElsewhere, "it was deleted elsewhere", entity: entity, object: conflict.id)
         case .deleteOfChanged:
             return ObjectError(
-                .deleteOfChangedObject, "somebody else changed what is to be deleted",
-                hint: "Refresh it, or save with a policy", entity: entity, object: conflict.id)
+                .deleteOfChangedObject, "others changed an object that is to be deleted",
+                hint: "Call refresh(_:mergeChanges:), or set another mergePolicy", entity: entity,
+                object: conflict.id)
         case .constraint(let columns, let other):
             let owner = other.map { " as “\($0.id)”" } ?? ""
             let what =

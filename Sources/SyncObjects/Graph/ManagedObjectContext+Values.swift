@@ -1,37 +1,6 @@
 import SyncCore
 
-// Answers of the store without objects: values, groups, sections. Unsaved changes do not count.
-
-/// A value computed over many objects.
-public struct AggregateExpression: Sendable, Hashable {
-    /// What is computed.
-    public enum Function: String, Sendable {
-        /// How many have a value.
-        case count
-        /// Their sum.
-        case sum
-        /// Their mean.
-        case average = "avg"
-        /// The least.
-        case minimum = "min"
-        /// The greatest.
-        case maximum = "max"
-    }
-
-    /// What it is called in the answer.
-    public let name: String
-    /// What is computed.
-    public let function: Function
-    /// The attribute; nil to count objects.
-    public let attribute: String?
-
-    /// Makes an expression.
-    public init(_ name: String, computing function: Function, of attribute: String? = nil) {
-        self.name = name
-        self.function = function
-        self.attribute = attribute
-    }
-}
+// Queries without objects: values, groups, sections. Unsaved changes are not included.
 
 extension ManagedObjectContext {
     /// The stored values of what a request asks for, one dictionary for each object: of these
@@ -69,7 +38,7 @@ extension ManagedObjectContext {
             let query = try bind(request).query
             guard query.limit == nil, query.offset == 0, !expressions.isEmpty else {
                 throw ObjectError(
-                    .invalidRequest, "aggregates have expressions, and no limit or offset")
+                    .invalidRequest, "aggregates need an expression, and allow no limit or offset")
             }
             let groups = try properties.map { try storedSlot($0, of: query.entity) }
             let columns = try groups.map { try column(slot: $0, of: query.entity) }
@@ -109,7 +78,8 @@ extension ManagedObjectContext {
                 request.limit == nil, request.offset == 0
             else {
                 throw ObjectError(
-                    .invalidRequest, "sections follow the order, and need all of it",
+                    .invalidRequest,
+                    "sections need a sort order that begins with their key, and no limit or offset",
                     hint: "Sort by “\(key)” first, without limit and offset")
             }
             let query = try bind(request).query
@@ -133,7 +103,7 @@ extension ManagedObjectContext {
         guard let relation = entity.relation(name) else { throw entity.unknownProperty(name) }
         guard case .reference(let slot) = relation.storage else {
             throw ObjectError(
-                .invalidRequest, "a relationship to many objects is no value",
+                .invalidRequest, "a to-many relationship is not a value",
                 entity: entity.name, property: name)
         }
         return slot

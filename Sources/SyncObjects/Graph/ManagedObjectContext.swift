@@ -47,7 +47,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     var touched = TouchLog()
     /// Steps that can be undone; nil when undo is off.
     private(set) var undoLog: UndoLog?
-    /// The first read error since the enclosing throwing call began, of an access that cannot throw.
+    /// The first read error of an access that cannot throw, in the enclosing call that can.
     private(set) var readFailure: ObjectError?
     /// The state of the store that the context is pinned at.
     private(set) var pinned: PinnedSnapshot?

@@ -1,8 +1,8 @@
 import SyncCore
 
-/// What a save met: somebody else wrote what it is about to write.
+/// A conflict of a save: others wrote an object that it is about to write.
 public struct MergeConflict: Sendable {
-    /// What somebody else did.
+    /// What others did.
     public enum Kind: Sendable, Hashable {
         /// Changed properties of the object.
         case changed
@@ -10,25 +10,26 @@ public struct MergeConflict: Sendable {
         case deleted
         /// Changed what is to be deleted.
         case deletionOfChanged
-        /// Has the same values in these columns, which may occur once only.
+        /// Stored another object with the same values in these columns, which must be unique.
         case constraint([String])
     }
 
     /// The object, with its unsaved edits.
     public let object: ManagedObject
-    /// What somebody else did.
+    /// What others did.
     public let kind: Kind
-    /// What the store has; nil when the object is not there.
+    /// The stored values; nil when the object is not in the store.
     public let stored: [String: Value]?
-    /// What the context wants; nil when it wants to delete the object.
+    /// The context's values; nil when it is to delete the object.
     public let local: [String: Value]?
-    /// What both started from.
+    /// The values that both changes are based on.
     public let base: [String: Value]
 }
 
 extension ManagedObjectContext {
-    /// Has the next save compare an unchanged object with the store, as if it were to be written:
-    /// for what was decided by looking at it. Does nothing for an object without values.
+    /// Makes the next save compare an unchanged object with the store, as if it were to be written.
+    /// Use it for an object whose values other changes depend on. Does nothing for an object
+    /// without values.
     ///
     /// - Throws: ``ObjectError/Code/wrongContext``
     public func detectConflicts(for object: ManagedObject) throws {

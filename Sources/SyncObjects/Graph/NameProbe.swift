@@ -1,10 +1,10 @@
-/// Notes which properties an object was asked for, and answers each with one value. Confined to one
-/// reading of one key path.
+/// Records which properties are read, and returns one value for each. Confined to one read of one
+/// key path.
 final class NameProbe {
-    /// One question.
+    /// One read of a property.
     struct Read {
         let name: String
-        /// The key path by which the accessor of a property wrapper knows itself.
+        /// The key path that the accessor of a property wrapper was given.
         let wrapped: AnyKeyPath?
     }
 
@@ -12,14 +12,14 @@ final class NameProbe {
     private var wrapped: AnyKeyPath?
     private var answer: (any Sendable)?
 
-    /// Forgets what was asked, and answers with `sample` from now on.
+    /// Forgets the reads, and returns `sample` from now on.
     func begin(answering sample: (any Sendable)?) {
         reads = []
         wrapped = nil
         answer = sample
     }
 
-    /// An accessor is about to ask.
+    /// An accessor is about to read.
     func note(_ keyPath: AnyKeyPath) { wrapped = keyPath }
 
     func read(_ name: String) -> (any Sendable)? {

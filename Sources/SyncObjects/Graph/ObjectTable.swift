@@ -1,18 +1,17 @@
 import CObjects
 import Synchronization
 
-/// The objects of a context by identity, none of them held: each leaves when its last owner lets
-/// it go.
+/// The objects of a context by identity, not retained: each is removed when its last reference is
+/// released.
 ///
 /// A dictionary of weak references would do the same and make fetches take nearly twice as long:
-/// Swift keeps a record beside each object that somebody refers to weakly, and every later retain
-/// and release goes through it. Here the object's own `deinit` takes it out.
+/// Swift keeps a side table for each object that is referenced weakly, and every later retain and
+/// release goes through it. Here the object's own `deinit` removes it.
 ///
-/// Invariants: what stands in the table is still in memory, because `deinit` takes it out under the
-/// lock before it ends. From the moment when nobody owns an object until then, `syncd_try_retain`
-/// fails and the object counts as not there. An identity stands in the table once, so that a new
-/// object takes the place of one that is ending. An object's identity is changed only while it is
-/// not in the table.
+/// Invariants: an object in the table is still in memory, because its `deinit` removes it under the
+/// lock. Between the release of its last reference and that, `syncd_try_retain` fails and the
+/// object counts as absent. An identity is in the table once, so that a new object replaces one
+/// that is being deallocated. An object's identity is changed only while it is not in the table.
 ///
 /// The table is probed linearly, at most three quarters full, its size a power of two.
 final class ObjectTable: Sendable {
@@ -26,25 +25,25 @@ final class ObjectTable: Sendable {
     /// All objects, in no order.
     var objects: [ManagedObject] { table.withLock { $0.objects } }
 
-    /// Puts an object in, instead of what has its identity.
+    /// Adds an object, in place of another one with its identity.
     func insert(_ object: ManagedObject) {
         table.withLock { $0.insert(object) }
     }
 
-    /// Takes an object out, if it is there.
+    /// Removes an object, if it is in the table.
     func remove(_ object: ManagedObject) {
         table.withLock { $0.remove(object) }
     }
 
     func removeAll() { table.withLock { $0 = Table() } }
 
-    /// Makes room for so many objects more.
+    /// Reserves space for this number of additional objects.
     func reserveCapacity(for more: Int) { table.withLock { $0.reserve(more) } }
 }
 
 private struct Table {
-    /// The identity stands beside the pointer: to ask the object would be to hold it for a moment,
-    /// and to be its last owner perhaps, with the lock held that its `deinit` takes.
+    /// The identity is stored beside the pointer. Reading it from the object would retain the
+    /// object, and releasing it could run its `deinit`, which takes the lock that is held here.
     private struct Entry {
         let id: ManagedObjectID
         let object: UnsafeMutableRawPointer
@@ -57,7 +56,8 @@ private struct Table {
 
     private static func hash(_ id: ManagedObjectID) -> UInt {
         guard case .integer(let number) = id.key else { return UInt(bitPattern: id.hashValue) }
-        // Keys count up: spread over all bits, of which the highest choose the place.
+        // Keys are consecutive: the product spreads them over all bits, the highest of which choose
+        // the place.
         let mixed = UInt(bitPattern: id.origin.seed ^ Int(truncatingIfNeeded: number))
         return (mixed &+ UInt(id.incarnation)) &* 0x9E37_79B9_7F4A_7C15
     }
@@ -124,7 +124,7 @@ private struct Table {
         entries[place] = entry
     }
 
-    /// Empties a place, and moves up what stands behind it only because it was taken.
+    /// Empties a place, and moves entries back that were displaced by it.
     private mutating func close(_ place: Int) {
         count -= 1
         let mask = entries.count - 1

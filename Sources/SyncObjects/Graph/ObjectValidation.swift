@@ -1,7 +1,7 @@
 import Foundation
 import SyncCore
 
-/// Checks an object before it is saved: what its entity says, then what its class adds.
+/// Checks an object before it is saved: the rules of its entity, then those of its class.
 struct ObjectValidation {
     let object: ManagedObject
     let model: ManagedObjectModel
@@ -60,7 +60,7 @@ struct ObjectValidation {
         for rule in slot.rules { check(stored, against: rule, of: attribute) }
     }
 
-    /// Asks the class, which may put another value in its place.
+    /// Calls the class's validation, which may replace the value.
     private static func validate(
         _ object: ManagedObject, at index: Int, slot: EntityLayout.Slot
     ) throws {
@@ -74,8 +74,8 @@ struct ObjectValidation {
         try object.setValue(value, forKey: slot.name)
     }
 
-    /// Most values are what they were: those are not set again. The usual types are compared as
-    /// they are; to encode a value costs more.
+    /// Whether validation left the value as it was, so that it is not set again. Common types are
+    /// compared directly, which costs less than encoding the value.
     private static func isSame(
         _ value: (any Sendable)?, before: (any Sendable)?, stored former: Value,
         coding: AttributeCoding
@@ -163,16 +163,16 @@ struct ObjectValidation {
 
     private mutating func checkRelation(_ index: Int) {
         let description = object.entity.relations[index].description
-        let mustLook =
+        let isChecked =
             !description.isOptional || description.minCount > 0
             || description.maxCount > 1
-        guard mustLook else { return }
+        guard isChecked else { return }
         let count =
             description.isToMany
             ? object.members(index).count : (object.target(index) == nil ? 0 : 1)
         if count == 0, description.isOptional { return }
         if count == 0 {
-            add(.missingMandatory, reason: "it leads nowhere", property: description.name)
+            add(.missingMandatory, reason: "the relationship is empty", property: description.name)
         } else if count < description.minCount {
             add(
                 .tooFew, reason: "\(count) objects are fewer than \(description.minCount)",
@@ -194,7 +194,7 @@ struct ObjectValidation {
                 ? object.members(index).count : (object.target(index) == nil ? 0 : 1)
             if count > 0 {
                 add(
-                    .deleteDenied, reason: "it still leads to \(count) objects",
+                    .deleteDenied, reason: "the relationship still has \(count) objects",
                     property: relation.name)
             }
         }

@@ -1,8 +1,8 @@
 import Foundation
 import SyncCore
 
-// A context as the store of its children: it answers with its unsaved changes, and their saves
-// become unsaved changes of its own.
+// A context as the store of its children: they read its unsaved changes, and their saves become its
+// unsaved changes.
 
 extension ManagedObjectContext: ObjectSource {
     func rows(_ query: ObjectQuery) throws -> [StoredRow] {
@@ -119,7 +119,7 @@ extension ManagedObjectContext: ObjectSource {
         }
     }
 
-    /// What a child's save does to a table of pairs can be undone here.
+    /// Records a child's save of a join table, so that it can be undone here.
     private func notePairs(
         of edit: SaveRequest.JoinEdit, before own: SaveRequest.JoinEdit
     ) throws {

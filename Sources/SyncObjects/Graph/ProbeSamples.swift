@@ -1,7 +1,7 @@
 import SyncCore
 
-/// Values that rounding, trimming, cutting and clamping do not leave as they are. The large ones
-/// come last, and leave room: a getter that computes has shown it before it could overflow.
+/// Sample values that rounding, trimming, cutting or clamping would change. Large ones come last,
+/// so that a computing getter is detected before it could overflow.
 enum ProbeSamples {
     private static let text = " Ä b% " + String(repeating: "Zz9", count: 400) + "\n"
     private static let stored: [Value] =
@@ -16,7 +16,7 @@ enum ProbeSamples {
         + [16_000, -16_000, 1 << 29, -(1 << 29), 1 << 40, -(1 << 40)].map(Value.integer)
         + [1e15, -1e15].map(Value.real)
 
-    /// None for a type of which nothing is known but its name.
+    /// Empty for a type without known values.
     static func values<T: AttributeConvertible>(of _: T.Type) -> [any Sendable] {
         if let type = T.self as? any CaseIterable.Type { return cases(type) }
         let coding = AttributeCoding(.any)

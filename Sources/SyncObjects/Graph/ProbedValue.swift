@@ -1,8 +1,8 @@
 /// A type that a stored property can have.
 protocol ProbedValue {
-    /// Values by which a getter shows whether it answers what it was answered.
+    /// Sample values that show whether a getter returns what it reads.
     static func samples(_ probe: NameProbe) -> [any Sendable]
-    /// The answer of a property that has no value.
+    /// The value is that of a property without a value.
     var isNothing: Bool { get }
 }
 

@@ -4,7 +4,7 @@ import SyncCore
 public struct ResultSection: Sendable, Hashable, Identifiable {
     /// The value of the section key, as text.
     public let name: String
-    /// Where its first object stands in the one array.
+    /// The index of its first object in the array of all objects.
     public let offset: Int
     /// How many objects it has.
     public let count: Int

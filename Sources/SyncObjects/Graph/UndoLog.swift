@@ -1,27 +1,27 @@
 import SyncCore
 
-/// What was done, step by step, so that it can be undone. Confined to its context's gate.
+/// The steps that can be undone and redone. Confined to its context's gate.
 ///
-/// A step is what happened between two calls of `processPendingChanges`. What others saved is never
-/// in it.
+/// A step is what happened between two calls of `processPendingChanges`. Changes by others are
+/// never part of one.
 final class UndoLog {
     enum Entry {
         case slot(ManagedObject, Int, old: Value)
         case insert(ManagedObject)
-        /// With the object's values when it was marked: what is done to it afterwards is done to an
-        /// object that is to be deleted, and is no step.
+        /// With the object's values when it was marked. Later changes to an object that is to be
+        /// deleted are not undone.
         case delete(ManagedObject, wasInserted: Bool, values: [Value]?)
         case pairs(PairsEntry)
     }
 
     /// A change of a table of pairs.
     struct PairsEntry {
-        /// The edits of the table as they were before: they are so again, unless a save came
-        /// between, which has written them.
+        /// The edits of the table before the change. They are restored, unless a save has written
+        /// them since.
         let former: SaveRequest.JoinEdit
-        /// The number of the saves until then.
+        /// The number of saves before the change.
         let saves: Int
-        /// Which pairs came and went; nil is no pair.
+        /// The pairs that were added and removed; nil is no pair.
         let changes: [SaveRequest.Pair: Change]
 
         struct Change {
@@ -94,7 +94,7 @@ extension ManagedObjectContext {
     /// There is something to redo.
     public var canRedo: Bool { gate.locked { undoLog?.redoSteps.isEmpty == false } }
 
-    /// Takes the last step back. Does nothing when there is none.
+    /// Undoes the last step. Does nothing when there is none.
     ///
     /// - Throws: ``ObjectError/Code/cannotUndo`` when an object of the step was deleted elsewhere;
     ///   the rest of the step is undone.
@@ -138,7 +138,7 @@ extension ManagedObjectContext {
                 }
             case .insert(let object): try markDeleted(object)
             case .delete(let object, let wasInserted, let values):
-                bringBack(object, wasInserted: wasInserted, values: values)
+                restore(object, wasInserted: wasInserted, values: values)
             case .pairs(let entry): revert(entry)
             }
         }
@@ -171,15 +171,15 @@ extension ManagedObjectContext {
         dropMembers()
     }
 
-    /// Takes a deletion back: an unsaved one by itself, a saved one by inserting the object again.
-    func bringBack(_ object: ManagedObject, wasInserted: Bool, values: [Value]?) {
+    /// Takes a deletion back: an unsaved one directly, a saved one by inserting the object again.
+    func restore(_ object: ManagedObject, wasInserted: Bool, values: [Value]?) {
         undoLog?.note(.insert(object))
         object.current = values ?? object.current
         let isSaved = object.phase == .gone && !wasInserted
         object.goneDetail = nil
         unsaved.setDeleteCause(nil, of: object.identity)
         if isSaved || wasInserted {
-            renew(object)
+            makeNew(object)
         } else {
             object.phase = .live
             if let values = unsaved.newerValues(of: object.identity) {
@@ -195,7 +195,7 @@ extension ManagedObjectContext {
 
     /// Makes a gone object a new one with the same key and its present values: the next
     /// incarnation.
-    func renew(_ object: ManagedObject) {
+    func makeNew(_ object: ManagedObject) {
         release(object)
         registry.remove(object)
         object.identity = identities.id(in: object.identity.origin, key: object.identity.key)

@@ -68,7 +68,7 @@ struct UnsavedChanges {
 
     // MARK: Saving
 
-    /// There is something to save, or an object stands in the way of the next save.
+    /// There is something to save, or an object blocks the next save.
     var isSaveNeeded: Bool {
         pending.contains { $0.hasChanges || $0.phase == .gone }
             || joinEdits.values.contains { !$0.isEmpty }

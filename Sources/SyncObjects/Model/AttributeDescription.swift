@@ -14,7 +14,7 @@ public struct AttributeDescription: Sendable {
     public var coding: AttributeCoding
     /// A new object's value; ``SyncCore/Value/null`` for none.
     public private(set) var defaultValue: Value = .null
-    /// Why the default given is none; the model refuses it.
+    /// Why the default cannot be stored; the model refuses it.
     private(set) var defaultProblem: String?
     /// May be nil at save.
     public var isOptional: Bool
@@ -24,19 +24,19 @@ public struct AttributeDescription: Sendable {
     public var derivation: String?
     /// Between Swift values and bytes, for ``AttributeType/transformable``.
     public var transformer: AttributeTransformer?
-    /// What a value must satisfy at save.
+    /// The rules that a value must satisfy at save.
     public var rules: [ValidationRule] = []
     /// A deleted object's history keeps this value, in a store that is tracked with the model's
     /// ``ManagedObjectModel/captureOptions``.
     public var preservesValueInHistoryOnDeletion = true
-    /// The name it had in the older model, for migration; its own name unless set.
+    /// The name in the older model, for migration; the name by default.
     public var renamingIdentifier: String
-    /// Changes the version hash when nothing else does.
+    /// A text that changes the version hash.
     public var versionHashModifier: String?
     /// The column in the table; its own name unless set.
     public var column: String?
 
-    /// Makes an attribute: text, mandatory and without a default unless said otherwise.
+    /// Makes an attribute: by default text, mandatory and without a default value.
     ///
     /// The renaming identifier is the name. A default of another type is refused by the model.
     public init(
@@ -56,7 +56,7 @@ public struct AttributeDescription: Sendable {
         set { coding.type = newValue }
     }
 
-    /// Gives new objects another value.
+    /// Sets the value of new objects.
     public mutating func setDefault(_ value: (any Sendable)?) {
         do {
             defaultValue = try coding.encode(value)

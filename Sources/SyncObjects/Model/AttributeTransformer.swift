@@ -1,13 +1,13 @@
 import Foundation
 
-/// Turns values of any type into bytes and back, for transformable attributes.
+/// Encodes values of any type as bytes, for transformable attributes.
 public struct AttributeTransformer: Sendable {
     /// The name, which is part of the entity's version hash.
     public let name: String
     let encode: @Sendable (Any) throws -> Data
     let decode: @Sendable (Data) throws -> any Sendable
 
-    /// Makes a transformer from its two halves.
+    /// Makes a transformer from an encoder and a decoder.
     public init<Value: Sendable>(
         name: String, encode: @escaping @Sendable (Value) throws -> Data,
         decode: @escaping @Sendable (Data) throws -> Value

@@ -1,5 +1,5 @@
-/// A group of attributes under one name, stored as columns of the same row: `address.street` stands
-/// in the column `address_street`.
+/// A group of attributes under one name, stored as columns of the same row: `address.street` is the
+/// column `address_street`.
 public struct CompositeDescription: Sendable {
     /// The name before the dot.
     public var name: String

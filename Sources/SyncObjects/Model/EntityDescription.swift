@@ -1,15 +1,5 @@
 import SyncCore
 
-/// A class of objects that entities can name. Only ``ManagedObject`` and its subclasses conform.
-public protocol EntityObject: AnyObject, Sendable {}
-
-extension EntityObject {
-    /// The name of the class without its module: `ShopModel` for `MyApp.ShopModel`.
-    public static func entityName() -> String {
-        String(String(reflecting: self).split(separator: ".").last ?? "")
-    }
-}
-
 /// One entity of a model: its properties, its rules, and the Swift class of its objects.
 ///
 /// ```swift
@@ -37,9 +27,9 @@ public struct EntityDescription: Sendable {
     public var indexes: [[String]]
     /// The names of configurations it belongs to; it belongs to all when empty.
     public var configurations: Set<String> = []
-    /// The name it had in the older model, for migration; its own name unless set.
+    /// The name in the older model, for migration; the name by default.
     public var renamingIdentifier: String
-    /// Changes the version hash when nothing else does.
+    /// A text that changes the version hash.
     public var versionHashModifier: String?
     /// The table; its own name unless set.
     public var table: String?

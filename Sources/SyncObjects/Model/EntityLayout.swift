@@ -1,12 +1,12 @@
 import SyncCore
 
-/// An entity as a model resolved it: where each property stands. Immutable; shared by every object
-/// of the entity.
+/// An entity as a model resolved it: where each property is stored. Immutable; shared by every
+/// object of the entity.
 ///
-/// Values that a row carries stand in *slots*, numbered from 0: attributes, the references of
-/// to-one relationships whose column is in this table, and positions in ordered relationships.
-/// Slots are the truth of the object graph: what leads the other way (to-many, the far end of
-/// one-to-one) is found from them, so that the two ends can never disagree.
+/// The values of a row are in *slots*, numbered from 0: attributes, the references of to-one
+/// relationships whose column is in this table, and positions in ordered relationships. Slots are
+/// the only stored form of relationships: the other direction (to-many, the other end of
+/// one-to-one) is derived from them, so that the two ends always agree.
 public final class EntityLayout: Sendable {
     /// What the model says.
     public let description: EntityDescription
@@ -29,7 +29,7 @@ public final class EntityLayout: Sendable {
     /// The name.
     public var name: String { description.name }
 
-    /// A class: descriptions are large, and what is fetched or set looks at a slot each time.
+    /// A class, because descriptions are large and a slot is read at each access.
     final class Slot: Sendable {
         enum Kind: Sendable {
             case attribute(AttributeDescription)
@@ -45,9 +45,9 @@ public final class EntityLayout: Sendable {
         let column: Int?
         let coding: AttributeCoding
         let defaultValue: Value
-        /// Computed at save: objects cannot set it, and it is no part of conflicts.
+        /// Computed at save: objects cannot set it, and it is not compared for conflicts.
         let isDerived: Bool
-        /// An attribute that is nothing but stored: neither derived nor transformed.
+        /// An attribute that is stored as it is: neither derived nor transformed.
         let isPlain: Bool
         let isAttribute: Bool
         /// An attribute that must have a value to be saved.

@@ -1,5 +1,5 @@
 /// A stable 128-bit hash of text (FNV-1a), for version hashes: equal over processes and machines.
-/// It tells versions apart; it is no protection against somebody who wants two to look alike.
+/// It distinguishes versions; it is not a cryptographic hash.
 enum Fingerprint {
     static func of(_ text: String) -> String {
         let low = fnv(text, basis: 0xcbf2_9ce4_8422_2325)

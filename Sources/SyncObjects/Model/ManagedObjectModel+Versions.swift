@@ -1,7 +1,6 @@
 extension EntityDescription {
-    /// Changes exactly when a store of the entity needs another table: with names, types,
-    /// optionality, relationships, constraints, indexes, derivations and modifiers; not with
-    /// defaults and rules.
+    /// Changes exactly when the entity needs another table: with names, types, optionality,
+    /// relationships, constraints, indexes, derivations and modifiers; not with defaults and rules.
     public var versionHash: String {
         var parts = [
             name, parent ?? "", isAbstract ? "abstract" : "", versionHashModifier ?? "",

@@ -1,5 +1,4 @@
-/// The entities of a store and how they relate. Immutable and checked: a model that exists is
-/// sound.
+/// The entities of a store and how they relate. Immutable and checked: every model is consistent.
 ///
 /// ```swift
 /// let model = try ManagedObjectModel([
@@ -14,7 +13,7 @@
 public final class ManagedObjectModel: Sendable {
     /// The entities, as they were given.
     public let entities: [EntityDescription]
-    /// What a person calls this version of the model, for staged migration.
+    /// The name of this version of the model, for staged migration.
     public let versionIdentifier: String?
     let layouts: [String: EntityLayout]
     private let layoutsByClass: [ObjectIdentifier: EntityLayout]
@@ -28,7 +27,7 @@ public final class ManagedObjectModel: Sendable {
         let problems = ModelCheck(entities).problems
         guard problems.isEmpty else {
             throw ObjectError(
-                .invalidModel, "the model contradicts itself", details: problems)
+                .invalidModel, "the model has contradictions", details: problems)
         }
         let resolved = ModelResolver(entities).resolve()
         self.entities = entities

@@ -1,8 +1,8 @@
 import Foundation
 import SyncCore
 
-/// A model as JSON, as it is kept in each store, so that a later program knows what the store was
-/// written under. Classes and transformers are code: their names alone are kept.
+/// A model as JSON, as it is kept in each store, so that later programs know the model that the
+/// store was written with. Only the names of classes and transformers are kept.
 struct ModelArchive: Codable {
     var version: String?
     var entities: [Entity]

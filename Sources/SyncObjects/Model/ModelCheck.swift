@@ -1,10 +1,9 @@
-/// Finds what is wrong with the entities of a model. Every problem is reported, not the first
-/// alone.
+/// Checks the entities of a model. Every problem is reported, not only the first.
 struct ModelCheck {
     private let entities: [EntityDescription]
     private let named: [String: EntityDescription]
 
-    /// The column that tells the entities of a hierarchy apart in their table.
+    /// The column that holds the entity of a row in the table of a hierarchy.
     static let kindColumn = "entity"
 
     init(_ entities: [EntityDescription]) {
@@ -186,7 +185,7 @@ struct ModelCheck {
         return nil
     }
 
-    /// The entity and its ancestors; nil when they form a circle.
+    /// The entity and its ancestors; nil when they form a cycle.
     private func lineage(_ entity: EntityDescription) -> [String]? {
         var names = [entity.name]
         var parent = entity.parent

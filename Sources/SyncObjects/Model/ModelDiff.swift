@@ -1,4 +1,4 @@
-/// What differs between an older and a newer model, property by property.
+/// The differences between an older and a newer model, property by property.
 ///
 /// Print it, or compare a description kept by hand with the one that is used:
 /// `#expect(preview.diff(model).isEmpty)`.
@@ -13,7 +13,7 @@ public struct ModelDiff: Sendable, CustomStringConvertible {
             case removed
             /// In both, under two names.
             case renamed(from: String)
-            /// In both, but not alike.
+            /// In both, with differences.
             case changed(String)
         }
 
@@ -23,7 +23,7 @@ public struct ModelDiff: Sendable, CustomStringConvertible {
         public let property: String?
         /// What kind of difference it is.
         public let kind: Kind
-        /// Why no migration can be inferred; nil when one can.
+        /// Why the change cannot be migrated automatically; nil when it can.
         public let blocker: String?
 
         /// `Shop.name: renamed from “title”`
@@ -48,7 +48,7 @@ public struct ModelDiff: Sendable, CustomStringConvertible {
     /// The models are alike.
     public var isEmpty: Bool { changes.isEmpty }
 
-    /// What stands against a lightweight migration.
+    /// The changes that prevent a lightweight migration.
     public var blockers: [Change] { changes.filter { $0.blocker != nil } }
 
     /// One difference a line.
@@ -89,7 +89,7 @@ public struct ModelDiff: Sendable, CustomStringConvertible {
         if old.parent != new.parent.map({ entityNames[$0] ?? $0 }) {
             add(
                 new.name, property: nil, kind: .changed("inherits from another entity"),
-                blocker: "its rows stand in another table")
+                blocker: "its rows are in another table")
         }
         if old.isAbstract != new.isAbstract {
             add(new.name, property: nil, kind: .changed("abstract"))
@@ -167,9 +167,9 @@ public struct ModelDiff: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Widening conversions lose nothing; all others need somebody who knows what the values mean.
+    /// Widening conversions lose nothing. All others need a migration stage.
     private static func blocker(from old: AttributeCoding, to new: AttributeCoding) -> String? {
-        if old.type == new.type { return "dates are stored another way" }
+        if old.type == new.type { return "dates are stored in another form" }
         let order: [AttributeType] = [.boolean, .integer16, .integer32, .integer64]
         if let from = order.firstIndex(of: old.type), let to = order.firstIndex(of: new.type),
             from < to
@@ -197,7 +197,8 @@ public struct ModelDiff: Sendable, CustomStringConvertible {
                 let isBlocked = !relationship.isOptional && !relationship.isToMany
                 add(
                     new.name, property: relationship.name, kind: .added,
-                    blocker: isBlocked ? "it is mandatory: existing objects lead nowhere" : nil)
+                    blocker: isBlocked
+                        ? "it is mandatory: existing objects have no value for it" : nil)
                 continue
             }
             if former.name != relationship.name {
@@ -239,7 +240,8 @@ public struct ModelDiff: Sendable, CustomStringConvertible {
             let isBlocked = old.isOptional && !new.isOptional && !new.isToMany
             add(
                 entity.name, property: new.name, kind: .changed("other counts"),
-                blocker: isBlocked ? "it is mandatory: existing objects may lead nowhere" : nil)
+                blocker: isBlocked
+                    ? "it is mandatory: existing objects may have no value for it" : nil)
         }
     }
 }

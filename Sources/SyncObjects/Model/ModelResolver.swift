@@ -1,7 +1,6 @@
 import SyncCore
 
-/// Decides where each property of a checked model stands: tables, columns, slots, references,
-/// joins.
+/// Assigns each property of a checked model its storage: tables, columns, slots, references, joins.
 struct ModelResolver {
     private let entities: [EntityDescription]
     private let named: [String: EntityDescription]
@@ -107,7 +106,8 @@ struct ModelResolver {
     /// What the rows of `entity` carry beyond those of its parent.
     private func ownFields(_ entity: EntityDescription) -> [Field] {
         let isRoot = entity.parent == nil
-        /// Siblings may have properties of one name: each but the root's are told apart.
+        /// Sibling entities may have properties of the same name: those below the root get a
+        /// prefix.
         let prefix = { (column: String) in
             let taken = entities.contains {
                 $0.name != entity.name && lineage($0).last == lineage(entity).last
@@ -116,7 +116,7 @@ struct ModelResolver {
             }
             return taken && !isRoot ? "\(entity.name)_\(column)" : column
         }
-        /// An attribute called `id` stands beside the key of that name.
+        /// An attribute called `id` gets another column, because the key has that name.
         let free = { (column: String) in
             let reserved =
                 column.lowercased() == "id" && entity.keyColumns.isEmpty
@@ -233,7 +233,8 @@ struct ModelResolver {
         if (relationship.column == nil) != (inverse.column == nil) {
             return relationship.column != nil
         }
-        // One-to-one: beside what is deleted with the other end, so that SQL can cascade as well.
+        // One-to-one: on the side that is deleted with the other end, so that SQLite can cascade
+        // the deletion.
         if (inverse.deleteRule == .cascade) != (relationship.deleteRule == .cascade) {
             return inverse.deleteRule == .cascade
         }

@@ -1,10 +1,10 @@
-/// Where each of some names stands. Few are compared one after the other, which costs less than to
-/// hash one: a property is looked up at each access.
+/// The index of each name in a list. Short lists are scanned, which is faster than hashing: a
+/// property is looked up at each access.
 struct NameIndex: Sendable {
     private let names: [String]
     private let places: [String: Int]
 
-    /// Names that are compared one after the other at most.
+    /// The longest list that is scanned.
     private static let scannedMax = 16
 
     init(_ names: [String]) {

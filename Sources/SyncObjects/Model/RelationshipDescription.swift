@@ -1,26 +1,14 @@
-/// What happens to the objects at the other end when an object is deleted.
-public enum DeleteRule: String, Sendable, Hashable, Codable {
-    /// They stay, and name nobody.
-    case nullify
-    /// They are deleted too.
-    case cascade
-    /// The deletion is refused while there are any.
-    case deny
-    /// Nothing: they go on naming an object that is gone.
-    case noAction
-}
-
 /// One relationship of an entity to another.
 public struct RelationshipDescription: Sendable, Hashable, Codable {
-    /// The name, as in `object.relationship("tasks")` and in predicates.
+    /// The name, as in `object["tasks"]` and in predicates.
     public var name: String
     /// The name of the entity at the other end.
     public var destination: String
     /// The relationship that leads back; nil for none.
     public var inverse: String?
-    /// The most objects it may lead to; 0 for no limit, 1 for a to-one relationship.
+    /// The greatest number of objects; 0 for no limit, 1 for a to-one relationship.
     public var maxCount: Int
-    /// The fewest objects it must lead to at save, when it is not empty and optional.
+    /// The least number of objects at save. An optional relationship may also be empty.
     public var minCount: Int
     /// May be empty at save.
     public var isOptional: Bool
@@ -28,9 +16,9 @@ public struct RelationshipDescription: Sendable, Hashable, Codable {
     public var isOrdered: Bool
     /// What happens to the other end when an object is deleted.
     public var deleteRule: DeleteRule
-    /// The name it had in the older model, for migration; its own name unless set.
+    /// The name in the older model, for migration; the name by default.
     public var renamingIdentifier: String
-    /// Changes the version hash when nothing else does.
+    /// A text that changes the version hash.
     public var versionHashModifier: String?
     /// The column of a to-one relationship, where this side has one; its own name unless set.
     public var column: String?

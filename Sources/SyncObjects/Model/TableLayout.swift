@@ -17,7 +17,8 @@ final class TableLayout: Sendable {
     /// The column that says which entity of the hierarchy a row is; nil when there is one only.
     let kindColumn: String?
     let columns: [Column]
-    /// Made by syncd: integer keys that are chosen at birth and never come twice.
+    /// The table was created by this layer: its integer keys are assigned when an object is made,
+    /// and never reused.
     let isManaged: Bool
     /// Reads all columns of rows by their keys, for some numbers of keys, so that each is prepared
     /// once; none for tables with composite keys. The table is `t0`.
@@ -54,40 +55,6 @@ final class TableLayout: Sendable {
         key.map(\.column) + (kindColumn.map { [$0] } ?? []) + columns.map(\.name)
     }
 
-    /// Where in a row the first of `columns` stands.
+    /// The index of the first of `columns` in a row.
     var firstColumn: Int { key.count + (kindColumn == nil ? 0 : 1) }
-}
-
-/// The table of pairs of a many-to-many relationship. Immutable.
-final class JoinLayout: Sendable {
-    let table: String
-    let sourceColumn: String
-    let targetColumn: String
-    let sourceEntity: String
-    let targetEntity: String
-    /// Places of the targets in the list of their source; nil when that has no order.
-    let targetOrderColumn: String?
-    /// Places of the sources in the list of their target; nil when that has no order.
-    let sourceOrderColumn: String?
-    let isManaged: Bool
-
-    init(
-        table: String, source: (entity: String, column: String),
-        target: (entity: String, column: String), targetOrder: String?, sourceOrder: String?,
-        isManaged: Bool
-    ) {
-        self.table = table
-        sourceEntity = source.entity
-        sourceColumn = source.column
-        targetEntity = target.entity
-        targetColumn = target.column
-        targetOrderColumn = targetOrder
-        sourceOrderColumn = sourceOrder
-        self.isManaged = isManaged
-    }
-
-    /// The column that orders what is on the other side of `isSource`.
-    func orderColumn(isSource: Bool) -> String? {
-        isSource ? targetOrderColumn : sourceOrderColumn
-    }
 }

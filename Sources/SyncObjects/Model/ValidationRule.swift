@@ -1,6 +1,7 @@
 import Foundation
 
-/// What a value must satisfy at save. Rules do not look at nil: that is what optional is for.
+/// The rules that a value must satisfy at save. Rules do not apply to nil; see
+/// ``AttributeDescription/isOptional``.
 public enum ValidationRule: Sendable, Hashable, Codable {
     /// A number not below this one.
     case minimum(Double)
@@ -10,9 +11,9 @@ public enum ValidationRule: Sendable, Hashable, Codable {
     case notBefore(Date)
     /// A date not after this one.
     case notAfter(Date)
-    /// A text of at least so many characters.
+    /// A text of at least this number of characters.
     case minimumLength(Int)
-    /// A text of at most so many characters.
+    /// A text of at most this number of characters.
     case maximumLength(Int)
     /// A text that matches a regular expression from its beginning to its end.
     case pattern(String)

@@ -1,8 +1,8 @@
 extension ManagedObjectContext {
-    /// How many objects a request asks for: now, and after each change, whoever made it. May leave
-    /// out numbers in between; the last is always right.
+    /// The number of objects of a request: now, and after each change by any context or process.
+    /// Intermediate numbers may be skipped; the last is always right.
     ///
-    /// - Throws: ``ObjectError`` when the request makes no sense.
+    /// - Throws: ``ObjectError`` when the request is invalid.
     public func counts<Object: ManagedObject>(
         of request: FetchRequest<Object>
     ) throws -> AsyncStream<Int> {
@@ -14,7 +14,7 @@ extension ManagedObjectContext {
                 var last = first
                 for await _ in events {
                     guard let self else { break }
-                    // A count that cannot be read is told by the context; the last one stands.
+                    // A read error is reported by the context; the last count stays valid.
                     guard let count = try? self.count(for: request) else { continue }
                     if count != last { continuation.yield(count) }
                     last = count

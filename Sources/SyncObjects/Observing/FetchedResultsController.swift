@@ -1,14 +1,14 @@
 import Foundation
 import SyncCore
 
-/// The live results of a request: an update for each change that matters, made of immutable arrays.
+/// The live results of a request: an update of immutable arrays for each relevant change.
 ///
 /// Invariants: `entries` is in the order of the sort keys, then of the keys; `sortValues` has the
-/// values by which each entry stands where it does, whatever its object says by now. Everything
+/// values by which each entry was placed, which may be older than those of its object. Everything
 /// mutable is guarded by the gate of the context.
 ///
 /// Cost: a change of a few objects costs a search each, and moving pointers; the list is read again
-/// only when the request has a window or looks at other entities.
+/// only when the request has a limit or an offset or refers to other entities.
 ///
 /// `@unchecked Sendable`: see the invariants.
 public final class FetchedResultsController<Object: ManagedObject>: @unchecked Sendable {
@@ -26,7 +26,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     private var ids: [ManagedObjectID] = []
     private var sortValues: [ManagedObjectID: [Value]] = [:]
     private var current: ResultSnapshot<Object>?
-    /// Why the last look failed: the results are those of the look before.
+    /// Why the last read failed; the results are those of the read before.
     private var failure: ObjectError?
 
     /// Makes a controller; ``performFetch()`` starts it.
@@ -39,11 +39,12 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
         _ request: FetchRequest<Object>, context: ManagedObjectContext, sectionKey: String? = nil
     ) throws {
         guard let first = request.sortKeys.first else {
-            throw ObjectError(.invalidRequest, "live results need an order", hint: "Give a SortKey")
+            throw ObjectError(
+                .invalidRequest, "live results need a sort order", hint: "Add a SortKey")
         }
         if let sectionKey, first.path.joined(separator: ".") != sectionKey {
             throw ObjectError(
-                .invalidRequest, "sections follow the order, and that begins with another property",
+                .invalidRequest, "the sort order does not begin with the section key",
                 hint: "Sort by “\(sectionKey)” first")
         }
         self.context = context
@@ -67,8 +68,8 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     /// The results; nil before the first fetch and after a reset of the context.
     public var snapshot: ResultSnapshot<Object>? { context.gate.locked { current } }
 
-    /// Why the results are not those of now: the last look could not read the store. Nil when all
-    /// is well; the next change, and ``performFetch()``, look again.
+    /// Why the results may be out of date: the store could not be read. Nil when there are no
+    /// problems. The next change and ``performFetch()`` read again.
     public var lastError: ObjectError? { context.gate.locked { failure } }
 
     /// Updates from now on; the first is the present results. Ends with the controller or the
@@ -90,6 +91,9 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
     }
 
     /// Reads the results, and follows them from now on.
+    ///
+    /// - Throws: ``ObjectError`` when the store cannot be read; the results stay as they were.
+    /// - Complexity: O(rows)
     @discardableResult
     public func performFetch() throws -> ResultSnapshot<Object> {
         try context.performAndWait {
@@ -116,8 +120,8 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
 
     // MARK: Changes
 
-    /// Puts touched objects in their places, and says what that changed; nil when the list was read
-    /// again, so that the two have to be compared.
+    /// Moves touched objects to their places, and returns what changed; nil when the list was read
+    /// again, so that the two lists must be compared.
     ///
     /// - Complexity: O(touched · log n), and moving pointers where places change.
     private func apply(
@@ -135,7 +139,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
         let objects = try present(own).filter { context.matches($0, query: bound.query) }
         var stays: [ManagedObjectID: [Value]] = [:]
         for object in objects { stays[object.identity] = values(object) }
-        // Who keeps the values that the order looks at stays where it is.
+        // An entry whose sort values are unchanged keeps its place.
         var leaving: [(id: ManagedObjectID, place: Int)] = []
         for id in own {
             guard let former = sortValues[id], let place = place(of: id, former) else { continue }
@@ -167,7 +171,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
         return changes
     }
 
-    /// The touched objects that are there, read where the context does not know them.
+    /// The touched objects that exist. Those that the context does not know are read.
     private func present(_ ids: Set<ManagedObjectID>) throws -> [Object] {
         var objects: [ManagedObject] = []
         var unknown: [ManagedObjectKey] = []

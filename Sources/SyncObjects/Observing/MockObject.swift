@@ -1,6 +1,7 @@
 import Synchronization
 
-/// An object without a store, for tests and previews: it holds a value and tells when that changes.
+/// An object without a store, for tests and previews: it holds a value and sends an element when it
+/// changes.
 ///
 /// ```swift
 /// let task = MockObject(TaskValue(id: .string("1"), title: "a"))
@@ -33,7 +34,7 @@ public final class MockObject<Value: BaseValueProtocol>: ConvertibleValueObserva
         state.withLock { $0 = value }
     }
 
-    /// Behaves as an object that somebody deleted.
+    /// Behaves as a deleted object.
     public func delete() {
         broadcast.send(())
         state.withLock { $0 = nil }

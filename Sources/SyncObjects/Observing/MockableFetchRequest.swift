@@ -1,25 +1,5 @@
 import Synchronization
 
-/// Objects without their types, equal when their identities are the same in the same order.
-public struct EquatableObjects<Value: BaseValueProtocol>: Sendable, Equatable {
-    /// The objects.
-    public let objects: [AnyConvertibleValueObservableObject<Value>]
-
-    /// Wraps objects.
-    public init(_ objects: [AnyConvertibleValueObservableObject<Value>]) { self.objects = objects }
-}
-
-/// Where a list gets its objects from.
-public enum FetchDataSource<Value: BaseValueProtocol>: Sendable, Equatable {
-    /// From a store, by a request.
-    case fetchRequest
-    /// From nowhere: these.
-    case mockObjects(EquatableObjects<Value>)
-}
-
-/// The data sources of an application's lists: one property of type ``FetchDataSource`` for each.
-public protocol ObjectsDataSource: Sendable, Equatable {}
-
 /// A list that shows the results of a request, or mock objects where there is no store, by a switch
 /// that its environment sets.
 ///
@@ -30,8 +10,8 @@ public protocol ObjectsDataSource: Sendable, Equatable {}
 /// for await delivery in groups.deliveries { show(delivery.objects) }
 /// ```
 ///
-/// A delivery comes when the sequence of identities changes, and only then: that an object changed,
-/// the object itself tells.
+/// A delivery comes when the sequence of identities changes, and only then: changes of an object
+/// are sent by the object.
 public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValueProtocol>: Sendable
 {
     /// What is delivered.
@@ -40,7 +20,7 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
         public let objects: [AnyConvertibleValueObservableObject<Value>]
         /// The first one after the list was connected: show it without animation.
         public let isInitial: Bool
-        /// Fetched objects that cannot be turned into the value, and are left out.
+        /// Fetched objects that cannot be converted to the value, and are left out.
         public let dropped: [ManagedObjectID]
     }
 
@@ -79,10 +59,10 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
         state.withLock { $0.delivery?.objects ?? [] }
     }
 
-    /// Fetched objects that cannot be turned into the value, and are left out.
+    /// Fetched objects that cannot be converted to the value, and are left out.
     public var dropped: [ManagedObjectID] { state.withLock { $0.delivery?.dropped ?? [] } }
 
-    /// Deliveries from now on.
+    /// Deliveries from now on, as a stream.
     public var deliveries: AsyncStream<Delivery> { broadcast.stream() }
 
     /// An element whenever the sequence of identities changed.
@@ -99,8 +79,8 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
 
     /// Connects the list to the application's sources, or to other ones.
     ///
-    /// - Throws: ``ObjectError/Code/invalidRequest`` for a live source without a context, and what
-    ///   the request's fetch says.
+    /// - Throws: ``ObjectError/Code/invalidRequest`` for a live source without a context, and the
+    ///   errors of a fetch.
     public func connect(to root: Root, context: ManagedObjectContext? = nil) throws {
         state.withLock { state in
             state.root = root
@@ -118,7 +98,8 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
     }
 
     private func restart() throws {
-        // The former controller ends outside of the lock: its end takes the gate of its context.
+        // The former controller is released outside the lock: its `deinit` takes the gate of its
+        // context.
         let (root, request, context, former) = state.withLock { state in
             state.task?.cancel()
             defer { (state.task, state.controller) = (nil, nil) }
@@ -133,7 +114,7 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
             guard let context else {
                 throw ObjectError(
                     .invalidRequest, "a live list needs a context",
-                    hint: "Give one to connect(to:context:)")
+                    hint: "Pass one to connect(to:context:)")
             }
             try start(request, in: context)
         }
@@ -184,7 +165,7 @@ public final class MockableFetchRequest<Root: ObjectsDataSource, Value: BaseValu
     private func deliver(
         _ objects: [AnyConvertibleValueObservableObject<Value>], dropped: [ManagedObjectID]
     ) {
-        // Asking objects takes gates: so before the lock, never inside of it.
+        // Reading objects takes their gates, so that it is done before the lock is taken.
         let identities = objects.map {
             Identity(type: ObjectIdentifier(type(of: $0.object)), id: $0.id)
         }

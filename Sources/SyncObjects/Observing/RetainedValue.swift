@@ -1,14 +1,14 @@
 import Observation
 
-/// The last valid value of an object, for a view: it follows the object while that is there, and
-/// stays as it is when the object is gone. Never empty, never made up.
+/// The last valid value of an object, for a view. It follows the object while it exists, and is
+/// kept when the object is gone.
 @Observable @MainActor
 public final class RetainedValue<Value: BaseValueProtocol> {
     /// The last value that the object had.
     public private(set) var value: Value
     /// The object is gone: `value` is what it was.
     public private(set) var isGone = false
-    /// Why the object could not be read when it was last looked at; `value` is what it was before.
+    /// Why the last refresh could not read the object; `value` is the one before.
     public private(set) var readError: ObjectError?
     @ObservationIgnored private let object: AnyConvertibleValueObservableObject<Value>
 
@@ -19,7 +19,7 @@ public final class RetainedValue<Value: BaseValueProtocol> {
         self.value = value
     }
 
-    /// Looks at the object now.
+    /// Reads the object now.
     public func refresh() {
         guard let value = object.wrappedValue else {
             // An object that could not be read is not gone: what was shown stays.

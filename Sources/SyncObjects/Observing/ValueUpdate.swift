@@ -1,14 +1,13 @@
-// Writing through a value: the object is looked up again, and the save looks once more.
+// Writing through a value: the object is looked up again, and the save compares its row.
 
 extension ManagedObjectContext {
-    /// Changes the object that a value stands for, and saves.
+    /// Changes the object that a value represents, and saves.
     ///
-    /// Confirmed twice: the object must exist when it is looked up, and the row must still be what
-    /// was read when it is written. Nothing is inserted, and nothing of it is saved when either
-    /// fails.
+    /// Checked twice: the object must exist when it is looked up, and its row must be unchanged
+    /// when it is written. Nothing is inserted, and nothing is saved if either check fails.
     ///
     /// - Throws: ``ObjectError/Code/noSuchObject``, ``ObjectError/Code/staleIncarnation``,
-    ///   ``ObjectError/Code/classMismatch``, and what the save says.
+    ///   ``ObjectError/Code/classMismatch``, and the errors of ``ManagedObjectContext/save()``.
     public func update<Object: ManagedObject>(
         _ type: Object.Type, id: WrappedID, applying body: (Object) throws -> Void
     ) throws {
@@ -25,7 +24,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Deletes the object that a value stands for, and saves.
+    /// Deletes the object that a value represents, and saves.
     ///
     /// - Throws: as `update`
     public func delete<Object: ManagedObject>(_ type: Object.Type, id: WrappedID) throws {
@@ -35,7 +34,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The object that a value stands for.
+    /// The object that a value represents.
     ///
     /// - Throws: ``ObjectError/Code/noSuchObject``, ``ObjectError/Code/staleIncarnation``,
     ///   ``ObjectError/Code/classMismatch``

@@ -1,4 +1,4 @@
-/// Which objects are meant: a tree of comparisons, made from text, from `#Predicate`, or by hand.
+/// A condition on objects: a tree of comparisons, made from text, from `#Predicate`, or by hand.
 ///
 /// ```swift
 /// let mine = try FetchPredicate("completed == NO AND group.title BEGINSWITH[c] %@", "home")
@@ -42,7 +42,7 @@ public indirect enum FetchPredicate: Sendable, Hashable {
         case beginsWith = "BEGINSWITH"
         /// The left text ends with the right.
         case endsWith = "ENDSWITH"
-        /// `*` stands for any text, `?` for one character.
+        /// `*` matches any text, `?` one character.
         case like = "LIKE"
         /// A regular expression that matches the whole text.
         case matches = "MATCHES"
@@ -70,7 +70,7 @@ public indirect enum FetchPredicate: Sendable, Hashable {
         case none = "NONE"
     }
 
-    /// What text comparisons look away from.
+    /// What comparisons of text ignore.
     public struct TextOptions: OptionSet, Sendable, Hashable {
         /// The bits.
         public let rawValue: Int
@@ -92,7 +92,7 @@ public indirect enum FetchPredicate: Sendable, Hashable {
         public var right: PredicateTerm
         /// Which objects of a to-many path on the left must satisfy it.
         public var quantifier: Quantifier?
-        /// What text comparisons look away from.
+        /// What comparisons of text ignore.
         public var options: TextOptions
 
         /// Makes a comparison.
@@ -108,7 +108,7 @@ public indirect enum FetchPredicate: Sendable, Hashable {
         }
     }
 
-    /// Reads a predicate from text. `%@` stands for the next argument, `%K` for a key path.
+    /// Reads a predicate from text. `%@` is replaced by the next argument, `%K` by a key path.
     ///
     /// - Throws: ``ObjectError/Code/invalidPredicate``; the reason says where.
     public init(_ format: String, _ arguments: (any Sendable)?...) throws {
@@ -132,18 +132,4 @@ public indirect enum FetchPredicate: Sendable, Hashable {
 
     /// It does not hold.
     public static prefix func ! (predicate: Self) -> Self { .not(predicate) }
-}
-
-/// One side of a comparison.
-public indirect enum PredicateTerm: Sendable, Hashable {
-    /// A value.
-    case constant(PredicateConstant)
-    /// `title`, `group.title`, `tasks.@count`; the object itself when empty.
-    case keyPath([String])
-    /// How many objects the relationship at a path leads to that satisfy a predicate.
-    case count(path: [String], FetchPredicate)
-    /// The first, or the second when that is nil.
-    case coalesce(PredicateTerm, PredicateTerm)
-    /// The term where the predicate holds; nil where it does not.
-    case when(FetchPredicate, PredicateTerm)
 }

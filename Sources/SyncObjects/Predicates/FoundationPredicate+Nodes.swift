@@ -1,6 +1,6 @@
 import Foundation
 
-// One conformance for each kind of expression that `#Predicate` writes and that SQL can say.
+// One conformance for each kind of expression of `#Predicate` that can be written in SQL.
 
 extension PredicateExpressions.Variable: BridgedNode {
     func bridge(_ bridge: inout PredicateBridge) throws -> BridgedPart {
@@ -30,12 +30,13 @@ extension PredicateExpressions.KeyPath: BridgedNode {
         guard let name = naming.propertyName(of: keyPath) else {
             throw ObjectError(
                 .unsupportedPredicate, "\(keyPath) reads no stored property of \(Root.Output.self)",
-                hint: "Write what it computes, of stored properties, in the predicate itself")
+                hint: "Write the computation with stored properties in the predicate")
         }
         return .term(.keyPath(path + name.split(separator: ".").map(String.init)))
     }
 
-    /// `count` and `isEmpty`. How long a text is, only Swift can say.
+    /// `count` and `isEmpty`. Swift counts characters of text, SQLite does not, so that `count` of
+    /// a text is refused.
     private func ofCollection(_ part: BridgedPart) throws -> BridgedPart {
         let count: PredicateTerm
         switch part {

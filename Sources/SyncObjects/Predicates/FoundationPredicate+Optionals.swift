@@ -83,7 +83,7 @@ extension PredicateExpressions.OptionalFlatMap: BridgedNode {
         case .optional(let inner, let wasNil):
             return .optional(inner, isNil: .or([isNil, wasNil]))
         case .term(.keyPath(let end)) where end.starts(with: path) && end.last != "@count":
-            // What nil leads to is NULL by itself, and can use an index.
+            // A path over nil is NULL in SQL as well, and can use an index.
             return .term(.keyPath(end))
         case .term(let term): return .term(.when(.not(isNil), term))
         case .filtered: throw PredicateBridge.unsupported(self)

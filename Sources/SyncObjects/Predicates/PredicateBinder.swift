@@ -1,7 +1,7 @@
 import Foundation
 import SyncCore
 
-/// Looks up a predicate's names and values in a model. Every mistake is found here, before anything
+/// Resolves a predicate's names and values in a model. Every error is found here, before anything
 /// is read.
 struct PredicateBinder {
     let model: ManagedObjectModel
@@ -70,7 +70,7 @@ struct PredicateBinder {
             guard comparison.operator == .contains, split.rest.isEmpty else {
                 throw ObjectError(
                     .invalidPredicate,
-                    "“\(path.joined(separator: "."))” leads to many objects: say ANY, ALL or NONE",
+                    "“\(path.joined(separator: "."))” leads to many objects: use ANY, ALL or NONE",
                     entity: entity.name)
             }
             inner.operator = .equal
@@ -214,8 +214,8 @@ struct PredicateBinder {
             let slot = relation.destination.slotIndex[attribute]
         else {
             throw ObjectError(
-                .invalidPredicate, "“\(path.joined(separator: "."))” is no value of one object",
-                hint: "Say ANY, ALL or NONE before it, or ask for @count, @sum, @avg, @min or @max",
+                .invalidPredicate, "“\(path.joined(separator: "."))” is not a value of one object",
+                hint: "Put ANY, ALL or NONE before it, or use @count, @sum, @avg, @min or @max",
                 entity: relation.source.name)
         }
         let kind = Self.kind(relation.destination.slots[slot].coding.type)
@@ -286,11 +286,11 @@ struct PredicateBinder {
 
     private static func notANumber(_ entity: EntityLayout) -> ObjectError {
         ObjectError(
-            .invalidPredicate, "NaN is no value that a store has, and equals nothing",
+            .invalidPredicate, "NaN cannot be stored, and equals nothing",
             entity: entity.name)
     }
 
-    /// The entity of the objects that a term stands for.
+    /// The entity of the objects that a term refers to.
     private func destination(_ term: BoundTerm) -> EntityLayout? {
         switch term {
         case .key(_, let entity): return entity
@@ -307,12 +307,12 @@ struct PredicateBinder {
     ) throws {
         if let destination, destination.root != id.entity {
             throw ObjectError(
-                .invalidPredicate, "“\(id)” is no object of “\(destination.name)”",
+                .invalidPredicate, "“\(id)” is not an object of “\(destination.name)”",
                 entity: entity.name)
         }
         if let store, store != id.store {
             throw ObjectError(
-                .invalidPredicate, "“\(id)” is of another store, or of none",
+                .invalidPredicate, "“\(id)” belongs to another store or to none",
                 hint: "Get it from a context of this store", entity: entity.name)
         }
     }

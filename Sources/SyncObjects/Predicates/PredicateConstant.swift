@@ -49,7 +49,7 @@ public indirect enum PredicateConstant: Sendable, Hashable {
         case let value as any BinaryInteger:
             guard let number = Int64(exactly: value) else {
                 throw ObjectError(
-                    .invalidPredicate, "\(value) is more than a store can hold: 64 bits with a sign"
+                    .invalidPredicate, "\(value) does not fit into a signed 64-bit integer"
                 )
             }
             self = .integer(number)
@@ -84,10 +84,4 @@ public indirect enum PredicateConstant: Sendable, Hashable {
         case .object(let value): return value
         }
     }
-}
-
-/// Something that has an object's identity: objects themselves.
-public protocol IdentifiedObject {
-    /// The identity.
-    var objectID: ManagedObjectID { get }
 }

@@ -1,17 +1,5 @@
 import SyncCore
 
-/// What a predicate is asked about: an object, as far as predicates see it.
-protocol PredicateSubject {
-    /// The stored form of a slot's present value.
-    func value(atSlot slot: Int) -> Value
-    /// What a reference to this object holds.
-    var reference: Value { get }
-    /// The object that a to-one relationship leads to.
-    func target(ofRelation relation: Int) -> (any PredicateSubject)?
-    /// The objects that a to-many relationship leads to.
-    func members(ofRelation relation: Int) -> [any PredicateSubject]
-}
-
 /// Evaluates predicates and orders in memory, with the meaning that they have in SQL.
 enum PredicateEvaluator {
     static func evaluate(_ predicate: BoundPredicate, on subject: any PredicateSubject) -> Bool {
@@ -165,7 +153,8 @@ enum PredicateEvaluator {
         return order(of: left, and: right, as: isMixed ? .decimal : .any) == 0
     }
 
-    /// Below 0 when the left comes first: nulls, then numbers, then text, then bytes, as in SQLite.
+    /// The order of two values, below 0 when the left one comes first: NULL, then numbers, then
+    /// text, then bytes, as in SQLite.
     static func order(of left: Value, and right: Value, as kind: BoundKind) -> Int {
         if kind == .decimal, left != .null, right != .null {
             let (first, second) = (number(left), number(right))

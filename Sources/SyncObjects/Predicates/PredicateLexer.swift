@@ -1,4 +1,4 @@
-/// Cuts the text of a predicate into words, each with its place.
+/// Splits the text of a predicate into tokens, each with its position.
 struct PredicateLexer {
     enum Token: Equatable {
         case word(String)
@@ -20,7 +20,7 @@ struct PredicateLexer {
         characters = Array(text)
     }
 
-    /// The next word, and where it begins, counted in characters.
+    /// The next token, and its first character's index.
     mutating func next() throws -> (Token, Int) {
         while index < characters.count, characters[index].isWhitespace { index += 1 }
         let start = index
@@ -117,7 +117,7 @@ struct PredicateLexer {
         }
         let one = String(characters[index])
         guard "=<>!(){}[],.".contains(one) else {
-            throw problem("“\(one)” means nothing here", at: start)
+            throw problem("“\(one)” is not expected here", at: start)
         }
         index += 1
         return one

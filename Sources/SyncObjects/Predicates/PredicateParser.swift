@@ -17,7 +17,7 @@ struct PredicateParser {
     /// The variables of the subqueries around the present place.
     private var subjects: [String] = []
     private var depth = 0
-    /// Text nested deeper is refused: it comes from files and command lines as well.
+    /// Deeper nesting is refused, because the text may come from files and command lines.
     private static let depthMax = 100
 
     init(
@@ -201,7 +201,7 @@ struct PredicateParser {
     private func numberConstant(_ text: String) throws -> PredicateConstant {
         if let number = Int64(text) { return .integer(number) }
         if let number = Double(text), number.isFinite { return .real(number) }
-        throw problem("“\(text)” is no number")
+        throw problem("“\(text)” is not a number")
     }
 
     private func variable(_ name: String) throws -> PredicateTerm {
@@ -273,7 +273,7 @@ struct PredicateParser {
         try expect(")")
         try expect(".")
         guard case .word("@count") = token else {
-            throw problem("of a subquery, @count alone can be asked")
+            throw problem("expected @count after a subquery")
         }
         try advance()
         return .count(path: path, inner)

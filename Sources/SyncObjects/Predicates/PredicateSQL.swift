@@ -1,6 +1,6 @@
 import SyncCore
 
-/// Writes bound predicates as SQL, so that SQLite's indexes answer them.
+/// Writes bound predicates as SQL, so that SQLite can use its indexes.
 ///
 /// Conditions on the row itself are plain comparisons of columns; relationships become correlated
 /// subqueries on keys and indexed references. Comparisons of text name the BINARY collation,
@@ -8,7 +8,7 @@ import SyncCore
 struct PredicateSQL {
     private(set) var arguments: [Value] = []
     private var aliases = 0
-    /// Values stand in the text: for SQL that is stored.
+    /// Values are written into the text, for SQL that is stored.
     var inlinesValues = false
 
     init(inlinesValues: Bool = false) { self.inlinesValues = inlinesValues }
@@ -76,8 +76,8 @@ struct PredicateSQL {
         }
     }
 
-    /// A range of the index rather than a look at each row. U+10FFFF is no character: no text that
-    /// begins so has it next.
+    /// A range of the index rather than a scan. U+10FFFF is not a character: no text with this
+    /// prefix has it next.
     private mutating func begins(
         _ term: BoundTerm, with prefix: String, on alias: String
     ) throws -> String {
@@ -219,11 +219,11 @@ struct PredicateSQL {
     ) throws -> String {
         switch step.relation.storage {
         case .reference(let slot):
-            return
-                "\(try key(of: step.destination, alias: next)) = \(try column(of: step.source, slot: slot, alias: alias))"
+            let reference = try column(of: step.source, slot: slot, alias: alias)
+            return "\(try key(of: step.destination, alias: next)) = \(reference)"
         case .inverse(_, let slot, _):
-            return
-                "\(try column(of: step.destination, slot: slot, alias: next)) = \(try key(of: step.source, alias: alias))"
+            let reference = try column(of: step.destination, slot: slot, alias: next)
+            return "\(reference) = \(try key(of: step.source, alias: alias))"
         case .join:
             throw ObjectError(
                 .unsupportedPredicate, "“\(step.relation.name)” leads to many objects")

@@ -1,7 +1,7 @@
 import GRDB
 
-/// The SQL functions that predicates use beyond SQLite's own. Only this layer's statements name
-/// them: nothing that is stored does, so that every other program can go on without.
+/// The SQL functions that predicates use beyond SQLite's own. Only this layer's statements call
+/// them. Nothing stored does, so that other programs do not need them.
 enum SQLFunctions {
     static func install(_ db: Database) {
         db.add(

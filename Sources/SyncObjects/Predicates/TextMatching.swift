@@ -1,9 +1,9 @@
 import Foundation
 
-/// How text is compared, in memory and by the SQL functions that the layer adds to its connections:
-/// one implementation, so that both mean the same.
+/// Comparison of text, in memory and by the SQL functions of the layer's connections: one
+/// implementation, so that both agree.
 enum TextMatching {
-    /// Without what the options look away from.
+    /// The text without what the options ignore.
     static func folded(_ text: String, options: FetchPredicate.TextOptions) -> String {
         var flags: String.CompareOptions = []
         if options.contains(.caseInsensitive) { flags.insert(.caseInsensitive) }
@@ -39,7 +39,7 @@ enum TextMatching {
         text.utf8.reversed().starts(with: part.utf8.reversed())
     }
 
-    /// `*` stands for any text, `?` for one character, `\` takes the meaning from the next one.
+    /// `*` matches any text, `?` one character; `\` makes the next character literal.
     static func like(_ text: String, pattern: String) -> Bool {
         let (scalars, wanted) = (Array(text.unicodeScalars), Array(pattern.unicodeScalars))
         var (place, index) = (0, 0)

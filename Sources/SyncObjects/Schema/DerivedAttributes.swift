@@ -1,8 +1,9 @@
 import GRDB
 import SyncCore
 
-/// What keeps derived attributes right: triggers in the store, so that they equal what they are
-/// derived from at every read, whoever wrote: this layer, another program, a delete rule, a merge.
+/// Keeps derived attributes up to date by triggers in the store, so that they equal what they are
+/// derived from at every read, whatever wrote: this layer, another program, a delete rule or a
+/// merge.
 ///
 /// Text functions (`canonical:`, `uppercase:`, `lowercase:`) need Unicode, which SQLite alone does
 /// not know: those are set by this layer's saves, and another program's edit of their source shows
@@ -52,8 +53,8 @@ struct DerivedAttributes {
     /// A trigger is one of these when its name is a derived attribute's and a number, as `install`
     /// names them. SQL is not compared: SQLite rewrites it when a table or a column is renamed.
     ///
-    /// - Throws: ``ObjectError/Code/invalidModel`` for an expression that cannot be read, and GRDB's
-    ///   error.
+    /// - Throws: ``ObjectError/Code/invalidModel`` for an expression that cannot be read; GRDB's
+    ///   error when the triggers cannot be dropped.
     func remove(from db: Database) throws {
         let prefixes = try items().map { Self.triggerPrefix($0) }
         let names = try String.fetchAll(
@@ -88,7 +89,7 @@ struct DerivedAttributes {
         }
     }
 
-    /// Has this connection note whose derived columns are set.
+    /// Makes this connection record the rows whose derived columns are set.
     func follow(_ db: Database) throws {
         guard !isEmpty else { return }
         try db.execute(sql: "CREATE TEMP TABLE IF NOT EXISTS syncd_derived(entity, id)")
@@ -164,8 +165,8 @@ struct DerivedAttributes {
             }
             let (relation, other) = try relation(path[0], of: item)
             let value = SQLText.quoted(try column(path[1], of: other))
-            return
-                "(SELECT x.\(value) FROM \(try source(of: item, relation: relation, to: other)) LIMIT 1)"
+            let rows = try source(of: item, relation: relation, to: other)
+            return "(SELECT x.\(value) FROM \(rows) LIMIT 1)"
         case .canonical(let path): return "syncd_fold(\(try source(of: item, path: path)), 3)"
         case .uppercase(let path): return "syncd_case(\(try source(of: item, path: path)), 1)"
         case .lowercase(let path): return "syncd_case(\(try source(of: item, path: path)), 0)"
@@ -193,7 +194,7 @@ struct DerivedAttributes {
     private func source(of item: Item, path: [String]) throws -> String {
         guard path.count == 1 else {
             throw ObjectError(
-                .invalidModel, "a text function looks at the object's own attributes",
+                .invalidModel, "a text function can use only attributes of the object itself",
                 entity: item.entity.name, property: item.column)
         }
         return own(of: item, column: try column(path[0], of: item.entity))
@@ -242,14 +243,15 @@ struct DerivedAttributes {
         return isSource ? (source, target) : (target, source)
     }
 
-    /// A trigger stands in the store: it has no parameters, and knows SQLite's own functions alone.
+    /// A trigger is stored in the database: it has no parameters, and can call only SQLite's own
+    /// functions.
     private func condition(_ text: String, on entity: EntityLayout) throws -> String {
         let bound = try PredicateBinder(model: model).bind(try FetchPredicate(text), to: entity)
         var sql = PredicateSQL(inlinesValues: true)
         let condition = try sql.condition(bound, on: "x")
         guard bound.visited.isEmpty, !condition.contains("syncd_") else {
             throw ObjectError(
-                .invalidModel, "“\(text)” cannot be counted by",
+                .invalidModel, "the condition “\(text)” cannot be used in a count",
                 hint: "Compare attributes of the counted objects, without [c], [d] or LIKE",
                 entity: entity.name)
         }

@@ -2,15 +2,15 @@ import SyncCore
 
 /// The SQL that turns the tables of one model into those of another, values kept.
 ///
-/// Columns are added and renamed in place, so that triggers stay; a table is made anew only for
-/// what SQLite cannot alter. Keys never change, and the highest key that was ever given out is
-/// carried over.
+/// Columns are added and renamed in place, so that triggers stay; a table is rebuilt only for what
+/// SQLite cannot alter. Keys never change, and the highest key that was ever given out is carried
+/// over.
 struct MigrationPlan {
     let old: ManagedObjectModel
     let new: ManagedObjectModel
     private let diff: ModelDiff
 
-    /// - Parameter vouched: Somebody converts the rows by hand: nothing blocks, values are cast.
+    /// - Parameter vouched: A stage converts the rows: nothing blocks, and values are cast.
     /// - Throws: ``ObjectError/Code/cannotMigrate`` with one detail for each change that blocks.
     init(
         from old: ManagedObjectModel, to new: ManagedObjectModel, vouched: Bool = false
@@ -21,7 +21,7 @@ struct MigrationPlan {
         let blockers = vouched ? [] : diff.blockers
         guard blockers.isEmpty else {
             throw ObjectError(
-                .cannotMigrate, "the store cannot be migrated by inference",
+                .cannotMigrate, "the store cannot be migrated automatically",
                 hint: "Give defaults, keep the old properties, or add a stage that converts them",
                 details: blockers.map {
                     ObjectError(
@@ -231,15 +231,15 @@ struct MigrationPlan {
                 flipped
                 ? [former.targetColumn, former.sourceColumn]
                 : [former.sourceColumn, former.targetColumn]
+            let orders = orders(of: join, from: former, flipped: flipped)
             statements += [
                 "ALTER TABLE \(SQLText.quoted(former.table)) "
                     + "RENAME TO \(SQLText.quoted(temporary))",
                 "DROP INDEX IF EXISTS \(SQLText.quoted("\(former.table)_\(former.targetColumn)"))",
                 schema.createJoin(join), schema.createJoinIndex(join),
                 "INSERT INTO \(SQLText.quoted(join.table))"
-                    + "(\(SQLText.list(columns + orders(of: join, from: former, flipped: flipped).map(\.0)))) SELECT "
-                    + SQLText.list(
-                        values + orders(of: join, from: former, flipped: flipped).map(\.1))
+                    + "(\(SQLText.list(columns + orders.map(\.0)))) SELECT "
+                    + SQLText.list(values + orders.map(\.1))
                     + " FROM \(SQLText.quoted(temporary))",
                 "DROP TABLE \(SQLText.quoted(temporary))",
             ]

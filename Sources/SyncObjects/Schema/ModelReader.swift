@@ -196,6 +196,8 @@ extension ManagedObjectModel {
     ///   - db: A connection to the database.
     ///   - classes: The Swift classes of some of the entities, by table name.
     /// - Returns: The model, and a line for each table left out, with the reason.
+    /// - Throws: ``ObjectError/Code/invalidModel`` when the tables make no valid model; GRDB's
+    ///   error when the schema cannot be read.
     public static func reading(
         _ db: Database, classes: [String: any EntityObject.Type] = [:]
     ) throws -> (model: ManagedObjectModel, notes: [String]) {

@@ -2,34 +2,8 @@ import Foundation
 import GRDB
 import SyncCore
 
-/// One step of a staged migration: to a model, with what must happen to the rows before and after.
-public struct MigrationStage: Sendable {
-    /// The model that the store has after this step.
-    public let model: ManagedObjectModel
-    let before: (@Sendable (Database) throws -> Void)?
-    let after: (@Sendable (Database) throws -> Void)?
-
-    /// Makes a step.
-    ///
-    /// - Parameters:
-    ///   - model: The model that the store has after this step.
-    ///   - before: Runs on the old tables, in the transaction of the step.
-    ///   - after: Runs on the new tables, in the transaction of the step.
-    ///
-    /// A step with either of them may change what cannot be inferred: values are cast, and the rest
-    /// is for these closures to put right.
-    public init(
-        to model: ManagedObjectModel, before: (@Sendable (Database) throws -> Void)? = nil,
-        after: (@Sendable (Database) throws -> Void)? = nil
-    ) {
-        self.model = model
-        self.before = before
-        self.after = after
-    }
-}
-
 /// Brings the tables of a store to a model. All in one transaction: a failure leaves the store as
-/// it was. History and its numbers stand in other tables and stay.
+/// it was. History is in other tables and stays.
 struct SchemaMigrator {
     let model: ManagedObjectModel
     var migratesAutomatically = true
@@ -60,8 +34,9 @@ struct SchemaMigrator {
     private func migrate(from stored: ManagedObjectModel, in db: Database) throws {
         guard migratesAutomatically else {
             throw ObjectError(
-                .incompatibleModel, "the store was written under another model",
-                hint: "Set migratesAutomatically, or open it with the model it was written under",
+                .incompatibleModel, "the store was written with another model",
+                hint:
+                    "Set migratesAutomatically, or open it with the model that it was written with",
                 details: model.diff(stored).changes.map {
                     ObjectError(
                         .incompatibleModel, $0.description, entity: $0.entity,

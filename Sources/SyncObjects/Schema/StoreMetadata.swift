@@ -3,8 +3,7 @@ import GRDB
 import SyncCore
 
 /// What the object layer keeps about a store, inside of it: its identity, the model it was written
-/// under, and what the application adds. An existing database is left as it is until somebody sets
-/// metadata.
+/// under, and what the application adds. An existing database is not changed until metadata is set.
 struct StoreMetadata {
     static let table = "sync_objects"
     private static let uuidKey = "uuid"

@@ -1,8 +1,8 @@
 import SyncCore
 import Synchronization
 
-/// How many coordinators of this process have a file open: one that is alone knows that what
-/// history tells of this process is its own.
+/// How many coordinators of this process have a file open. A single one can attribute every
+/// transaction of this process to itself.
 final class FollowedFiles: Sendable {
     static let shared = FollowedFiles()
 

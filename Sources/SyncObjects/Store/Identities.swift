@@ -2,12 +2,11 @@ import Foundation
 import SyncCore
 import Synchronization
 
-/// Which incarnation a key is at, and what temporary ids became.
+/// The current incarnation of each key, and the permanent ids of temporary ones.
 ///
-/// A deletion reaches this process more than once: by the save that made or met it, by a look that
-/// misses the row, and by history. So what is known of a key has a date, a position in the log of
-/// the store: a deletion that history tells of up to there is the one that is known, and a later
-/// one is another.
+/// One deletion can be reported more than once: by the save that made or met it, by a read that
+/// misses the row, and by history. Each key therefore has a position in the store's log: a deletion
+/// that history reports up to that position is the known one, and a later one is a new deletion.
 ///
 /// Invariants: the incarnation of a key only grows, and so does its position, but for
 /// `forgetPositions`; a temporary number is never used twice; an alias never changes.
@@ -39,10 +38,10 @@ final class Identities: Sendable {
 
     /// What was known of the keys of one entity at one moment.
     ///
-    /// Whoever reads rows takes it *before* he reads: of a row that is deleted meanwhile it then
-    /// says what it was. Taken later, it would take the row for one that came back after its
-    /// deletion, of which nothing would ever be told. What is known too late does no harm: history
-    /// tells of it next.
+    /// Take it *before* reading rows: a row that is deleted meanwhile then keeps the identity that
+    /// it had. Taken afterwards, it would give the row the identity of an object that came back
+    /// after the deletion, and no later event would correct that. Missing a deletion is harmless:
+    /// history reports it next.
     struct Incarnations: Sendable {
         fileprivate let origin: ManagedObjectID.Origin
         fileprivate let retired: [ManagedObjectKey: Retired]
@@ -58,7 +57,7 @@ final class Identities: Sendable {
 
     init(store: UUID) { self.store = store }
 
-    /// What is known now, without what will be learned.
+    /// A copy of what is known now.
     init(copying other: Identities) {
         store = other.store
         let known = other.state.withLock { $0 }
@@ -95,7 +94,7 @@ final class Identities: Sendable {
         return ManagedObjectID(origin, key: key, incarnation: last + 1)
     }
 
-    /// Notes that an object is no more: its key, if it comes back, is another one's.
+    /// Records that an object was deleted: if its key comes back, it belongs to another object.
     ///
     /// - Parameter position: The end of the log when that was so, or later; 0 without history.
     func retire(_ id: ManagedObjectID, at position: Int64) {
@@ -108,15 +107,15 @@ final class Identities: Sendable {
         }
     }
 
-    /// Notes that an object came back as this one: what history tells of deletions up to there is
-    /// not about it.
+    /// Records that an object came back with this id: deletions that history reports up to this
+    /// position concern earlier objects.
     func revive(_ id: ManagedObjectID, at position: Int64) {
         guard id.incarnation > 1 else { return }
         state.withLock { $0.change(id) { $0.position = max($0.position, position) } }
     }
 
-    /// The log is read anew, and its positions may be others: what is deleted by now, history does
-    /// not tell. Called before the new beginning is read.
+    /// Forgets log positions, because the log is read from a new position. Deletions before it are
+    /// not reported again. Called before the new position is read.
     func forgetPositions() {
         state.withLock { state in
             for entity in state.retired.keys {
@@ -127,8 +126,8 @@ final class Identities: Sendable {
         }
     }
 
-    /// Notes a deletion that history tells of, and answers who was deleted.
-    func hear(
+    /// Records a deletion that history reports, and returns the deleted object's id.
+    func recordDeletion(
         origin: ManagedObjectID.Origin, key: ManagedObjectKey, at position: Int64
     ) -> ManagedObjectID {
         state.withLock {
@@ -155,7 +154,7 @@ final class Identities: Sendable {
         state.withLock { $0.aliases[temporary] = permanent }
     }
 
-    /// What a temporary id became; the id itself when it did not.
+    /// The permanent id of a temporary one; the id itself when there is none.
     func resolve(_ id: ManagedObjectID) -> ManagedObjectID {
         guard id.isTemporary else { return id }
         return state.withLock { $0.aliases[id] ?? id }

@@ -1,9 +1,10 @@
 import Foundation
 import SyncCore
 
-/// Who wins when what is to be saved was changed by somebody else meanwhile. Named by the winner.
+/// Which values are saved when others have changed the same objects meanwhile. Each policy is named
+/// for the values it keeps.
 public enum MergePolicy: Sendable, Hashable {
-    /// Nobody: the save throws with every conflict, and writes nothing.
+    /// None: the save throws with every conflict, and writes nothing.
     case fail
     /// Property by property, the store's value where both changed one; local edits of others are
     /// saved.
@@ -26,20 +27,4 @@ public enum MergePolicy: Sendable, Hashable {
     public static let rollback = Self.discardLocal
 
     var restoresDeleted: Bool { self == .keepLocal || self == .overwrite }
-}
-
-/// A conflict that a policy resolved, with what it cost.
-public struct ResolvedConflict: Sendable {
-    /// The object.
-    public let object: ManagedObjectID
-    /// What the store had; nil when the object had been deleted there.
-    public let stored: [String: Value]?
-    /// What the context wanted; nil when it wanted to delete the object.
-    public let local: [String: Value]?
-    /// What both started from.
-    public let base: [String: Value]
-    /// The policy that decided.
-    public let policy: MergePolicy
-    /// When.
-    public let time: Date
 }

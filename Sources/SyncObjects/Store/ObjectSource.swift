@@ -1,7 +1,7 @@
 import GRDB
 import SyncCore
 
-/// Where a context reads and saves: the store, or a parent context.
+/// The place where a context reads and saves: the store, or a parent context.
 protocol ObjectSource: AnyObject, Sendable {
     func rows(_ query: ObjectQuery) throws -> [StoredRow]
     func ids(_ query: ObjectQuery) throws -> [ManagedObjectID]

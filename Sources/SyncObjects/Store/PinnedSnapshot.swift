@@ -3,14 +3,13 @@ import GRDB
 import SyncCore
 import Synchronization
 
-/// A state of the store that a context stays at: a read transaction that is held open on a
-/// connection of its own.
+/// The state of the store that a context is pinned at: an open read transaction on a separate
+/// connection.
 ///
-/// What it costs: SQLite cannot fold the write-ahead log beyond it, so that the log grows while
-/// others write. ``PinnedState`` says how old it is and how long the log has become.
+/// Cost: SQLite cannot checkpoint the write-ahead log beyond this state, so that the log grows
+/// while others write. ``PinnedState`` says how old it is and how long the log has become.
 ///
-/// Invariant: the connection is inside of a transaction that has read, but for a moment in
-/// `advance` and `save`.
+/// Invariant: the connection is in a transaction that has read, except during `advance` and `save`.
 final class PinnedSnapshot: ObjectSource {
     private let coordinator: StoreCoordinator
     private let queue: DatabaseQueue
@@ -20,7 +19,7 @@ final class PinnedSnapshot: ObjectSource {
     /// - Throws: ``ObjectError/Code/invalidRequest`` for a store that is not a file in WAL mode.
     init(_ coordinator: StoreCoordinator) throws {
         guard let path = coordinator.path else {
-            throw ObjectError(.invalidRequest, "a store in memory has one state only")
+            throw ObjectError(.invalidRequest, "a store in memory has only one state")
         }
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
@@ -35,7 +34,8 @@ final class PinnedSnapshot: ObjectSource {
         let mode = try queue.unsafeRead { try String.fetchOne($0, sql: "PRAGMA journal_mode") }
         guard mode == "wal" else {
             throw ObjectError(
-                .invalidRequest, "only a store in WAL mode keeps older states", path: path)
+                .invalidRequest, "only a store in WAL mode keeps older states",
+                hint: "Run: PRAGMA journal_mode = WAL", path: path)
         }
         if !coordinator.isReadOnly {
             try queue.writeWithoutTransaction { try coordinator.rows.derived.follow($0) }
@@ -97,10 +97,11 @@ final class PinnedSnapshot: ObjectSource {
         try read { try $0.joinMembers(join, isSource: isSource, of: key, in: $1) }
     }
 
-    /// Writes in the transaction that reads, which SQLite allows as long as nobody else has written
-    /// since; then stays at the state that the save made.
+    /// Writes in the transaction that reads, which SQLite allows as long as no other connection has
+    /// written since; then the pin moves to the state after the save.
     ///
-    /// - Throws: ``ObjectError/Code/snapshotTooOld`` when somebody has; the pin stays where it is.
+    /// - Throws: ``ObjectError/Code/snapshotTooOld`` when another connection has written; the pin
+    ///   stays where it is.
     func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> SaveResult {
         try coordinator.checkFile()
         coordinator.publishing.lock()
@@ -115,7 +116,7 @@ final class PinnedSnapshot: ObjectSource {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
             throw ObjectError(
                 .snapshotTooOld, "others have written since the context was pinned",
-                hint: "unpin(), look at what changed, and save again", path: path,
+                hint: "Call unpin(), check what changed, and save again", path: path,
                 underlying: error)
         } catch {
             try advance()
@@ -128,12 +129,4 @@ final class PinnedSnapshot: ObjectSource {
     }
 
     func add(_ listener: any ChangeListener) { coordinator.add(listener) }
-}
-
-/// How long a context has been pinned, and what that costs.
-public struct PinnedState: Sendable {
-    /// Since when it stays at its state of the store.
-    public let since: Date
-    /// The size of the store's write-ahead log, which cannot be folded beyond that state.
-    public let walBytes: Int
 }

@@ -2,8 +2,8 @@ import CSQLite
 import GRDB
 import SyncCore
 
-/// Stored values in and out of a statement that GRDB prepared and caches. GRDB's own rows and
-/// arguments cost several times as much, and this is where fetching and saving spend their time.
+/// Binds and reads stored values of a statement that GRDB prepared and caches. GRDB's own rows and
+/// arguments cost several times as much, and fetching and saving spend most of their time here.
 /// Confined to the connection's queue, like the statement.
 struct RawStatement {
     private let statement: GRDB.Statement
@@ -15,7 +15,7 @@ struct RawStatement {
         reset()
     }
 
-    /// Makes it ready for other values.
+    /// Resets the statement and clears its parameters.
     func reset() {
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)
@@ -68,7 +68,7 @@ struct RawStatement {
         while try step() {}
     }
 
-    /// The one number that it answers; 0 where it answers none.
+    /// The number in the only row of the result; 0 if there is none.
     func number() throws -> Int64 {
         guard try step() else { return 0 }
         let answer = value(0)

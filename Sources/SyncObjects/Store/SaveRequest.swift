@@ -1,6 +1,6 @@
 import SyncCore
 
-/// What a context wants written: everything, or nothing.
+/// What a context writes in one save, completely or not at all.
 struct SaveRequest: Sendable {
     struct Insert: Sendable {
         let entity: EntityLayout
@@ -44,10 +44,10 @@ struct SaveRequest: Sendable {
 
     var inserts: [Insert] = []
     var updates: [Update] = []
-    /// Those that a deletion took with it come after it.
+    /// A deletion comes before those that its delete rules cause.
     var deletes: [Delete] = []
     var joins: [JoinEdit] = []
-    /// Rows that must be what the context had read, and are not written.
+    /// Rows that must equal what the context had read, and are not written.
     var checks: [Update] = []
     var author: String?
     var contextName: String?

@@ -1,8 +1,8 @@
 import GRDB
 import SyncCore
 
-/// The statements of one save: put together once for each shape, not for each object. Confined to
-/// the connection's queue.
+/// The statements of one save, prepared once for each entity and set of columns. Confined to the
+/// connection's queue.
 final class SaveStatements {
     /// A statement, and the slots whose values it is given, in order.
     struct Prepared {
@@ -22,7 +22,7 @@ final class SaveStatements {
 
     init(_ db: Database) { self.db = db }
 
-    /// Inserts a row of a table that is ours: key, kind where there is one, slots.
+    /// Inserts a row into a managed table: key, kind where there is one, slots.
     func insert(_ entity: EntityLayout) throws -> Prepared {
         if let known = inserts[ObjectIdentifier(entity)] { return known }
         let table = entity.table

@@ -2,12 +2,13 @@ import Foundation
 import GRDB
 import SyncCore
 
-/// Writes a request in the transaction that is open, or throws and leaves the rollback to it.
+/// Writes a request in the open transaction. If it throws, the caller rolls back.
 ///
-/// Order: updates, deletions (what was taken along first), insertions, pairs. An update that a
-/// unique value stands against is tried again after the deletions, which may have freed it. Each
-/// update and deletion names the values that the context had read, so that the comparison and the
-/// write are one statement; every conflict of the request is collected before it gives up.
+/// Order: updates, deletions (objects that delete rules reach first), insertions, pairs. An update
+/// that violates a UNIQUE constraint is tried again after the deletions, which may have freed the
+/// values. Each update and deletion names the values that the context had read, so that the
+/// comparison and the write are one statement. All conflicts of the request are collected before it
+/// fails.
 struct SaveTransaction {
     private let request: SaveRequest
     private let db: Database
@@ -58,7 +59,7 @@ struct SaveTransaction {
         return result
     }
 
-    /// Puts in what triggers computed, here and in rows that the save did not name.
+    /// Adds what triggers computed, in rows of the request and in others.
     private mutating func takeDerived() throws {
         var keys: [String: Set<Int64>] = [:]
         for row in result.saved.inserted + result.saved.updated {
@@ -149,7 +150,7 @@ struct SaveTransaction {
 
     // MARK: Updates
 
-    /// False when a unique value stands against it and it may be tried again.
+    /// False when it violates a UNIQUE constraint and may be tried again.
     private mutating func update(_ item: SaveRequest.Update, isLast: Bool) throws -> Bool {
         let entity = item.entity
         let new = resolved(item.new, of: entity)
@@ -223,7 +224,7 @@ struct SaveTransaction {
     // MARK: Deletions
 
     private mutating func delete(_ item: SaveRequest.Delete) throws {
-        // Its key is another object's now, or nobody's: somebody else deleted it.
+        // Another connection deleted it: its key is unused or belongs to another object.
         guard identities.id(in: item.id.origin, key: item.id.key) == item.id else {
             return noteDeleted(item.id, cause: item.cause)
         }
@@ -234,7 +235,7 @@ struct SaveTransaction {
         _ = bind(prepared.statement, slots: prepared.slots, of: item.old, from: place)
         try prepared.statement.run()
         if db.changesCount == 0, let row = try stored(item.entity, key: item.id.key) {
-            guard isOwnDoing(row, of: item) else {
+            guard isChangedByThisSave(row, of: item) else {
                 conflicts.append(SaveConflict(id: item.id, kind: .deleteOfChanged(stored: row)))
                 return
             }
@@ -244,13 +245,13 @@ struct SaveTransaction {
             statement.bind(item.id.key.values)
             try statement.run()
         }
-        // No row: somebody else deleted it. Both wanted the same.
+        // No row: another connection deleted it, which is the same outcome.
         noteDeleted(item.id, cause: item.cause)
     }
 
-    /// The row differs from what the context had read in nothing but references to what this save
-    /// deletes, too: the foreign keys have emptied them a moment ago.
-    private func isOwnDoing(_ row: StoredRow, of item: SaveRequest.Delete) -> Bool {
+    /// The row differs from what the context had read only in references to objects that this save
+    /// deletes: their foreign keys were set to NULL by this save.
+    private func isChangedByThisSave(_ row: StoredRow, of item: SaveRequest.Delete) -> Bool {
         item.entity.slots.indices.allSatisfy { slot in
             let layout = item.entity.slots[slot]
             if layout.column == nil || layout.isDerived || row.values[slot] == item.old[slot] {
@@ -269,8 +270,8 @@ struct SaveTransaction {
         result.saved.deleted.append(DeletedObject(id: id, gone: gone))
     }
 
-    /// Applies the delete rules to rows that the context did not know of: another process may have
-    /// added them a moment ago.
+    /// Applies the delete rules to rows that the context does not know: another process may have
+    /// added them.
     private mutating func followRules(of entity: EntityLayout, deleting id: ManagedObjectID) throws
     {
         guard let reference = id.key.reference else { return }
@@ -298,8 +299,8 @@ struct SaveTransaction {
         case .noAction: return
         case .deny:
             throw ObjectError(
-                .deleteDenied, "“\(owner)” still has “\(row.id)”",
-                hint: "Delete or move what it leads to first", entity: owner.entity,
+                .deleteDenied, "“\(owner)” is still referenced by “\(row.id)”",
+                hint: "Delete or move that object first", entity: owner.entity,
                 property: relation, object: owner)
         case .cascade:
             try followRules(of: row.entity, deleting: row.id)
@@ -364,7 +365,7 @@ struct SaveTransaction {
         for (index, slot) in entity.slots.enumerated() {
             guard let column = slot.column, !slot.isDerived else { continue }
             let name = table.columns[column].name
-            // A table that is not ours has defaults of its own, and chooses its own keys.
+            // An existing table has its own defaults, and SQLite or a trigger chooses its keys.
             if !table.isManaged, values[index] == .null { continue }
             names.append(name)
             bound.append(
@@ -387,7 +388,7 @@ struct SaveTransaction {
         try finishInsert(item, values: values)
     }
 
-    /// A row of a table that is ours, with the key that its object has from birth.
+    /// Inserts into a managed table, with the permanent key of the object.
     private mutating func insertOwn(_ item: SaveRequest.Insert, values: [Value]) throws {
         let prepared = try statements.insert(item.entity)
         prepared.statement.reset()

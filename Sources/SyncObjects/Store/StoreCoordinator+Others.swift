@@ -7,30 +7,32 @@ import SyncCore
 // saves.
 
 extension StoreCoordinator {
-    /// Follows what other processes commit, from now on: through syncd where it runs and knows the
-    /// store, else by watching the file. The two take turns by themselves, and nothing is lost when
-    /// they do. Does nothing for a store in memory.
+    /// Follows what other processes commit, from now on: through syncd where it runs and serves the
+    /// store, else by watching the file. Changing from one to the other is automatic and loses
+    /// nothing. Does nothing for a store in memory.
     ///
-    /// - Parameter client: The daemon; nil: the file alone.
-    /// - Throws: when the system has no watch left. ``checkForExternalChanges()`` can be called
-    ///   instead.
+    /// - Parameter client: The daemon; nil to watch the file only.
+    /// - Throws: ``ObjectError/Code/storeFailure`` or an error of the system when the file cannot
+    ///   be watched. ``checkForExternalChanges()`` can be called instead.
     public func followExternalChanges(through client: StoreClient? = StoreClient()) throws {
         try follower?.start(for: self, through: client)
     }
 
-    /// How other processes' commits reach this store now, and what stands in the way.
+    /// How other processes' commits reach this store now, and the last error.
     public var following: FollowState { follower?.followState ?? FollowState() }
 
-    /// Looks now whether another connection has committed, and if so has every context merge it.
+    /// Checks now whether another connection has committed. If so, every context merges it.
     ///
-    /// - Returns: Whether anything was committed.
+    /// - Returns: Whether another connection has committed.
+    /// - Throws: ``ObjectError/Code/storeReplaced``, ``ObjectError/Code/storeRemoved``, or an error
+    ///   of the store when it cannot be read.
     @discardableResult
     public func checkForExternalChanges() throws -> Bool {
         try checkFile()
-        return try follower?.look(self) ?? false
+        return try follower?.check(self) ?? false
     }
 
-    /// The numbers by which SQLite says that others have committed, and changed the schema.
+    /// SQLite's counters of commits by other connections and of schema changes.
     func versions() throws -> (data: Int64, schema: Int64) {
         try read { db in
             let data = try RawStatement(db, sql: "PRAGMA data_version").number()
@@ -38,7 +40,7 @@ extension StoreCoordinator {
         }
     }
 
-    /// The roots whose changes nobody records: their tables have no capture.
+    /// The roots whose changes are not recorded: their tables have no capture triggers.
     func unrecordedRoots() throws -> Set<String> {
         let captured = try read { db in
             try String.fetchSet(
@@ -46,7 +48,8 @@ extension StoreCoordinator {
                 sql: "SELECT DISTINCT tbl_name FROM sqlite_master"
                     + " WHERE type = 'trigger' AND name LIKE 'syncd\\_%' ESCAPE '\\'")
         }
-        // Asked of the table itself: GRDB's answer is from before another process tracked it.
+        // Read from the schema table: GRDB's cached schema may be older than the tracking by
+        // another process.
         let hasMarkers = try read { db in
             try Bool.fetchOne(
                 db, sql: "SELECT EXISTS(SELECT 1 FROM sqlite_master WHERE name = 'syncd_txn')")
@@ -67,23 +70,23 @@ extension StoreCoordinator {
 
     var allRoots: Set<String> { Set(model.layouts.values.map(\.root)) }
 
-    /// The file at the path is another one, or none: every object is gone, with its edits.
-    func loseIfReplaced() {
+    /// Marks every object as gone if the file at the path was replaced or removed.
+    func publishIfLost() {
         guard (try? checkFile()) == nil else { return }
         publishing.withLock { publish(.storeLost, except: nil) }
     }
 
-    /// Somebody wrote, and nothing says what.
+    /// Publishes that another connection committed, and that history does not describe the change.
     func publishUnknown(_ roots: Set<String>) {
         publishing.withLock { publish(.unknown(roots: roots), except: nil) }
     }
 
     // MARK: History
 
-    /// Has contexts merge what transactions did beyond `position`, the last log row that is known.
+    /// Publishes what transactions changed after `position`, the last known log row.
     ///
-    /// - Parameter position: Nil for transactions whose rows' places in the log did not travel: all
-    ///   of it is new.
+    /// - Parameter position: Nil for transactions that arrived without the log positions of their
+    ///   rows: all of their rows are new.
     func publish(_ transactions: [SyncCore.Transaction], after position: Int64?) {
         var change = CommittedChange()
         let tables = Dictionary(
@@ -100,7 +103,7 @@ extension StoreCoordinator {
                 let origin = identities.origin(entity.root)
                 let key = ManagedObjectKey(item.object.key.values)
                 if item.kind == .delete {
-                    let id = identities.hear(
+                    let id = identities.recordDeletion(
                         origin: origin, key: key,
                         at: position == nil ? transaction.number : item.seq)
                     if !isOwn {
@@ -119,7 +122,7 @@ extension StoreCoordinator {
         publishing.withLock { publish(.committed(change), except: nil) }
     }
 
-    /// This coordinator's own save, which its contexts have merged already.
+    /// The transaction is a save of this coordinator, which its contexts have merged already.
     private func isOwn(_ transaction: SyncCore.Transaction) -> Bool {
         guard let author = transaction.author,
             transaction.process?.pid == Int64(ProcessInfo.processInfo.processIdentifier),
@@ -142,7 +145,7 @@ extension StoreCoordinator {
         }
         if case .cascade(let parent) = change.cause, let owner = tables[parent.entity] {
             let origin = identities.origin(owner.root)
-            // The parent was deleted before its children: by now its key is retired.
+            // The parent was deleted before its children, so that its key is retired by now.
             let next = identities.id(in: origin, key: ManagedObjectKey(parent.key.values))
             gone.cause = .cascade(of: next.with(incarnation: max(1, next.incarnation - 1)))
         }

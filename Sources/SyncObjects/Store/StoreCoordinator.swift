@@ -3,17 +3,17 @@ import GRDB
 import SyncCore
 import Synchronization
 
-/// One store as contexts see it: reads rows, writes saves, hands out keys, and tells every context
-/// what a save changed.
+/// One store as contexts see it: reads rows, writes saves, assigns keys, and notifies every context
+/// of what a save changed.
 ///
-/// Invariants: the connection is used on its queue only; a save is one transaction; the listeners
-/// are told after the commit, in the order of the commits, while no lock of a context is needed.
+/// Invariants: the connection is used on its queue only; a save is one transaction; listeners are
+/// notified after the commit, in the order of the commits, without a lock of a context.
 public final class StoreCoordinator: Sendable {
     /// The model of the store.
     public let model: ManagedObjectModel
     /// The file; nil for a store in memory.
     public let path: String?
-    /// Nothing can be written.
+    /// The store was opened for reading only.
     public let isReadOnly: Bool
     let queue: DatabaseQueue
     let identities: Identities
@@ -21,8 +21,8 @@ public final class StoreCoordinator: Sendable {
     let file: FileIdentity?
     let follower: StoreFollower?
     let state: Mutex<State>
-    /// Held from before a commit until everybody was told of it, and while others' commits are
-    /// told: a context that merged a later one never merges an earlier one after it.
+    /// Held from before a commit until all listeners were notified of it, and while they are
+    /// notified of others' commits. A context therefore receives commits in their order.
     let publishing = NSLock()
 
     struct State {
@@ -32,7 +32,8 @@ public final class StoreCoordinator: Sendable {
         var conflicts: [ResolvedConflict] = []
         var hasMarkers = false
         var isClosed = false
-        /// Who this coordinator said it was in its saves: how history's own echo is known.
+        /// Authors and contexts of this coordinator's saves, by which it recognizes them in
+        /// history.
         var signatures: Set<Signature> = []
     }
 
@@ -58,9 +59,9 @@ public final class StoreCoordinator: Sendable {
         weak var listener: (any ChangeListener)?
     }
 
-    /// Keys reserved at once at most: what a crash leaves unused.
+    /// The most keys reserved at once. A crash leaves them unused.
     private static let keyBlockMax: Int64 = 4096
-    /// Resolved conflicts that are kept for whoever asks.
+    /// Resolved conflicts that are kept.
     private static let conflictsMax = 1000
 
     init(
@@ -86,7 +87,7 @@ public final class StoreCoordinator: Sendable {
     /// The store's identity, which its objects' ids carry.
     public var storeID: UUID { identities.store }
 
-    /// Conflicts that a policy resolved, the newest last: nothing is overwritten without a trace.
+    /// Conflicts that a policy resolved, the newest last; at most 1,000, in memory.
     public var resolvedConflicts: [ResolvedConflict] { state.withLock(\.conflicts) }
 
     func note(_ conflicts: [ResolvedConflict]) {
@@ -101,8 +102,8 @@ public final class StoreCoordinator: Sendable {
 
     func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
         do {
-            // No transaction around it: each statement sees one state of the store, and nobody
-            // needs two of the same state.
+            // No transaction: each statement sees one state of the store, and no caller needs two
+            // statements at the same state.
             return try queue.unsafeRead { db in
                 try checkOpen()
                 return try body(db)
@@ -112,7 +113,7 @@ public final class StoreCoordinator: Sendable {
         }
     }
 
-    /// Closes the connection: whoever comes later gets an error.
+    /// Closes the connection. Later calls throw.
     func close() {
         follower?.stop()
         state.withLock { $0.isClosed = true }
@@ -123,25 +124,39 @@ public final class StoreCoordinator: Sendable {
     private func checkOpen() throws {
         guard state.withLock({ !$0.isClosed }) else {
             throw ObjectError(
-                .contextReset, "the container was closed", hint: "Make a new one", path: path)
+                .contextReset, "the container was closed", hint: "Make a new container", path: path)
         }
     }
 
+    /// SQLite's error as one of this layer.
     func failure(_ error: DatabaseError) -> ObjectError {
         let code: ObjectError.Code
+        var hint: String?
         switch error.resultCode {
-        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM: code = .readOnly
+        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
+            code = .readOnly
+            hint = "Check the permissions of the file and of its folder"
         case .SQLITE_CONSTRAINT: code = .constraintConflict
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            code = .storeFailure
+            hint = "Another program is writing. Try again, or raise busyTimeout"
+        case .SQLITE_FULL:
+            code = .storeFailure
+            hint = "Free space on the disk, and try again"
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+            code = .storeFailure
+            hint = path.map { "Run: synctool doctor \($0)" }
         default: code = .storeFailure
         }
         return ObjectError(
-            code, error.message ?? "\(error.resultCode)", path: path, underlying: error)
+            code, error.message ?? "\(error.resultCode)", hint: hint, path: path,
+            underlying: error)
     }
 
     // MARK: Keys
 
-    /// The key of a new object. Permanent, when the table is one of ours and the store can be
-    /// written; the first object of a block costs a small transaction.
+    /// The key of a new object. It is permanent when the table is managed and the store can be
+    /// written. The first object of a block costs a small transaction.
     func newKey(_ entity: EntityLayout) -> ManagedObjectKey {
         guard entity.table.isManaged, !isReadOnly else { return identities.temporaryKey() }
         let table = ObjectIdentifier(entity.table)
@@ -170,8 +185,8 @@ public final class StoreCoordinator: Sendable {
         }
         return state.withLock { state in
             let first = last - size + 1
-            // Another thread may have reserved as well: its block goes on, this one gives one key
-            // less.
+            // Another thread may have reserved a block meanwhile: that block stays in use, and only
+            // one key of this one is used.
             if let block = state.keys[table], block.next < block.end { return first }
             state.keys[table] = KeyBlock(
                 next: first + 1, end: last + 1, size: min(size * 4, Self.keyBlockMax))
@@ -181,7 +196,7 @@ public final class StoreCoordinator: Sendable {
 
     // MARK: Saving
 
-    /// Writes a request, and tells the listeners but for `saver`.
+    /// Writes a request, and notifies all listeners except `saver`.
     ///
     /// - Throws: ``SaveConflicts``, or an ``ObjectError`` with nothing written.
     func save(_ request: SaveRequest, saver: (any ChangeListener)?) throws -> SaveResult {
@@ -192,7 +207,7 @@ public final class StoreCoordinator: Sendable {
         }
     }
 
-    /// Writes a request in the transaction that is open, between marks where history is kept.
+    /// Writes a request in the open transaction, between markers where history is kept.
     func perform(_ request: SaveRequest, in db: Database) throws -> SaveResult {
         let author = state.withLock { $0.hasMarkers ? request.author : nil }
         if let author {
@@ -207,7 +222,7 @@ public final class StoreCoordinator: Sendable {
         }
         var transaction = SaveTransaction(request, in: db, rows: rows)
         var result = try transaction.run()
-        // The end is said as well: nobody may be there to see where the commit ends.
+        // The end is marked as well, because the commit may not be observed.
         if author != nil { try db.execute(sql: "INSERT INTO syncd_txn(author) VALUES (NULL)") }
         let needsPosition =
             !result.saved.deleted.isEmpty
@@ -225,7 +240,7 @@ public final class StoreCoordinator: Sendable {
     /// The end of the log now; 0 without history.
     func logPosition() throws -> Int64 { try read(logPosition) }
 
-    /// A save is committed: new objects are known under their keys, and everybody is told.
+    /// Records permanent ids, and notifies all listeners of a committed save.
     func publishSave(_ result: SaveResult, except saver: (any ChangeListener)?) {
         for (temporary, permanent) in result.renamed where temporary.isTemporary {
             identities.alias(temporary, to: permanent)
@@ -239,7 +254,7 @@ public final class StoreCoordinator: Sendable {
         guard !isReadOnly else {
             throw ObjectError(
                 .readOnly, "the store was opened for reading only",
-                hint: "Open it with isReadOnly false", path: path)
+                hint: "Set isReadOnly to false in its StoreDescription", path: path)
         }
         do {
             return try queue.write { db in
@@ -257,16 +272,16 @@ public final class StoreCoordinator: Sendable {
         guard let present = FileIdentity(path: path) else {
             throw ObjectError(
                 .storeRemoved, "the store's file was removed",
-                hint: "Put it back or make a new container", path: path)
+                hint: "Restore the file, or make a new container", path: path)
         }
         guard present == file else {
             throw ObjectError(
-                .storeReplaced, "another file is at the store's path now",
-                hint: "Make a new container; unsaved edits are still in their objects", path: path)
+                .storeReplaced, "the store's file was replaced by another one",
+                hint: "Make a new container. Unsaved edits are still in their objects", path: path)
         }
     }
 
-    /// Retires what was deleted, and tells the listeners.
+    /// Retires deleted ids, and notifies the listeners.
     func publish(_ change: StoreChange, except saver: (any ChangeListener)?) {
         switch change {
         case .saved(let saved):
@@ -294,13 +309,4 @@ public final class StoreCoordinator: Sendable {
     func remove(_ listener: any ChangeListener) {
         state.withLock { _ = $0.listeners.removeValue(forKey: ObjectIdentifier(listener)) }
     }
-}
-
-/// Somebody who wants to know what saves change.
-protocol ChangeListener: AnyObject, Sendable {
-    /// Called on any thread, in the order of the commits; only takes the change, and comes back at
-    /// once.
-    func receive(_ change: StoreChange)
-    /// Called on the listener whose save this was, in its place in that order.
-    func didSave(_ change: SavedChange)
 }

@@ -6,27 +6,27 @@ import Synchronization
 
 /// Follows what other processes commit to a store.
 ///
-/// Two bells, one book. The bells are syncd's subscription and a watch on the file; the book is the
-/// position in history up to which contexts were told. The subscription brings transactions along;
-/// the watch has them read from the file, and while a subscription stands it waits a moment first,
-/// so that it only does what the daemon did not. Both tell through the same position, so whoever is
-/// late tells nothing twice, and neither has to know whether the other lives: the daemon may come,
-/// go and restart at any moment.
+/// There are two sources of notifications, syncd's subscription and a watch on the file, and one
+/// position in history up to which contexts were notified. The subscription delivers transactions;
+/// on an event of the watch they are read from the file. While a subscription is active, the watch
+/// waits for `grace` first, so that it reads only what the daemon has not sent. Both sources
+/// advance the same position, so that no transaction is published twice, and neither depends on the
+/// other: the daemon may start, stop and restart at any time.
 ///
-/// Without history (a database that is not tracked) the watch alone is left, and nothing says what
-/// was changed.
+/// Without history (a database that is not tracked) only the watch is used, and it does not say
+/// what was changed.
 ///
-/// Invariants: `token` and `position` only move forward but for a resync, which has everything read
-/// again; they are used on `queue` alone, as is `history`.
+/// Invariants: `token` and `position` only move forward, except for a resync, after which
+/// everything is read again; they are used on `queue` only, as is `history`.
 ///
 /// `@unchecked Sendable`: what is mutable is confined to `queue`, or guarded by a mutex.
 final class StoreFollower: @unchecked Sendable {
-    /// How long the watch waits for the daemon's word.
+    /// How long the watch waits for the daemon.
     private static let grace = DispatchTimeInterval.milliseconds(40)
-    /// How long after a failed look the next one comes.
+    /// The delay after which a failed check is repeated.
     private static let retryDelay: Duration = .milliseconds(60)
 
-    /// One thread watches all stores of the process.
+    /// The watcher of all stores of the process; it has one thread.
     private static let watcher = Mutex<StoreWatcher?>(nil)
 
     private let path: String
@@ -42,12 +42,12 @@ final class StoreFollower: @unchecked Sendable {
     // Confined to the queue.
     private var history: SyncCore.Store?
     private var token: Token?
-    /// The last log row that contexts were told of.
+    /// The last log row that contexts were notified of.
     private var position: Int64 = 0
     private var dataVersion: Int64?
     private var schemaVersion: Int64?
     private var unrecorded: Set<String> = []
-    private var isLookScheduled = false
+    private var isCheckScheduled = false
 
     init(path: String) { self.path = path }
 
@@ -66,7 +66,7 @@ final class StoreFollower: @unchecked Sendable {
 
     func start(for coordinator: StoreCoordinator, through client: StoreClient?) throws {
         guard running.withLock({ $0.watch == nil }) else { return }
-        _ = try look(coordinator)
+        _ = try check(coordinator)
         let index = try coordinator.read { db in
             try db.sqliteConnection.flatMap { try WalIndex($0) }
         }
@@ -77,7 +77,7 @@ final class StoreFollower: @unchecked Sendable {
         }
         let id = watcher.add(path: path, index: index) { [weak self, weak coordinator] event in
             guard let self, let coordinator else { return }
-            self.hear(event, for: coordinator)
+            self.handle(event, for: coordinator)
         }
         running.withLock { $0.watch = (watcher, id) }
         shown.withLock { $0.source = .file }
@@ -101,34 +101,34 @@ final class StoreFollower: @unchecked Sendable {
 
     // MARK: The watch
 
-    private func hear(_ event: StoreEvent, for coordinator: StoreCoordinator) {
+    private func handle(_ event: StoreEvent, for coordinator: StoreCoordinator) {
         switch event {
         case .committed, .journalModeChanged:
             queue.async { [weak coordinator] in
-                guard let coordinator, !self.isLookScheduled else { return }
-                guard self.followState.source == .daemon else { return self.lookNow(coordinator) }
-                self.isLookScheduled = true
+                guard let coordinator, !self.isCheckScheduled else { return }
+                guard self.followState.source == .daemon else { return self.checkNow(coordinator) }
+                self.isCheckScheduled = true
                 self.queue.asyncAfter(deadline: .now() + Self.grace) { [weak coordinator] in
-                    self.isLookScheduled = false
-                    if let coordinator { self.lookNow(coordinator) }
+                    self.isCheckScheduled = false
+                    if let coordinator { self.checkNow(coordinator) }
                 }
             }
         case .replaced, .removed:
-            queue.async { [weak coordinator] in coordinator?.loseIfReplaced() }
+            queue.async { [weak coordinator] in coordinator?.publishIfLost() }
         }
     }
 
-    /// Looks, and again a moment later when that fails.
-    private func lookNow(_ coordinator: StoreCoordinator, always: Bool = false) {
+    /// Checks for commits, and again after a delay when that fails.
+    private func checkNow(_ coordinator: StoreCoordinator, always: Bool = false) {
         do {
             if always { dataVersion = dataVersion.map { _ in -1 } }
-            _ = try lookOnQueue(coordinator)
+            _ = try checkOnQueue(coordinator)
             shown.withLock { $0.checkError = nil }
         } catch {
             let error = ObjectError(wrapping: error, path: path)
             shown.withLock { $0.checkError = error }
             if error.code == .storeRemoved || error.code == .storeReplaced {
-                return coordinator.loseIfReplaced()
+                return coordinator.publishIfLost()
             }
             if let watch = running.withLock({ $0.watch }) {
                 watch.watcher.poke(watch.id, after: Self.retryDelay)
@@ -136,29 +136,29 @@ final class StoreFollower: @unchecked Sendable {
         }
     }
 
-    /// - Returns: Whether another connection has committed since the last look.
-    func look(_ coordinator: StoreCoordinator) throws -> Bool {
-        try queue.sync { try lookOnQueue(coordinator) }
+    /// - Returns: Whether another connection has committed since the last check.
+    func check(_ coordinator: StoreCoordinator) throws -> Bool {
+        try queue.sync { try checkOnQueue(coordinator) }
     }
 
-    private func lookOnQueue(_ coordinator: StoreCoordinator) throws -> Bool {
+    private func checkOnQueue(_ coordinator: StoreCoordinator) throws -> Bool {
         try coordinator.checkFile()
         let versions = try coordinator.versions()
         guard versions.data != dataVersion || versions.schema != schemaVersion else { return false }
         let isFirst = dataVersion == nil
         let hasBegun =
             try versions.schema != schemaVersion ? learnSchema(coordinator) : false
-        // What was committed before history is read on is not in what it will tell.
+        // What was committed before this position is not in the history that is read from here.
         if isFirst || hasBegun {
             coordinator.publishUnknown(coordinator.allRoots)
         } else {
-            try tell(coordinator)
+            try publishNew(coordinator)
         }
         (dataVersion, schemaVersion) = (versions.data, versions.schema)
         return !isFirst
     }
 
-    /// - Returns: Whether history is read from now on.
+    /// - Returns: Whether reading history began.
     private func learnSchema(_ coordinator: StoreCoordinator) throws -> Bool {
         let had = history != nil
         unrecorded = try coordinator.unrecordedRoots()
@@ -174,10 +174,10 @@ final class StoreFollower: @unchecked Sendable {
         return has && !had
     }
 
-    /// History is read from its end on.
+    /// Begins to read history at its end.
     private func begin(reading store: SyncCore.Store, for coordinator: StoreCoordinator) throws {
         coordinator.identities.forgetPositions()
-        // What is looked at from here on is new, but for what the head has already.
+        // What is found from here on is new, except for what the head includes already.
         _ = try store.look()
         let head = try store.head()
         history = store
@@ -185,7 +185,7 @@ final class StoreFollower: @unchecked Sendable {
         position = head.number
     }
 
-    private func tell(_ coordinator: StoreCoordinator) throws {
+    private func publishNew(_ coordinator: StoreCoordinator) throws {
         guard let history, token != nil else {
             return coordinator.publishUnknown(coordinator.allRoots)
         }
@@ -214,7 +214,7 @@ final class StoreFollower: @unchecked Sendable {
         position = last.number
     }
 
-    /// History cannot be continued: everything that is held is read again.
+    /// History cannot be continued: begins again at its end, and all held objects are read again.
     private func startOver(_ coordinator: StoreCoordinator) throws {
         let store = try SyncCore.Store.open(path)
         try begin(reading: store, for: coordinator)
@@ -246,33 +246,34 @@ final class StoreFollower: @unchecked Sendable {
         shown.withLock { $0.daemonError = error }
     }
 
-    /// - Returns: False when the subscription has to begin anew.
+    /// - Returns: False when the subscription must be renewed.
     private func take(_ notice: Notice, for coordinator: StoreCoordinator?) async -> Bool {
         await onQueue { [weak coordinator] in
             guard let coordinator else { return false }
             switch notice {
             case .transaction(let transaction):
-                // Without a position of our own there is nothing to continue: the watch begins it.
+                // Without a position there is nothing to continue: the watch sets one first.
                 guard self.token != nil else { return false }
                 self.takeTransaction(transaction, for: coordinator)
             case .storeReplaced:
-                coordinator.loseIfReplaced()
+                coordinator.publishIfLost()
                 if (try? coordinator.checkFile()) != nil { try? self.startOver(coordinator) }
-            case .storeRemoved: coordinator.loseIfReplaced()
-            case .schemaChanged, .storeReturned: self.lookNow(coordinator)
+            case .storeRemoved: coordinator.publishIfLost()
+            case .schemaChanged, .storeReturned: self.checkNow(coordinator)
             case .began, .gone, .changed, .replaced, .lagged, .historyPurged: break
             }
             return true
         }
     }
 
-    /// Rows of the log do not travel, so that a transaction which others ran into (`coalesced`) may
-    /// hold what was told already: that one is read from the file, which knows.
+    /// Notices carry no log positions. A transaction that was merged with others (`coalesced`) may
+    /// therefore contain changes that were published already: it is read from the file, where each
+    /// row has its position.
     private func takeTransaction(
         _ transaction: SyncCore.Transaction, for coordinator: StoreCoordinator
     ) {
         guard transaction.number > position else { return }
-        if transaction.flags.contains(.coalesced) { return lookNow(coordinator, always: true) }
+        if transaction.flags.contains(.coalesced) { return checkNow(coordinator, always: true) }
         coordinator.publish([transaction], after: nil)
         token = transaction.token
         position = transaction.number

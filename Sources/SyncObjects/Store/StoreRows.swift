@@ -1,27 +1,7 @@
 import GRDB
 import SyncCore
 
-/// One object as the store has it.
-struct StoredRow: Sendable {
-    let entity: EntityLayout
-    let id: ManagedObjectID
-    /// The slots of the entity; transient ones have their defaults.
-    let values: [Value]
-}
-
-/// What to read: the rows of an entity that satisfy a condition, in an order.
-struct ObjectQuery {
-    let entity: EntityLayout
-    var includesSubentities = true
-    var predicate: BoundPredicate?
-    var sort: [BoundSortKey] = []
-    var limit: Int?
-    var offset = 0
-    /// Only rows with these keys.
-    var keys: [ManagedObjectKey]?
-}
-
-/// Reads rows as objects. Stateless: what it needs to know stands in the layouts.
+/// Reads rows as objects. Stateless: all it needs is in the layouts.
 struct StoreRows {
     let model: ManagedObjectModel
     let identities: Identities
@@ -36,7 +16,7 @@ struct StoreRows {
         hasDerived = !derived.isEmpty
     }
 
-    /// Keys asked for in one statement: below SQLite's limit of parameters in every version.
+    /// The most keys of one statement, below SQLite's limit of parameters in every version.
     private static let keysMax = 500
 
     func fetch(_ query: ObjectQuery, in db: Database) throws -> [StoredRow] {
@@ -146,7 +126,7 @@ struct StoreRows {
         if !conditions.isEmpty { text += " WHERE " + conditions.joined(separator: " AND ") }
         text += suffix
         if suffix.isEmpty, expression != "count(*)" {
-            // The key last: an order that ties is the same each time, and pages never overlap.
+            // The key comes last, so that ties have a fixed order and pages never overlap.
             let order =
                 try sql.order(by: query.sort, on: "t0")
                 + table.key.map { "t0." + SQLText.quoted($0.column) }
@@ -187,59 +167,5 @@ struct StoreRows {
         var members: [(Value, Value)] = []
         while try statement.step() { members.append((statement.value(0), statement.value(1))) }
         return members
-    }
-}
-
-/// Makes stored rows of the columns of a table, in the order of `TableLayout.selectedColumns`.
-struct RowDecoder {
-    private let table: TableLayout
-    private let fallback: EntityLayout
-    private let layouts: [String: EntityLayout]
-    private let incarnations: Identities.Incarnations
-
-    init(entity: EntityLayout, model: ManagedObjectModel, identities: Identities) {
-        table = entity.table
-        fallback = entity
-        layouts = table.kindColumn == nil ? [:] : model.layouts
-        incarnations = identities.incarnations(entity.root)
-    }
-
-    /// Nil for a row of an entity that the model does not know.
-    func row(_ statement: RawStatement) -> StoredRow? {
-        var entity = fallback
-        if table.kindColumn != nil {
-            guard case .text(let name) = statement.value(table.key.count),
-                let layout = layouts[name], layout.table === table
-            else { return nil }
-            entity = layout
-        }
-        let key: ManagedObjectKey
-        if table.key.count == 1 {
-            key = ManagedObjectKey(single: statement.value(0))
-        } else {
-            key = ManagedObjectKey((0..<table.key.count).map(statement.value))
-        }
-        let first = Int32(table.firstColumn)
-        let columns = entity.slotColumns
-        let values = [Value](unsafeUninitializedCapacity: columns.count) { buffer, count in
-            for (slot, column) in columns.enumerated() {
-                let value =
-                    column >= 0
-                    ? statement.value(Int(first + column)) : entity.defaults[slot]
-                buffer.initializeElement(at: slot, to: value)
-            }
-            count = columns.count
-        }
-        return StoredRow(entity: entity, id: incarnations.id(key), values: values)
-    }
-}
-
-extension ManagedObjectKey {
-    fileprivate init(single value: Value) {
-        if case .integer(let number) = value {
-            self = .integer(number)
-        } else {
-            self.init([value])
-        }
     }
 }

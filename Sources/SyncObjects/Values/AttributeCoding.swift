@@ -1,7 +1,7 @@
 import Foundation
 import SyncCore
 
-/// How the values of one attribute stand in the store.
+/// How the values of one attribute are stored.
 public struct AttributeCoding: Sendable, Hashable {
     /// What the attribute holds.
     public var type: AttributeType

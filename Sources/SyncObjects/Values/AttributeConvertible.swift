@@ -10,13 +10,13 @@ public protocol AttributeConvertible: Sendable {
     init?(stored value: Value, _ coding: AttributeCoding)
     /// What ``AttributeCoding/encode(_:)`` is given for this value.
     var attributeValue: any Sendable { get }
-    /// The stored form of this value, where that is plain to see; nil where
-    /// ``AttributeCoding/encode(_:)`` has to look, and perhaps to refuse.
+    /// The stored form of this value, where the type alone decides it; nil where
+    /// ``AttributeCoding/encode(_:)`` has to check it, and may refuse it.
     func plainlyStored(_ coding: AttributeCoding) -> Value?
 }
 
 extension AttributeConvertible {
-    /// Nil: the coding looks.
+    /// Nil: the coding checks the value.
     public func plainlyStored(_: AttributeCoding) -> Value? { nil }
 
     /// What the coding of the attribute is given for this value.

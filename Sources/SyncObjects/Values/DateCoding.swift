@@ -1,8 +1,8 @@
 import Foundation
 import SyncCore
 
-/// Dates as stored values. Calendar arithmetic by hand (days from civil, Howard Hinnant): a
-/// formatter costs a hundred times as much, and fetches of dates are hot.
+/// Dates as stored values. Uses its own calendar arithmetic (Howard Hinnant's `days_from_civil`),
+/// because a formatter is about a hundred times slower.
 enum DateCoding {
     /// Seconds from 1970 to 2001, between the two epochs.
     private static let epochGap: Int64 = 978_307_200
@@ -17,8 +17,8 @@ enum DateCoding {
         }
     }
 
-    /// The date that `value` stands for. A number in a text column, or text in a number column, is
-    /// read for what it is: other programs write as they like.
+    /// The date of a stored value. A number in a text column, or text in a number column, is
+    /// read by its own type, because other programs may have written it.
     static func decode(_ value: Value, as storage: DateStorage) -> Date? {
         switch value {
         case .text(let text): return date(text)

@@ -4,8 +4,8 @@ import SyncCore
 /// The identity of an object: its store, its entity, its key, and which of the objects that ever
 /// had that key it is.
 ///
-/// In tables that syncd made, an id is permanent from the birth of its object and is never given to
-/// another one. In an existing table whose key comes from the row itself, a new object has a
+/// In tables that syncd made, an id is permanent from the birth of its object and is never assigned
+/// to another one. In an existing table whose key comes from the row itself, a new object has a
 /// temporary id until its first save; contexts find it under both.
 public struct ManagedObjectID: Sendable {
     /// Where objects come from: one store, one entity.
@@ -25,7 +25,7 @@ public struct ManagedObjectID: Sendable {
     }
 
     let origin: Origin
-    /// What tells the rows of the table apart.
+    /// The key of the row.
     public let key: ManagedObjectKey
     /// Counts the objects that had this key: 1 for the first, one more after each re-creation.
     public let incarnation: UInt32
@@ -50,14 +50,14 @@ public struct ManagedObjectID: Sendable {
 }
 
 extension ManagedObjectID: Hashable {
-    /// Equal when what tells them apart is equal.
+    /// Equal when store, entity, key and incarnation are equal.
     public static func == (left: Self, right: Self) -> Bool {
         guard left.key == right.key, left.incarnation == right.incarnation else { return false }
         return left.origin === right.origin
             || (left.store == right.store && left.entity == right.entity)
     }
 
-    /// Hashes what equality looks at.
+    /// Hashes what equality compares.
     public func hash(into hasher: inout Hasher) {
         // One word: keys are looked up for every object of every fetch.
         if case .integer(let number) = key {

@@ -1,7 +1,7 @@
 import Foundation
 import SyncCore
 
-/// What tells the rows of one table apart.
+/// The key of a row: what identifies it in its table.
 public enum ManagedObjectKey: Sendable, Hashable {
     /// An integer key: of every table that syncd makes, and of most others.
     case integer(Int64)
@@ -21,7 +21,7 @@ public enum ManagedObjectKey: Sendable, Hashable {
         }
     }
 
-    /// The key's columns. A temporary key has a stand-in that no table holds.
+    /// The key's columns. A temporary key is replaced by a number that no table holds.
     var values: [Value] {
         switch self {
         case .integer(let number): return [.integer(number)]
@@ -47,8 +47,8 @@ public enum ManagedObjectKey: Sendable, Hashable {
         }
     }
 
-    /// Integers from here on stand for temporary keys while they are in memory: the lowest 2^40 of
-    /// 2^64, which SQLite hands out to nobody.
+    /// In memory, integers from here on represent temporary keys: the lowest 2^40 of 2^64, which
+    /// SQLite never assigns.
     static let temporaryBase = Int64.min
     static let temporaryCount: Int64 = 1 << 40
 

@@ -1,11 +1,11 @@
 import SyncCore
 
-/// What went wrong in the object layer: a code to decide on, and words for a person.
+/// An error of the object layer: a code for programs, and a text for people.
 ///
-/// Two errors are equal when their codes are. What a save refused stands in ``details``, one error
-/// for each reason.
+/// Two errors are equal when their codes are. The reasons of a refused save are in ``details``, one
+/// error for each.
 public struct ObjectError: Error, Sendable {
-    /// The reason, as a program sees it. An open set: new codes may be added.
+    /// The reason, for programs. An open set: new codes may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The stable name.
         public let name: String
@@ -21,11 +21,11 @@ public struct ObjectError: Error, Sendable {
         public var description: String { name }
     }
 
-    /// The reason, as a program sees it.
+    /// The reason, for programs.
     public var code: Code
     /// What happened, in one sentence without a full stop.
     public var reason: String
-    /// What to do next.
+    /// What to do next, as a sentence.
     public var hint: String?
     /// The file it happened to.
     public var path: String?
@@ -59,7 +59,7 @@ public struct ObjectError: Error, Sendable {
 }
 
 extension ObjectError: Equatable {
-    /// Equal when what tells them apart is equal.
+    /// Equal when store, entity, key and incarnation are equal.
     public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
 }
 
@@ -95,7 +95,7 @@ extension ObjectError.Code {
     public static let invalidPredicate = Self("invalidPredicate")
     /// A predicate that is right, but that this layer cannot express.
     public static let unsupportedPredicate = Self("unsupportedPredicate")
-    /// A fetch request that makes no sense.
+    /// An invalid fetch request.
     public static let invalidRequest = Self("invalidRequest", number: 134_091)
     /// The store could not be opened.
     public static let cannotOpen = Self("cannotOpen", number: 134_080)
@@ -113,7 +113,7 @@ extension ObjectError.Code {
     public static let tooFew = Self("tooFew", number: 1580)
     /// A relationship has more members than it may have.
     public static let tooMany = Self("tooMany", number: 1590)
-    /// The delete rule `deny` stands against a deletion.
+    /// The delete rule `deny` prevents a deletion.
     public static let deleteDenied = Self("deleteDenied", number: 1600)
     /// A number above its maximum.
     public static let numberTooLarge = Self("numberTooLarge", number: 1610)
@@ -129,13 +129,13 @@ extension ObjectError.Code {
     public static let stringTooShort = Self("stringTooShort", number: 1670)
     /// A text that does not match its pattern.
     public static let patternMismatch = Self("patternMismatch", number: 1680)
-    /// Somebody else changed what is to be saved.
+    /// Others changed an object that is to be saved.
     public static let mergeConflict = Self("mergeConflict", number: 133_020)
-    /// Somebody else deleted what is to be saved.
+    /// Others deleted an object that is to be saved.
     public static let deletedElsewhere = Self("deletedElsewhere", number: 133_020)
-    /// What is to be deleted was changed by somebody else.
+    /// Others changed an object that is to be deleted.
     public static let deleteOfChangedObject = Self("deleteOfChangedObject", number: 133_020)
-    /// A constraint of the schema stands against the save.
+    /// The save violates a constraint of the schema.
     public static let constraintConflict = Self("constraintConflict", number: 133_021)
     /// No object with that identity.
     public static let noSuchObject = Self("noSuchObject", number: 133_000)
@@ -147,11 +147,11 @@ extension ObjectError.Code {
     public static let wrongContext = Self("wrongContext")
     /// The context was reset or its container closed.
     public static let contextReset = Self("contextReset")
-    /// There is nothing to undo, or what it would touch is gone.
+    /// There is nothing to undo, or an object of the step is gone.
     public static let cannotUndo = Self("cannotUndo")
     /// A pinned context cannot write: its view of the store is old.
     public static let snapshotTooOld = Self("snapshotTooOld", number: 134_050)
-    /// The store said no.
+    /// The store could not be read or written.
     public static let storeFailure = Self("storeFailure", number: 134_030)
 }
 

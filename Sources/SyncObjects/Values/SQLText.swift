@@ -1,6 +1,6 @@
 import SyncCore
 
-/// Pieces of SQL text.
+/// Parts of SQL text.
 enum SQLText {
     /// A name in double quotes.
     static func quoted(_ name: String) -> String {
@@ -9,10 +9,10 @@ enum SQLText {
             .joined(separator: "\"\"") + "\""
     }
 
-    /// Names in double quotes, between commas.
+    /// Names in double quotes, separated by commas.
     static func list(_ names: [String]) -> String { names.map(quoted).joined(separator: ", ") }
 
-    /// So many question marks, between commas.
+    /// `count` question marks, separated by commas.
     static func marks(_ count: Int) -> String {
         Array(repeating: "?", count: count).joined(separator: ", ")
     }

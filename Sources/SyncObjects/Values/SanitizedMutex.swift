@@ -1,12 +1,12 @@
 #if THREAD_SANITIZER
     import Foundation
 
-    /// `Synchronization.Mutex` as the thread sanitizer can see it, in builds of `make stress`
-    /// alone: the original's locking happens in a library that is not instrumented, so that all
-    /// that it guards would be reported.
+    /// A `Synchronization.Mutex` that the thread sanitizer understands, only in builds of `make
+    /// stress`: the original's locking is in a library without instrumentation, so that all
+    /// accesses it guards would be reported.
     ///
-    /// A module's own name goes before an imported one: each module that is built with
-    /// instrumentation and locks with `Mutex` has this file.
+    /// A module's own type takes precedence over an imported one: each instrumented module that
+    /// uses `Mutex` has this file.
     ///
     /// `@unchecked Sendable`: `value` is touched with the lock held.
     package final class Mutex<Value: ~Copyable>: @unchecked Sendable {

@@ -1,7 +1,4 @@
-/// A value that stands for an object: a copy that can go anywhere.
-public protocol BaseValueProtocol: Equatable, Identifiable, Sendable where ID == WrappedID {}
-
-/// An object that can be turned into a value, as long as it is there, and that tells when it
+/// An object that can be turned into a value while it exists, and that sends an element when it
 /// changes.
 ///
 /// ```swift
@@ -35,8 +32,8 @@ extension ConvertibleValueObservableObject {
 }
 
 extension ManagedObject {
-    /// What `body` makes of the object, read as one: never half of it before and half after
-    /// somebody else's change. Nil when the object is gone, or about to be.
+    /// What `body` makes of the object, read as one: never partly before and partly after a change.
+    /// Nil when the object is gone or is to be deleted.
     public func snapshot<Output>(_ body: (Self) -> Output?) -> Output? {
         reading { object in (object as? Self).flatMap(body) }
     }
@@ -52,35 +49,4 @@ extension ManagedObject {
             continuation.onTermination = { _ in task.cancel() }
         }
     }
-}
-
-/// An object that can be turned into a value, without its type. Made by `eraseToAny()` alone.
-public final class AnyConvertibleValueObservableObject<Value: BaseValueProtocol>: Sendable,
-    Identifiable
-{
-    /// The object.
-    public let object: any ConvertibleValueObservableObject<Value>
-
-    init(_ object: some ConvertibleValueObservableObject<Value>) { self.object = object }
-
-    /// The object's identity.
-    public var id: WrappedID { object.id }
-
-    /// The value as it is now; nil when the object is gone.
-    public var wrappedValue: Value? { object.convertToValueType() }
-
-    /// An element for each change from now on.
-    public var changes: AsyncStream<Void> { object.changes }
-}
-
-extension AnyConvertibleValueObservableObject: Hashable {
-    /// The same type and the same identity; values are not compared.
-    public static func == (
-        left: AnyConvertibleValueObservableObject, right: AnyConvertibleValueObservableObject
-    ) -> Bool {
-        left.object.isEquatable(right.object)
-    }
-
-    /// Hashes the identity.
-    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

@@ -1,0 +1,5 @@
+/// A type with an object's identity: objects.
+public protocol IdentifiedObject {
+    /// The identity.
+    var objectID: ManagedObjectID { get }
+}
