@@ -143,4 +143,40 @@ import Testing
         let error = #expect(throws: ObjectError.self) { try PersistentContainer.inMemory(model) }
         #expect(error?.code == .invalidModel)
     }
+
+    @Test func aMigrationDropsNoTriggersOfOthers() throws {
+        let folder = try TemporaryFolder()
+        try make(folder).0.close()
+        let queue = try DatabaseQueue(path: folder.file("d.sqlite").path)
+        let names = ["derived_audit", "derived_Owner_count_", "derived_Owner_count_x"]
+        try queue.write { db in
+            try db.execute(sql: "CREATE TABLE audit(name)")
+            for name in names {
+                try db.execute(
+                    sql: "CREATE TRIGGER \(name) AFTER INSERT ON Pet BEGIN "
+                        + "INSERT INTO audit VALUES ('\(name)'); END")
+            }
+        }
+        let own = { (db: Database) in
+            try Int.fetchOne(
+                db,
+                sql: "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' "
+                    + "AND name LIKE 'derived\\_%' ESCAPE '\\'") ?? 0
+        }
+        let before = try queue.read(own)
+        let extra = AttributeDescription.derived("copy", .string, from: "name")
+        let container = try folder.container("d.sqlite", try Self.model([extra]))
+        let after = try queue.read(own)
+        // An insert and an update trigger for the new attribute.
+        #expect(after == before + 2)
+        let context = try container.viewContext
+        let pet = try context.insert("Pet")
+        pet["kind"] = "cat"
+        pet["owner"] = try context.fetch(FetchRequest<ManagedObject>("Owner")).first
+        try context.save()
+        #expect((pet["owner"] as? ManagedObject)?["count"] as? Int64 == 4)
+        #expect((pet["owner"] as? ManagedObject)?["copy"] as? String == "Zoë")
+        let noted = try queue.read { try String.fetchSet($0, sql: "SELECT name FROM audit") }
+        #expect(noted == Set(names))
+    }
 }

@@ -90,7 +90,7 @@ import Testing
         let identities = try container.coordinator.identities
         let origin = identities.origin("C_Task")
         let known = identities.incarnations("C_Task")
-        let deleted = identities.hear(origin: origin, key: .integer(1), at: 1000)
+        let deleted = identities.recordDeletion(origin: origin, key: .integer(1), at: 1000)
         #expect(known.id(.integer(1)) == deleted)
         #expect(identities.incarnations("C_Task").id(.integer(1)).incarnation == 2)
     }

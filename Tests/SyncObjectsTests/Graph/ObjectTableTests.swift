@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func objectsAreThereWhileSomebodyHoldsThem() throws {
-        let seed = UInt64.random(in: 0 ... .max)
+        let seed = RandomSeed.next()
         var random = SeededRandom(seed)
         var held: [Int: ManagedObject] = [:]
         for _ in 0..<20_000 {

@@ -7,7 +7,7 @@ import Testing
 /// and repeated saves, in a context and in children of it, beside a simple model.
 @Suite struct StaffSimulationTests {
     @Test(
-        arguments: UInt64(1)...30,
+        arguments: RandomSeed.all(1...30),
         [MergePolicy.fail, .keepLocal, .keepStored, .overwrite, .discardLocal])
     func rowsAreThoseOfTheModel(seed: UInt64, policy: MergePolicy) throws {
         var simulation = try StaffSimulation(seed: seed, policy: policy)
@@ -158,13 +158,14 @@ private struct StaffSimulation {
                 try other.add(person, to: "persons")
             }
             picture.toggle(number, label)
-        default: try relate(object, number, item.entity, objects, &picture)
+        default:
+            try relate(object, number: number, entity: item.entity, objects: objects, in: &picture)
         }
     }
 
     private mutating func relate(
-        _ object: ManagedObject, _ number: Int, _ entity: String, _ objects: [Int: ManagedObject],
-        _ picture: inout StaffPicture
+        _ object: ManagedObject, number: Int, entity: String, objects: [Int: ManagedObject],
+        in picture: inout StaffPicture
     ) throws {
         let choices = [
             "Person": [("team", "Team"), ("boss", "Person")],

@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func incrementalResultsEqualAFetch() throws {
-        for seed in UInt64(1)...20 {
+        for seed in RandomSeed.all(1...20) {
             var random = SeededRandom(seed)
             let container = try PersistentContainer.inMemory(try TodoModel.make())
             let mine = try container.newBackgroundContext()

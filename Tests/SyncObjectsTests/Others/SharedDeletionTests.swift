@@ -195,7 +195,7 @@ import Testing
         let store = try await SharedStore(fate)
         let group = try TodoGroup(context: store.context)
         let rescue = try TodoGroup(context: store.context)
-        group.title = "doomed"
+        group.title = "planned"
         rescue.title = "rescue"
         let task = try store.add("a", group)
         let memo = try TodoMemo(context: store.context)
@@ -204,7 +204,7 @@ import Testing
         try store.context.save()
         try await store.follow()
         task.title = "in the editor"
-        try await store.write("DELETE FROM C_Group WHERE title = 'doomed'")
+        try await store.write("DELETE FROM C_Group WHERE title = 'planned'")
         try await store.expectEventually {
             [group, task, memo].allSatisfy { $0.gone?.transaction != nil }
         }

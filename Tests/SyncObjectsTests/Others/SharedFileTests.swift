@@ -30,7 +30,7 @@ import Testing
             error?.code == (isReplaced ? .storeReplaced : .storeRemoved)
                 || error?.code == .multipleErrors || error?.code == .deletedElsewhere)
         // Whoever hears of it last tells it again.
-        try store.container.coordinator.loseIfReplaced()
+        try store.container.coordinator.publishIfLost()
         store.context.performAndWait {}
         #expect(new.state == .inserted)
         #expect(isReplaced || !FileManager.default.fileExists(atPath: store.path))
@@ -186,7 +186,7 @@ import Testing
                     time.sleep(r.random() * 0.004)
                 """, store.path,
             ])
-        var random = SystemRandomNumberGenerator()
+        var random = SeededRandom(RandomSeed.next())
         while writer.isRunning {
             try await Task.sleep(for: .milliseconds(Int.random(in: 50...250, using: &random)))
             await store.killDaemon()

@@ -232,7 +232,7 @@ import Testing
     }
 
     /// Trees that nobody would write by hand, of the same parts.
-    @Test(arguments: UInt64(1)...40)
+    @Test(arguments: RandomSeed.all(1...40))
     func randomTreesAgree(seed: UInt64) throws {
         var random = RandomExpressions(seed: seed)
         var refused = 0

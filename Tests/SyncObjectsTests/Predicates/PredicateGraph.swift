@@ -12,7 +12,7 @@ final class PredicateGraph {
         var values: [Value]
         unowned let graph: PredicateGraph
 
-        init(_ layout: EntityLayout, _ key: Int64, _ graph: PredicateGraph) {
+        init(_ layout: EntityLayout, key: Int64, in graph: PredicateGraph) {
             self.layout = layout
             self.key = key
             self.graph = graph
@@ -84,7 +84,7 @@ final class PredicateGraph {
         for (name, count) in [("C_Group", 4), ("C_Task", 14), ("C_Memo", 8), ("Tag", 4)] {
             let layout = try model.entity(name)
             for key in 1...Int64(count) {
-                let node = Node(layout, key, self)
+                let node = Node(layout, key: key, in: self)
                 for (index, slot) in layout.slots.enumerated() {
                     node.values[index] = value(slot, &random)
                 }
@@ -168,20 +168,5 @@ final class PredicateGraph {
     func memoryKeys(_ predicate: BoundPredicate, _ entity: EntityLayout) -> [Int64] {
         (nodes[entity.name] ?? [:]).values
             .filter { PredicateEvaluator.evaluate(predicate, on: $0) }.map(\.key).sorted()
-    }
-}
-
-/// A generator that gives the same numbers for the same seed (SplitMix64).
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }

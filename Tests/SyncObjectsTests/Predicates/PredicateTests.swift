@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct PredicateTests {
     @Test func sqlAndMemoryAgree() throws {
-        for seed in UInt64(1)...40 {
+        for seed in RandomSeed.all(1...40) {
             var random = SeededRandom(seed)
             let graph = try PredicateGraph(&random)
             for _ in 0..<60 {
@@ -15,7 +15,7 @@ import Testing
                     ["C_Task", "C_Task", "C_Group", "C_Memo", "Tag"].randomElement(
                         using: &random) ?? "C_Task"
                 let entity = try graph.model.entity(name)
-                let text = Self.predicate(name, 3, &random)
+                let text = Self.predicate(of: name, depth: 3, random: &random)
                 let bound = try PredicateBinder(model: graph.model).bind(
                     try FetchPredicate(text), to: entity)
                 let expected = graph.memoryKeys(bound, entity)
@@ -27,25 +27,25 @@ import Testing
 
     /// A random predicate about an entity of the graph.
     private static func predicate(
-        _ entity: String, _ depth: Int, _ random: inout SeededRandom
+        of entity: String, depth: Int, random: inout SeededRandom
     ) -> String {
         if depth > 0 {
             switch random.next() % 6 {
             case 0:
-                return "(\(predicate(entity, depth - 1, &random)) AND "
-                    + "\(predicate(entity, depth - 1, &random)))"
+                return "(\(predicate(of: entity, depth: depth - 1, random: &random)) AND "
+                    + "\(predicate(of: entity, depth: depth - 1, random: &random)))"
             case 1:
-                return "(\(predicate(entity, depth - 1, &random)) OR "
-                    + "\(predicate(entity, depth - 1, &random)))"
-            case 2: return "NOT (\(predicate(entity, depth - 1, &random)))"
+                return "(\(predicate(of: entity, depth: depth - 1, random: &random)) OR "
+                    + "\(predicate(of: entity, depth: depth - 1, random: &random)))"
+            case 2: return "NOT (\(predicate(of: entity, depth: depth - 1, random: &random)))"
             default: break
             }
         }
-        return leaf(entity, depth, &random)
+        return leaf(of: entity, depth: depth, random: &random)
     }
 
     private static func leaf(
-        _ entity: String, _ depth: Int, _ random: inout SeededRandom
+        of entity: String, depth: Int, random: inout SeededRandom
     ) -> String {
         let text: (String, inout SeededRandom) -> String = { path, random in
             let operators = [
@@ -113,8 +113,8 @@ import Testing
             ("title == 'x' garbage", "expected AND, OR or the end"),
             ("a == %@", "no argument"), ("a == $who", "no value is given for “$who”"),
             ("a BETWEEN 3", "two bounds"), ("a ==[x] 3", "options are c and d"),
-            ("a ~ 3", "“~” means nothing here"), ("a. == 3", "a name is missing"),
-            ("1.2.3 == a", "no number"),
+            ("a ~ 3", "“~” is not expected here"), ("a. == 3", "a name is missing"),
+            ("1.2.3 == a", "not a number"),
         ]
         for (text, reason) in cases {
             let error = #expect(throws: ObjectError.self) { try FetchPredicate(text) }

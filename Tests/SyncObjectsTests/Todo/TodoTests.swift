@@ -63,7 +63,7 @@ import Testing
         let path = try bundle()
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
         let container = try kind.open(path)
-        let screen = try Screen(.live, container)
+        let screen = try Screen(.live, container: container)
         #expect(screen.lines == ["1. Home (2 open)", "2. Work (1 open)"])
         _ = await screen.run("open 1")
         #expect(screen.lines == ["Home", "  1. [ ] Water the plants", "  2. [ ] Call Ada"])
@@ -82,7 +82,7 @@ import Testing
         try await eventually { screen.lines == ["1. Work (1 open)"] }
         container.close()
         // What is left for the next session.
-        let next = try Screen(.live, kind.open(path))
+        let next = try Screen(.live, container: kind.open(path))
         let isKept = kind == .file || kind == .copy
         #expect(next.lines.count == (isKept ? 1 : 2))
         if kind == .bundle || kind == .copy {
@@ -92,7 +92,7 @@ import Testing
 
     @Test func detailStaysRightWhenAnotherProcessDeletes() async throws {
         let path = try bundle()
-        let screen = try Screen(.live, try TodoContainer.file.open(path))
+        let screen = try Screen(.live, container: try TodoContainer.file.open(path))
         _ = await screen.run("open 1")
         _ = await screen.run("show 1")
         let shown = screen.lines
@@ -122,7 +122,7 @@ import Testing
         let path = try bundle()
         let container = try TodoContainer.file.open(path)
         let counts = try TodoActions(container: container).taskCounts()
-        let screen = try Screen(.live, container)
+        let screen = try Screen(.live, container: container)
         _ = await screen.run("open 2")
         let text = try await runProgram(path, "open 2\nadd From afar\nback\nungroup 1\nquit\n")
         #expect(text.contains("2. Work (1 open)"))
