@@ -111,7 +111,8 @@ final class Stress: Sendable {
         let group = DispatchGroup()
         for number in 0..<threads {
             let thread = Thread {
-                self.work(until: end, Random(seed: seed &* 31 &+ UInt64(number)), number)
+                self.work(
+                    until: end, random: Random(seed: seed &* 31 &+ UInt64(number)), number: number)
                 group.leave()
             }
             thread.stackSize = 4 << 20
@@ -121,7 +122,7 @@ final class Stress: Sendable {
         group.wait()
     }
 
-    private func work(until end: ContinuousClock.Instant, _ start: Random, _ number: Int) {
+    private func work(until end: ContinuousClock.Instant, random start: Random, number: Int) {
         var random = start
         // Half of the threads share contexts, the others have their own for a while.
         var context = number % 2 == 0 ? shared[number / 2 % shared.count] : nil
@@ -132,17 +133,17 @@ final class Stress: Sendable {
                     context?.mergePolicy = random.below(2) == 0 ? .keepStored : .discardLocal
                 }
                 guard let context else { continue }
-                try act(context, &random)
+                try act(on: context, random: &random)
                 counts.withLock { $0.operations += 1 }
             } catch let error as ObjectError {
-                note(error, context)
+                note(error, in: context)
             } catch {
                 counts.withLock { $0.unexpected.append("\(error)") }
             }
         }
     }
 
-    private func note(_ error: ObjectError, _ context: ManagedObjectContext?) {
+    private func note(_ error: ObjectError, in context: ManagedObjectContext?) {
         let codes = Set(([error] + error.details).map(\.code))
         let expected: Set<ObjectError.Code> = [
             .mergeConflict, .deletedElsewhere, .deleteOfChangedObject, .noSuchObject, .gone,
@@ -155,7 +156,7 @@ final class Stress: Sendable {
         context?.rollback()
     }
 
-    private func act(_ context: ManagedObjectContext, _ random: inout Random) throws {
+    private func act(on context: ManagedObjectContext, random: inout Random) throws {
         switch random.below(20) {
         case 0...5:
             let object = held[random.below(held.count)]
@@ -166,16 +167,18 @@ final class Stress: Sendable {
         case 6...9:
             let number = random.below(Self.objects)
             try context.performAndWait {
-                try pick(context, &random)?.number = number
+                try pick(from: context, random: &random)?.number = number
             }
         case 10:
             try context.performAndWait {
-                try pick(context, &random)?.title = "t\(random.below(1000))"
+                try pick(from: context, random: &random)?.title = "t\(random.below(1000))"
             }
         case 11:
             let lists = try context.fetch(StressList.self)
             try context.performAndWait {
-                guard !lists.isEmpty, let item = try pick(context, &random) else { return }
+                guard !lists.isEmpty, let item = try pick(from: context, random: &random) else {
+                    return
+                }
                 let list = lists[random.below(lists.count)]
                 if !list.state.isGone { item.list = list }
             }
@@ -187,7 +190,7 @@ final class Stress: Sendable {
             }
         case 13:
             try context.performAndWait {
-                if let item = try pick(context, &random) { try context.delete(item) }
+                if let item = try pick(from: context, random: &random) { try context.delete(item) }
             }
         case 14: context.rollback()
         case 15: _ = try context.count(for: FetchRequest<StressItem>())
@@ -199,7 +202,7 @@ final class Stress: Sendable {
     }
 
     private func pick(
-        _ context: ManagedObjectContext, _ random: inout Random
+        from context: ManagedObjectContext, random: inout Random
     ) throws -> StressItem? {
         var request = FetchRequest<StressItem>(
             where: try FetchPredicate("number >= %@", random.below(Self.objects)),
@@ -225,7 +228,8 @@ final class Stress: Sendable {
             var rows: [ManagedObjectID: String] = [:]
             for item in stored { rows[item.objectID] = Self.text(item) }
             for (context, controller) in zip(shared, lists) {
-                problems += try compare(context, controller, rows, stored.map(\.objectID))
+                problems += try compare(
+                    context, list: controller, rows: rows, ids: stored.map(\.objectID))
             }
             for object in held where !object.state.isGone {
                 if rows[object.objectID] != Self.text(object) {
@@ -241,8 +245,8 @@ final class Stress: Sendable {
     }
 
     private func compare(
-        _ context: ManagedObjectContext, _ controller: FetchedResultsController<StressItem>,
-        _ rows: [ManagedObjectID: String], _ ids: [ManagedObjectID]
+        _ context: ManagedObjectContext, list controller: FetchedResultsController<StressItem>,
+        rows: [ManagedObjectID: String], ids: [ManagedObjectID]
     ) throws -> [String] {
         var problems: [String] = []
         for object in context.registeredObjects {

@@ -28,7 +28,7 @@ enum Main {
         } else {
             guard let kind = TodoContainer(rawValue: store) else { return usage() }
             do {
-                screen = try Screen(.live, kind.open(path))
+                screen = try Screen(.live, container: kind.open(path))
             } catch {
                 FileHandle.standardError.write(Data("todo: \(error)\n".utf8))
                 exit(66)

@@ -20,7 +20,7 @@ import SyncObjects
     private var back: [Page] = []
 
     /// - Parameter container: nil: the mock objects of `sources`, and nothing can be written.
-    init(_ sources: TodoSources, _ container: PersistentContainer? = nil) throws {
+    init(_ sources: TodoSources, container: PersistentContainer? = nil) throws {
         self.sources = sources
         self.container = container
         groups = MockableFetchRequest(
@@ -81,7 +81,7 @@ import SyncObjects
         guard let name = words.first else { return true }
         if name == "quit" { return false }
         do {
-            try await run(name, words.count > 1 ? words[1] : "")
+            try await run(name, argument: words.count > 1 ? words[1] : "")
         } catch let error as ObjectError {
             message = "Not done: \(error.reason)"
         } catch {
@@ -90,20 +90,22 @@ import SyncObjects
         return true
     }
 
-    private func run(_ name: String, _ rest: String) async throws {
+    private func run(_ name: String, argument rest: String) async throws {
         switch name {
         case "back": page = back.popLast() ?? .groups
         case "all": try show(nil)
-        case "open": try show(try pick(shownGroups, rest))
-        case "show": try detail(try pick(tasks.objects, rest))
+        case "open": try show(try pick(from: shownGroups, numbered: rest))
+        case "show": try detail(try pick(from: tasks.objects, numbered: rest))
         case "group": try await actions().createGroup(rest)
-        case "ungroup": try await actions().deleteGroup(try pick(shownGroups, rest))
+        case "ungroup": try await actions().deleteGroup(try pick(from: shownGroups, numbered: rest))
         case "add": try await actions().createTask(rest, in: shownGroup)
         case "done": try await change { $0.isCompleted.toggle() }
         case "title": try await change { $0.title = rest }
         case "priority": try await change { $0.priority = Int(rest) ?? $0.priority }
         case "memo": try await actions().setMemo(rest.isEmpty ? nil : rest, of: try shownTask())
-        case "move": try await actions().move(try shownTask(), to: try pick(shownGroups, rest))
+        case "move":
+            try await actions().move(
+                try shownTask(), to: try pick(from: shownGroups, numbered: rest))
         case "delete": try await actions().delete(try shownTask())
         default:
             message =
@@ -162,7 +164,7 @@ import SyncObjects
         return TodoActions(container: container)
     }
 
-    private func pick<Element>(_ list: [Element], _ number: String) throws -> Element {
+    private func pick<Element>(from list: [Element], numbered number: String) throws -> Element {
         guard let place = Int(number), list.indices.contains(place - 1) else {
             throw ObjectError(.invalidRequest, "there is no number \(number) here")
         }
