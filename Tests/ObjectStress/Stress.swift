@@ -213,8 +213,8 @@ final class Stress: Sendable {
 
     // MARK: The comparison
 
-    /// What contexts show and the store does not have, or the other way round. Nobody writes any
-    /// more, in no process.
+    /// What contexts show and the store does not have, or the other way round. No process writes
+    /// any more.
     func differences() -> [String] {
         var problems = counts.withLock(\.unexpected)
         do {

@@ -3,7 +3,7 @@ import SyncObjects
 
 /// The four kinds of containers, by the name that the command line has for them.
 enum TodoContainer: String, CaseIterable {
-    /// A file that everybody may write.
+    /// A file that all processes may write.
     case file
     /// In memory: begins with the sample tasks, and leaves nothing.
     case memory

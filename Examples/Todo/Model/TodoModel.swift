@@ -9,7 +9,7 @@ enum TodoModel {
                 "C_Group", class: GroupObject.self,
                 attributes: [
                     AttributeDescription("title", default: "New Group"),
-                    // Counted at each save, by whoever saves through this model.
+                    // Counted at each save through this model.
                     .derived("open", .integer64, from: "tasks.@count(completed == NO)"),
                 ],
                 relationships: [
@@ -35,7 +35,7 @@ enum TodoModel {
         ])
     }
 
-    /// What a store shows that nobody has used yet, and what ships in a bundle.
+    /// The content of a new store, which ships in a bundle.
     static func fill(_ context: ManagedObjectContext) throws {
         for (name, titles) in [("Home", ["Water the plants", "Call Ada"]), ("Work", ["Ship it"])] {
             let group = try GroupObject(context: context)

@@ -1,5 +1,4 @@
-/// One task, as lines of text. Stays what it was when the task is deleted by somebody else, and says
-/// so.
+/// One task, as lines of text. Keeps its values when the task is deleted elsewhere, and says so.
 struct TaskDetailView {
     let task: TodoTask
     /// The task is gone.
@@ -15,7 +14,7 @@ struct TaskDetailView {
             "  \(task.isCompleted ? "done" : "to do")", "  memo: \(task.memo ?? "-")",
         ]
         if isGone {
-            lines.append("  ! deleted by \(deletedBy ?? "somebody else"); this is what it was")
+            lines.append("  ! deleted by \(deletedBy ?? "an unknown author"); last known values")
         }
         if let problem { lines.append("  ! \(problem)") }
         return lines

@@ -50,12 +50,12 @@ extension StoreCoordinator {
         }
         // Read from the schema table: GRDB's cached schema may be older than the tracking by
         // another process.
-        let hasMarkers = try read { db in
+        let isTracked = try read { db in
             try Bool.fetchOne(
                 db, sql: "SELECT EXISTS(SELECT 1 FROM sqlite_master WHERE name = 'syncd_txn')")
                 ?? false
         }
-        state.withLock { $0.hasMarkers = hasMarkers }
+        noteTracking(isTracked)
         var roots: Set<String> = []
         for layout in model.layouts.values where layout.name == layout.root {
             if !captured.contains(layout.table.name) { roots.insert(layout.root) }
@@ -128,8 +128,7 @@ extension StoreCoordinator {
             transaction.process?.pid == Int64(ProcessInfo.processInfo.processIdentifier),
             transaction.flags.isEmpty, FollowedFiles.shared.isAlone(file)
         else { return false }
-        let signature = Signature(author: author, context: transaction.context)
-        return state.withLock { $0.signatures.contains(signature) }
+        return isOwn(Signature(author: author, context: transaction.context))
     }
 
     private func gone(

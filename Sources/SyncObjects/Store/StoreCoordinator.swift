@@ -20,17 +20,17 @@ public final class StoreCoordinator: Sendable {
     let rows: StoreRows
     let file: FileIdentity?
     let follower: StoreFollower?
-    let state: Mutex<State>
+    private let state: Mutex<State>
     /// Held from before a commit until all listeners were notified of it, and while they are
     /// notified of others' commits. A context therefore receives commits in their order.
     let publishing = NSLock()
 
-    struct State {
+    private struct State {
         /// By table.
         var keys: [ObjectIdentifier: KeyBlock] = [:]
         var listeners: [ObjectIdentifier: WeakListener] = [:]
         var conflicts: [ResolvedConflict] = []
-        var hasMarkers = false
+        var isTracked = false
         var isClosed = false
         /// Authors and contexts of this coordinator's saves, by which it recognizes them in
         /// history.
@@ -55,7 +55,7 @@ public final class StoreCoordinator: Sendable {
         }
     }
 
-    struct WeakListener {
+    private struct WeakListener {
         weak var listener: (any ChangeListener)?
     }
 
@@ -77,7 +77,7 @@ public final class StoreCoordinator: Sendable {
         file = path.flatMap(FileIdentity.init(path:))
         follower = path.map(StoreFollower.init(path:))
         var state = State()
-        state.hasMarkers = try queue.read { try $0.viewExists("syncd_txn") }
+        state.isTracked = try queue.read { try $0.viewExists("syncd_txn") }
         self.state = Mutex(state)
         FollowedFiles.shared.add(file)
     }
@@ -89,6 +89,16 @@ public final class StoreCoordinator: Sendable {
 
     /// Conflicts that a policy resolved, the newest last; at most 1,000, in memory.
     public var resolvedConflicts: [ResolvedConflict] { state.withLock(\.conflicts) }
+
+    /// History is kept. As of the last read of the schema.
+    var isTracked: Bool { state.withLock(\.isTracked) }
+
+    func noteTracking(_ isTracked: Bool) { state.withLock { $0.isTracked = isTracked } }
+
+    /// A save of this coordinator had this signature.
+    func isOwn(_ signature: Signature) -> Bool {
+        state.withLock { $0.signatures.contains(signature) }
+    }
 
     func note(_ conflicts: [ResolvedConflict]) {
         state.withLock { state in
@@ -209,7 +219,7 @@ public final class StoreCoordinator: Sendable {
 
     /// Writes a request in the open transaction, between markers where history is kept.
     func perform(_ request: SaveRequest, in db: Database) throws -> SaveResult {
-        let author = state.withLock { $0.hasMarkers ? request.author : nil }
+        let author = state.withLock { $0.isTracked ? request.author : nil }
         if let author {
             state.withLock {
                 _ = $0.signatures.insert(Signature(author: author, context: request.contextName))
@@ -233,7 +243,7 @@ public final class StoreCoordinator: Sendable {
 
     /// The end of the log as `db` sees it; 0 without history.
     private func logPosition(_ db: Database) throws -> Int64 {
-        guard state.withLock(\.hasMarkers) else { return 0 }
+        guard isTracked else { return 0 }
         return try RawStatement(db, sql: "SELECT max(seq) FROM syncd_log").number()
     }
 

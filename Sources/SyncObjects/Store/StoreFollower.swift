@@ -162,7 +162,7 @@ final class StoreFollower: @unchecked Sendable {
     private func learnSchema(_ coordinator: StoreCoordinator) throws -> Bool {
         let had = history != nil
         unrecorded = try coordinator.unrecordedRoots()
-        let isTracked = coordinator.state.withLock(\.hasMarkers)
+        let isTracked = coordinator.isTracked
         if !isTracked {
             (history, token) = (nil, nil)
         } else if history == nil {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import SyncObjects
 
-/// Objects that are deleted or changed by somebody else. Two contexts stand for two people; where
-/// another process matters, another connection writes.
+/// Objects that are deleted or changed by others. Two contexts act as two users; where another
+/// process matters, another connection writes.
 @Suite final class DeletionTests {
     private let folder: TemporaryFolder
     private let container: PersistentContainer

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SyncObjects
 
-/// Derived attributes equal what they are derived from, whoever wrote.
+/// Derived attributes equal what they are derived from, whatever wrote.
 @Suite struct DerivedTests {
     private static func model(_ extra: [AttributeDescription] = []) throws -> ManagedObjectModel {
         try ManagedObjectModel([
@@ -66,7 +66,7 @@ import Testing
         #expect(owner["tags"] as? Int64 == 0)
         let pets = try #require(owner["pets"] as? [ManagedObject])
         #expect(pets.allSatisfy { $0["ownerName"] as? String == "Zoë" })
-        // The other side is told, also where only an end of a relationship changed.
+        // The other side is notified, also if only one end of a relationship changed.
         owner["name"] = "Ada"
         pets[0]["kind"] = "bird"
         pets[1]["age"] = 10
@@ -98,7 +98,7 @@ import Testing
         #expect(second > first)
     }
 
-    @Test("E-52: right at every read, whoever deleted the children")
+    @Test("E-52: right at every read, whatever deleted the children")
     func otherProgramsKeepThemRight() async throws {
         let folder = try TemporaryFolder()
         let (container, owner) = try make(folder)

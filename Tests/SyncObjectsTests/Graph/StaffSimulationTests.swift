@@ -287,7 +287,7 @@ private struct StaffSimulation {
     }
 
     private func expectObjects() throws {
-        // An owner whose deletion will be denied cannot be told by its number.
+        // An owner whose deletion will be denied cannot be recognized by its number.
         guard !current.isDenied else { return }
         let found = try picture(context)
         if found != current {

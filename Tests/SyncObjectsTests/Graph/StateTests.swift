@@ -72,7 +72,7 @@ import Testing
         let error = #expect(throws: ObjectError.self) { try fault.readValue(forKey: "title") }
         #expect(error?.code == .gone)
         #expect(error?.object == task.objectID)
-        // It stands in no save's way.
+        // It does not block a save.
         try reader.save()
         try reader.mergeChanges()
         #expect(fault.gone?.author == "me")
@@ -86,7 +86,7 @@ import Testing
         #expect(try reader.fetch(TodoTask.self).map(\.title) == ["a"])
         task.title = "b"
         try context.save()
-        // Nobody held it, so that nothing of before is left.
+        // It was not held, so that nothing is left of it.
         #expect(try reader.fetch(TodoTask.self).map(\.title) == ["b"])
         let held = try #require(try reader.fetch(TodoTask.self).first)
         task.title = "c"
@@ -108,7 +108,7 @@ import Testing
         #expect(task.objectID == id)
     }
 
-    @Test("X-19: everything is read anew, edits stay") func refreshAll() throws {
+    @Test("X-19: everything is read again, edits stay") func refreshAll() throws {
         let tasks = [try add("a"), try add("b")]
         try context.save()
         context.automaticallyMergesChangesFromParent = false
@@ -121,7 +121,7 @@ import Testing
         #expect(tasks[1].state == .clean)
     }
 
-    @Test("X-25: changes are told once") func pendingChangesAreToldOnce() async throws {
+    @Test("X-25: changes are notified once") func pendingChangesAreToldOnce() async throws {
         let events = context.events
         let task = try add("a")
         task.title = "b"

@@ -29,7 +29,7 @@ import Testing
         #expect(
             error?.code == (isReplaced ? .storeReplaced : .storeRemoved)
                 || error?.code == .multipleErrors || error?.code == .deletedElsewhere)
-        // Whoever hears of it last tells it again.
+        // The later source reports it again.
         try store.container.coordinator.publishIfLost()
         store.context.performAndWait {}
         #expect(new.state == .inserted)
@@ -76,7 +76,7 @@ import Testing
         #expect(gone.lastKnown?["title"] as? String == "gone")
         #expect(kept.title == "changed")
         #expect(try store.container.coordinator.following.resyncs == 1)
-        // The deletion that was never told does not count against the next one.
+        // The deletion that was never reported does not affect the next one.
         try await store.follow()
         try await store.write("DELETE FROM C_Task")
         try await store.expectEventually { kept.state.isGone }
@@ -153,7 +153,7 @@ import Testing
     }
 
     /// Commits go on while syncd is killed and started: at the end each object says what the store
-    /// says, and every deletion was told with its author.
+    /// says, and every deletion was reported with its author.
     @Test("Nothing is lost when the daemon comes and goes") func switchingLosesNothing()
         async throws
     {

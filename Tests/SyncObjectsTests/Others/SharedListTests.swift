@@ -42,7 +42,7 @@ import Testing
         let tasks = try reader.fetch(request)
         #expect(tasks[0].priority == 0)
         try await store.write("DELETE FROM C_Task WHERE priority IN (10, 25, 59)")
-        // The first batch was read: its object is told. Of the others there is no value.
+        // The first batch was read: its object is reported with its values, the others without.
         try await store.expectEventually { tasks[10].state.isGone }
         #expect(tasks[10].priority == 10)
         let seen = tasks.map(\.priority)

@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    /// Trees that nobody would write by hand, of the same parts.
+    /// Random trees of the same parts.
     @Test(arguments: RandomSeed.all(1...40))
     func randomTreesAgree(seed: UInt64) throws {
         var random = RandomExpressions(seed: seed)

@@ -45,7 +45,7 @@ final class SharedStore: Sendable {
 
     var client: StoreClient { StoreClient(socket: socket) }
 
-    /// Follows the store; where a daemon runs, waits until it tells.
+    /// Follows the store; if a daemon runs, waits until it sends notices.
     func follow() async throws {
         try container.followExternalChanges(through: client)
         if fate != .down { try await waitForDaemon() }
@@ -55,7 +55,7 @@ final class SharedStore: Sendable {
         let isThere = await eventually {
             (try? self.container.coordinator.following.source) == .daemon
         }
-        try #require(isThere, "the daemon does not tell")
+        try #require(isThere, "the daemon sends no notices")
     }
 
     func startDaemon() async throws {

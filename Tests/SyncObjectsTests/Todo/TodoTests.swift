@@ -36,7 +36,7 @@ import Testing
             ])
         #expect(
             TaskDetailView(task: task, isGone: true, deletedBy: "cron").lines.last
-                == "  ! deleted by cron; this is what it was")
+                == "  ! deleted by cron; last known values")
         #expect(TaskListView(title: "Home", tasks: []).lines == ["Home", "  nothing to do"])
         #expect(
             GroupListView(groups: []).lines == ["No groups. Make one: group TITLE"])
@@ -101,7 +101,7 @@ import Testing
             path, "DELETE FROM C_Task WHERE title = 'Water the plants'", usesPython: false)
         try await eventually { screen.lines.count > shown.count }
         #expect(Array(screen.lines.prefix(shown.count)) == shown)
-        #expect(screen.lines.last == "  ! deleted by somebody else; this is what it was")
+        #expect(screen.lines.last == "  ! deleted by an unknown author; last known values")
         _ = await screen.run("title New")
         #expect(screen.message?.hasPrefix("Not done: there is no object") == true)
         _ = await screen.run("back")
@@ -132,7 +132,8 @@ import Testing
         #expect(screen.lines == ["1. Work (2 open)"])
     }
 
-    /// What the program prints for these commands. Files, not pipes: nobody waits for the other.
+    /// What the program prints for these commands. Files, not pipes, so that neither process waits
+    /// for the other.
     private func runProgram(_ path: String, _ commands: String) async throws -> String {
         let (input, output) = (folder.file("commands"), folder.file("output"))
         try Data(commands.utf8).write(to: input)
