@@ -28,7 +28,7 @@ struct TodoActions: Sendable {
     /// - Throws: `noSuchObject` when the group is gone: then no task is made.
     func createTask(_ title: String, in group: TodoGroup?) async throws {
         try await perform { context in
-            let owner = try group.map { try context.confirmed(GroupObject.self, $0.id) }
+            let owner = try group.map { try context.confirmed(GroupObject.self, id: $0.id) }
             let task = try TaskObject(context: context)
             task.title = title
             task.createDate = Date()
@@ -54,7 +54,7 @@ struct TodoActions: Sendable {
     /// - Throws: `noSuchObject` when either end is gone; then nothing moves.
     func move(_ task: TodoTask, to group: TodoGroup) async throws {
         try await perform { context in
-            let owner = try context.confirmed(GroupObject.self, group.id)
+            let owner = try context.confirmed(GroupObject.self, id: group.id)
             try context.update(TaskObject.self, id: task.id) { $0.group = owner }
         }
     }
@@ -62,7 +62,7 @@ struct TodoActions: Sendable {
     /// Puts another memo in the place of a task's; nil removes it.
     func setMemo(_ text: String?, of task: TodoTask) async throws {
         try await perform { context in
-            let object = try context.confirmed(TaskObject.self, task.id)
+            let object = try context.confirmed(TaskObject.self, id: task.id)
             if let former = object.memo { try context.delete(former) }
             if let text {
                 let memo = try MemoObject(context: context)

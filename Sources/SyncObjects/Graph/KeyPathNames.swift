@@ -20,7 +20,7 @@ final class KeyPathNames: @unchecked Sendable {
     private let lock = NSLock()
     private var names: [AnyKeyPath: String] = [:]
 
-    func name(of keyPath: AnyKeyPath, _ objectClass: ManagedObject.Type) -> String? {
+    func name(of keyPath: AnyKeyPath, in objectClass: ManagedObject.Type) -> String? {
         if let name = lock.withLock({ names[keyPath] }) { return name }
         guard let name = Self.learn(of: keyPath, in: objectClass) else { return nil }
         lock.withLock { names[keyPath] = name }

@@ -26,14 +26,14 @@ extension ManagedObject {
             guard let context = contextReference,
                 let key = ManagedObjectKey(reference: try readSlot(slot))
             else { return nil }
-            return try context.object(atReference: key, relation)
+            return try context.object(atReference: key, along: relation)
         case .inverse, .join: return try readMembers(index).first
         }
     }
 
     /// The objects that a relationship leads to, in order.
     func readMembers(_ index: Int) throws -> [ManagedObject] {
-        try contextReference?.members(of: self, index) ?? []
+        try contextReference?.members(of: self, relation: index) ?? []
     }
 
     /// As `readTarget`, for an access that cannot throw.

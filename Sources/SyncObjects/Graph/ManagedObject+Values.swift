@@ -316,7 +316,7 @@ extension ManagedObject {
     /// The name of the stored property that a key path reads; nil for a computed one, and for every
     /// other.
     public static func propertyName(of keyPath: AnyKeyPath) -> String? {
-        KeyPathNames.shared.name(of: keyPath, self)
+        KeyPathNames.shared.name(of: keyPath, in: self)
     }
 
     static func makeProbe() -> ManagedObject {

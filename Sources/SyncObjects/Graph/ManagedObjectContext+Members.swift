@@ -6,7 +6,7 @@ import SyncCore
 extension ManagedObjectContext {
     func dropMembers() { memberCache.removeAll() }
 
-    func members(of object: ManagedObject, _ index: Int) throws -> [ManagedObject] {
+    func members(of object: ManagedObject, relation index: Int) throws -> [ManagedObject] {
         let relation = object.entity.relations[index]
         let key = MemberCache.Key(owner: object.identity, relation: relation.name)
         switch relation.storage {

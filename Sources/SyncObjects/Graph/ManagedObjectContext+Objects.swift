@@ -176,7 +176,7 @@ extension ManagedObjectContext {
 
     /// The object that a reference names, which may be a fault.
     func object(
-        atReference key: ManagedObjectKey, _ relation: EntityLayout.Relation
+        atReference key: ManagedObjectKey, along relation: EntityLayout.Relation
     ) throws -> ManagedObject? {
         let origin = identities.origin(relation.destinationRoot)
         let id = identities.resolve(identities.id(in: origin, key: key))

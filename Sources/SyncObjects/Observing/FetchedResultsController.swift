@@ -142,7 +142,9 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
         // An entry whose sort values are unchanged keeps its place.
         var leaving: [(id: ManagedObjectID, place: Int)] = []
         for id in own {
-            guard let former = sortValues[id], let place = place(of: id, former) else { continue }
+            guard let former = sortValues[id], let place = place(of: id, values: former) else {
+                continue
+            }
             changes.former[id] = place
             if stays[id] == former, entries[place] === context.registry[id] {
                 changes.kept.append(id)
@@ -166,7 +168,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
             arriving.append(object.identity)
         }
         for id in arriving {
-            changes.present[id] = sortValues[id].flatMap { place(of: id, $0) }
+            changes.present[id] = sortValues[id].flatMap { place(of: id, values: $0) }
         }
         return changes
     }
@@ -192,7 +194,7 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
         return objects.compactMap { $0 as? Object }
     }
 
-    private func place(of id: ManagedObjectID, _ values: [Value]) -> Int? {
+    private func place(of id: ManagedObjectID, values: [Value]) -> Int? {
         let place = lowerBound(values: values, key: id.key, of: id)
         guard place < entries.count, entries[place].identity == id else {
             return entries.firstIndex { $0.identity == id }

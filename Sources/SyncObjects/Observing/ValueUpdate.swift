@@ -12,7 +12,7 @@ extension ManagedObjectContext {
         _ type: Object.Type, id: WrappedID, applying body: (Object) throws -> Void
     ) throws {
         try performAndWait {
-            let object = try confirmed(type, id)
+            let object = try confirmed(type, id: id)
             do {
                 try body(object)
                 try save()
@@ -29,7 +29,7 @@ extension ManagedObjectContext {
     /// - Throws: as `update`
     public func delete<Object: ManagedObject>(_ type: Object.Type, id: WrappedID) throws {
         try performAndWait {
-            try delete(try confirmed(type, id))
+            try delete(try confirmed(type, id: id))
             try save()
         }
     }
@@ -39,7 +39,7 @@ extension ManagedObjectContext {
     /// - Throws: ``ObjectError/Code/noSuchObject``, ``ObjectError/Code/staleIncarnation``,
     ///   ``ObjectError/Code/classMismatch``
     public func confirmed<Object: ManagedObject>(
-        _: Object.Type, _ id: WrappedID
+        _: Object.Type, id: WrappedID
     ) throws -> Object {
         guard let objectID = id.objectID else {
             throw ObjectError(.noSuchObject, "“\(id)” is the identity of a mock, not of an object")

@@ -152,7 +152,7 @@ struct DerivedAttributes {
         return entity.table.columns[column].name
     }
 
-    private func column(slot: Int, _ entity: EntityLayout) -> String {
+    private func column(slot: Int, of entity: EntityLayout) -> String {
         entity.slots[slot].column.map { entity.table.columns[$0].name } ?? ""
     }
 
@@ -218,11 +218,11 @@ struct DerivedAttributes {
         switch relation.storage {
         case .reference(let slot):
             sql =
-                "\(table) x WHERE x.id = \(own(of: item, column: column(slot: slot, item.entity)))"
+                "\(table) x WHERE x.id = \(own(of: item, column: column(slot: slot, of: item.entity)))"
         case .inverse(let name, let slot, _):
             let child = model.layouts[name] ?? other
             sql =
-                "\(table) x WHERE x.\(SQLText.quoted(column(slot: slot, child)))"
+                "\(table) x WHERE x.\(SQLText.quoted(column(slot: slot, of: child)))"
                 + " = \(own(of: item, column: "id"))"
         case .join(let join, let isSource):
             let (mine, theirs) = Self.columns(of: join, isSource: isSource)
@@ -311,7 +311,7 @@ struct DerivedAttributes {
         }
         switch relation.storage {
         case .reference(let slot):
-            let reference = SQLText.quoted(column(slot: slot, item.entity))
+            let reference = SQLText.quoted(column(slot: slot, of: item.entity))
             return [
                 Trigger(event: "AFTER UPDATE OF \(reference) ON \(own)", rows: "= NEW.id"),
                 Trigger(
@@ -319,7 +319,7 @@ struct DerivedAttributes {
                     rows: "IN (SELECT id FROM \(own) WHERE \(reference) = NEW.id)"),
             ]
         case .inverse(let name, let slot, _):
-            let name = column(slot: slot, model.layouts[name] ?? other)
+            let name = column(slot: slot, of: model.layouts[name] ?? other)
             let reference = SQLText.quoted(name)
             let columns = [name] + (source == "*" ? [] : [source].compactMap { $0 })
             return [
