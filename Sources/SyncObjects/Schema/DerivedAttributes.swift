@@ -217,8 +217,8 @@ struct DerivedAttributes {
         var sql: String
         switch relation.storage {
         case .reference(let slot):
-            sql =
-                "\(table) x WHERE x.id = \(own(of: item, column: column(slot: slot, of: item.entity)))"
+            let reference = column(slot: slot, of: item.entity)
+            sql = "\(table) x WHERE x.id = \(own(of: item, column: reference))"
         case .inverse(let name, let slot, _):
             let child = model.layouts[name] ?? other
             sql =
