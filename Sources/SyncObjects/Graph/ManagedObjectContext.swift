@@ -214,7 +214,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
     func stopRetaining(_ object: ManagedObject) { retained?.remove(object) }
 
-    func stopRetainingAll() { retained?.removeAll() }
+    func stopRetainingAll() { if retained != nil { retained = [] } }
 
     // MARK: Reading
 
