@@ -147,6 +147,12 @@ let package = Package(
                 "SyncReplica", "SyncRemotes", "SyncTesting", "syncsim",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: [
+                "SyncClient", "SyncCore", "SyncObjects", "syncd", "synctool",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -156,4 +162,10 @@ let package = Package(
 if let chosen = Context.environment["SYNCD_TESTS"] {
     let names = chosen.split(separator: " ").map(String.init)
     package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}
+
+// SYNCD_DOCS=1 adds the plugin that `make docs` needs. Users of the libraries do not resolve it.
+if Context.environment["SYNCD_DOCS"] != nil {
+    package.dependencies.append(
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
