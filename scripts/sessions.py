@@ -34,8 +34,10 @@ import threading
 import time
 
 COMMAND_SECONDS_MAX = 60
-# How long output may stay away before --update takes it as complete.
-QUIET_SECONDS = 1.5
+# How long output may stay away before it is taken as complete: when it is to be written into the page, and
+# when it differs from the page. Long, because what a background program prints may be late on a busy machine.
+UPDATE_QUIET_SECONDS = 1.5
+QUIET_SECONDS = 20
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SAMPLE = """
@@ -124,7 +126,7 @@ class Page:
                 end = step.start + len(step.expected)
                 blank = [""] if step.expected and not step.expected[-1].strip() else []
                 if not matches(trimmed(step.expected), step.actual):
-                    self.lines[step.start:end] = step.actual + blank
+                    self.lines[step.start:end] = [stable(line) for line in step.actual] + blank
         self.path.write_text("\n".join(self.lines))
 
 
@@ -164,22 +166,22 @@ class Shell:
         self.process.stdin.write(f"{{ {text}\n}} </dev/null\nprintf '\\n%s\\n' '{END}'\n")
         self.process.stdin.flush()
 
-    def run(self, text, expected, update):
+    def run(self, text, expected, quiet_seconds, update=False):
         """What a command prints: to its end, and until what it should print is there."""
         self.send(text)
         lines, ended = [], False
         deadline = time.monotonic() + COMMAND_SECONDS_MAX
-        quiet = time.monotonic() + QUIET_SECONDS
+        quiet = time.monotonic() + quiet_seconds
         while time.monotonic() < deadline:
             try:
                 line = self.arrived.get(timeout=0.05)
             except queue.Empty:
-                if ended and (matches(expected, visible(lines)) and not update):
+                if ended and not update and matches(expected, visible(lines)):
                     break
-                if ended and update and time.monotonic() > quiet:
+                if ended and time.monotonic() > quiet:
                     break
                 continue
-            quiet = time.monotonic() + QUIET_SECONDS
+            quiet = time.monotonic() + quiet_seconds
             if line == END:
                 ended = True
             else:
@@ -189,7 +191,7 @@ class Shell:
         return visible(lines)
 
     def start_daemon(self):
-        self.run("syncd --user >>.daemon.log 2>&1 &", [], False)
+        self.run("syncd --user >>.daemon.log 2>&1 &", [], QUIET_SECONDS)
         socket = pathlib.Path(self.folder, "s.sock")
         deadline = time.monotonic() + COMMAND_SECONDS_MAX
         while not socket.exists():
@@ -204,6 +206,12 @@ class Shell:
         except ProcessLookupError:
             pass
         self.process.wait()
+
+
+def stable(line):
+    """A line for a page: the same time and process id in every update."""
+    line = re.sub(r"\d{4}-\d\d-\d\d( )\d\d:\d\d:\d\d\.\d+", "2026-01-01 12:00:00.000", line)
+    return re.sub(r"\[\d+\]", "[4711]", line)
 
 
 def visible(lines):
@@ -245,7 +253,7 @@ def matches_in_order(expected, actual):
     return matches_in_order(expected[1:], actual[1:])
 
 
-def run_page(page, programs, update):
+def run_page(page, programs, quiet_seconds, update):
     """The differences of one page."""
     findings = []
     folder = tempfile.mkdtemp(prefix="syncd-doc-")
@@ -256,7 +264,7 @@ def run_page(page, programs, update):
         for step in page.steps:
             if isinstance(step, Command):
                 expected = trimmed(step.expected)
-                step.actual = shell.run(step.text, expected, update)
+                step.actual = shell.run(step.text, expected, quiet_seconds, update)
                 if not matches(expected, step.actual):
                     findings.append(
                         f"{page.path}:{step.number}: $ {step.text}\n  the page says:\n"
@@ -264,7 +272,7 @@ def run_page(page, programs, update):
                         + "  the programs print:\n"
                         + "".join(f"    {line}\n" for line in step.actual))
             elif step[0] == "run":
-                shell.run(f"{{ {step[1]}\n}} >/dev/null 2>&1", [], False)
+                shell.run(f"{{ {step[1]}\n}} >/dev/null 2>&1", [], QUIET_SECONDS)
             elif step[0] == "file":
                 pathlib.Path(folder, step[1]).write_text(step[2])
             else:
@@ -279,6 +287,7 @@ def main():
     parser = argparse.ArgumentParser(description="Runs the console sessions of Markdown pages.")
     parser.add_argument("--programs", default=str(ROOT / ".build/debug"))
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--quiet-seconds", type=float, help="how long to wait for what is missing")
     parser.add_argument("pages", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
     findings, commands = [], 0
@@ -288,7 +297,8 @@ def main():
         if own == 0:
             continue
         commands += own
-        found = run_page(page, pathlib.Path(arguments.programs).resolve(), arguments.update)
+        quiet = arguments.quiet_seconds or (UPDATE_QUIET_SECONDS if arguments.update else QUIET_SECONDS)
+        found = run_page(page, pathlib.Path(arguments.programs).resolve(), quiet, arguments.update)
         if arguments.update:
             page.write()
         findings += found

@@ -100,6 +100,7 @@ struct FiveMinutes {
         let container = PersistentContainer(
             name: "Music", model: model, description: StoreDescription(.file(url)))
         try container.load()
+        try Store.track(url.path)  // So that a deleted object knows when, why and by whom.
         try container.followExternalChanges()
 
         let context = try container.newBackgroundContext(author: "editor")

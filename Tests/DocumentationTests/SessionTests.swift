@@ -4,13 +4,13 @@ import Testing
 /// `scripts/sessions.py` runs the console sessions of the pages with the programs of this build.
 @Suite("Console sessions in pages", .serialized, .timeLimit(.minutes(10)))
 struct SessionTests {
-    private func run(_ pages: [String]) throws -> (status: Int32, text: String) {
+    private func run(_ arguments: [String]) throws -> (status: Int32, text: String) {
         try Workplace.run(
             "/usr/bin/env",
             [
                 "python3", Workplace.root.appendingPathComponent("scripts/sessions.py").path,
                 "--programs", Workplace.products.path,
-            ] + pages)
+            ] + arguments)
     }
 
     /// README and every page of `docs` that has a session.
@@ -33,7 +33,7 @@ struct SessionTests {
         let copy = workplace.folder.appendingPathComponent("README.md")
         try readme.replacing("2 tables tracked", with: "3 tables tracked")
             .write(to: copy, atomically: true, encoding: .utf8)
-        let result = try run([copy.path])
+        let result = try run(["--quiet-seconds", "2", copy.path])
         #expect(result.status == 1)
         #expect(result.text.contains("$ synctool track music.db"))
         #expect(result.text.contains("3 tables tracked"))
