@@ -21,8 +21,9 @@ STEPS ?=
 COUNT ?= 10000000
 SECONDS_EACH ?= 30
 STRESS_SECONDS ?= 300
+DOCS ?= SyncCore SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
-.PHONY: setup build test demo bench bench-history fuzz kill replay sim stress lint clean install
+.PHONY: setup build test demo bench bench-history fuzz kill replay sim stress lint docs clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
 setup:
@@ -41,7 +42,7 @@ ifneq ($(FILTER),)
 else
 	@SWIFT='$(SWIFT)' scripts/test.py 'SyncCoreTests|SyncClientTests|SynctoolTests|BatchTests' \
 		MergeTests 'RemoteTests --no-parallel' 'SyncObjectsTests --no-parallel' VarlinkTests \
-		'SyncdTests|EndToEndTests --no-parallel'
+		'SyncdTests|EndToEndTests|DocumentationTests --no-parallel'
 endif
 
 # The tour, on a copy of DB=path or on a small database of its own.
@@ -96,6 +97,17 @@ stress: setup
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
 	@scripts/tidy.py
+
+# The libraries' API as web pages below .build/documentation; needs swift-docc-plugin. DOCS=Target builds
+# those targets alone.
+docs: setup
+	@mkdir -p .build/documentation
+	@for target in $(DOCS); do \
+		echo "docs: $$target"; \
+		SYNCD_DOCS=1 $(SWIFT) package --allow-writing-to-directory .build/documentation \
+			generate-documentation --target $$target \
+			--output-path .build/documentation/$$target || exit 1; \
+	done
 
 clean:
 	rm -rf .build .build-* .venv out
