@@ -26,7 +26,7 @@ install -d "$share/bash-completion/completions" "$share/zsh/site-functions" \
 "$tool" --generate-completion-script bash >"$share/bash-completion/completions/synctool"
 "$tool" --generate-completion-script zsh >"$share/zsh/site-functions/_synctool"
 "$tool" --generate-completion-script fish >"$share/fish/vendor_completions.d/synctool.fish"
-install -m 644 README.md docs/*.md "$share/doc/syncd/"
+install -m 644 README.md LICENSE NOTICE docs/*.md "$share/doc/syncd/"
 
 # The units name /usr: where they are installed, they name where the programs and pages are.
 unit() {
