@@ -3,7 +3,7 @@
 
 Held here: length of files, lines and functions; leftovers; escapes from the compiler's checks without a
 reason; circles between the folders of one target; paths of one machine; a changelog that is kept;
-tests that the documents name.
+tests that the documents name; links between pages.
 """
 
 import collections
@@ -32,6 +32,9 @@ FUNCTION = re.compile(r"^(\s*)(?:@\w+\s+)*(?:[a-z]+(?:\(\w+\))?\s+)*(?:func\s|in
 PROSE = re.compile(r'//[^\n]*|/\*.*?\*/|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"', re.S)
 SUITE = re.compile(r"\b(?:struct|class|extension) (\w+Tests)\b")
 NAMED_TESTS = re.compile(r"`(\w+Tests)(?:\.(\w+`(?:, `[a-z]\w*`)*)|`)")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.M)
+FENCED = re.compile(r"^```.*?^```", re.M | re.S)
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 findings = []
@@ -137,6 +140,28 @@ def check_named_tests(sources):
                         find(path.relative_to(ROOT), number, f"there is no test {suite}.{name}")
 
 
+def anchors(text):
+    """The names that GitHub gives to the headings of a page."""
+    return {
+        re.sub(r"[^\w\- ]", "", re.sub(r"`", "", heading)).strip().lower().replace(" ", "-")
+        for heading in HEADING.findall(FENCED.sub("", text))}
+
+
+def check_links(pages):
+    """Each link of a page to a file or a heading leads to one."""
+    for path, text in pages.items():
+        for number, line in enumerate(text.split("\n"), 1):
+            for link in LINK.findall(line):
+                if "://" in link or link.startswith("mailto:"):
+                    continue
+                name, _, anchor = link.partition("#")
+                target = (ROOT / path.parent / name).resolve() if name else ROOT / path
+                if not target.exists():
+                    find(path, number, f"the link {link} leads nowhere")
+                elif anchor and target.suffix == ".md" and anchor not in anchors(target.read_text()):
+                    find(path, number, f"the page has no heading #{anchor}: {link}")
+
+
 def check_changelog():
     path = ROOT / "CHANGELOG.md"
     if not path.is_file() or "## Unreleased" not in path.read_text():
@@ -146,6 +171,7 @@ def check_changelog():
 def main():
     sources = {}
     tests = []
+    pages = {}
     for path in tracked_files():
         try:
             text = (ROOT / path).read_text()
@@ -155,6 +181,8 @@ def main():
             for number, line in enumerate(text.split("\n"), 1):
                 if MACHINE_PATHS.search(line):
                     find(path, number, f"a path of one machine: {line.strip()}")
+        if path.suffix == ".md":
+            pages[path] = text
         if path.suffix == ".swift":
             lines = text.split("\n")
             check_lines(path, lines)
@@ -165,6 +193,7 @@ def main():
                 tests.append(text)
     check_circles(sources)
     check_named_tests(tests)
+    check_links(pages)
     check_changelog()
     for finding in findings:
         print(finding)
