@@ -21,7 +21,7 @@ STEPS ?=
 COUNT ?= 10000000
 SECONDS_EACH ?= 30
 STRESS_SECONDS ?= 300
-DOCS ?= SyncCore SyncClient SyncObjects Varlink SyncTesting SyncRemotes
+DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
 .PHONY: setup build test demo bench bench-history fuzz kill replay sim stress lint docs clean install
 
