@@ -4,8 +4,8 @@ import SyncClient
 import SyncCore
 import SyncObjects
 
-/// The code of `docs/swift-in-five-minutes.md` and of `README.md`: each block of a page stands
-/// here between `// page:` and `// end`, with what the programs around it would give it.
+/// The code of `docs/swift-in-five-minutes.md`, `docs/writers.md` and `README.md`: each block of a
+/// page is here between `// page:` and `// end`, with what the program around it would provide.
 struct FiveMinutes {
     let path: String
     /// Takes what the code prints.
@@ -88,6 +88,21 @@ struct FiveMinutes {
         }
         // end
         print("counted")
+    }
+
+    func sign(_ database: DatabaseQueue) async throws {
+        // page: signature
+        try await database.write { db in
+            try db.execute(
+                sql: "INSERT INTO syncd_txn(author, context, pid) VALUES (?, ?, ?)",
+                arguments: [
+                    "editor", "album window", ProcessInfo.processInfo.processIdentifier,
+                ])
+            try db.execute(
+                sql: "UPDATE Album SET Title = ? WHERE AlbumId = ?", arguments: ["Jazz", 348])
+            try db.execute(sql: "INSERT INTO syncd_txn(author) VALUES (NULL)")
+        }
+        // end
     }
 
     func objects(at url: URL) async throws {

@@ -1,4 +1,6 @@
 import Foundation
+import GRDB
+import SyncCore
 import Testing
 
 /// The Swift code of the pages is the code of `FiveMinutes.swift`, which is compiled and run here.
@@ -38,6 +40,20 @@ struct FiveMinutesTests {
             try await code.observe(socket: workplace.socket)
         }
         #expect(lines == ["counted"])
+    }
+
+    @Test func signaturesAreInTheHistory() async throws {
+        let workplace = try Workplace()
+        try Store.track(workplace.path)
+        let code = FiveMinutes(path: workplace.path, output: Output()) { _ in }
+        let database = try DatabaseQueue(path: workplace.path)
+        try await code.sign(database)
+        try database.close()
+        let store = try Store.open(workplace.path)
+        let transactions = try store.history()
+        #expect(transactions.map(\.author) == ["editor"])
+        #expect(transactions.map(\.context) == ["album window"])
+        try store.close()
     }
 
     @Test func deletedObjectsAnswer() async throws {
@@ -89,7 +105,9 @@ struct FiveMinutesTests {
             contentsOf: Workplace.root.appendingPathComponent(name), encoding: .utf8)
     }
 
-    @Test(arguments: ["README.md", "docs/swift-in-five-minutes.md"])
+    static let pages = ["README.md", "docs/swift-in-five-minutes.md", "docs/writers.md"]
+
+    @Test(arguments: pages)
     func pagesShowTheCodeThatIsRun(page: String) throws {
         let run = Set(blocks(of: try text("Tests/DocumentationTests/FiveMinutes.swift")))
         let shown = swiftBlocks(of: try text(page))
@@ -100,7 +118,7 @@ struct FiveMinutesTests {
     }
 
     @Test func everyBlockIsShown() throws {
-        let shown = swiftBlocks(of: try text("docs/swift-in-five-minutes.md"))
+        let shown = try Self.pages.flatMap { swiftBlocks(of: try text($0)) }
         for block in blocks(of: try text("Tests/DocumentationTests/FiveMinutes.swift")) {
             #expect(shown.contains(block), "no page shows:\n\(block)")
         }
