@@ -7,7 +7,7 @@ import Testing
 @testable import SyncMerge
 @testable import SyncValues
 
-/// A remote that many small pushes do not fill.
+/// Many small pushes do not fill a remote.
 @Suite("Compaction", .timeLimit(.minutes(5)))
 struct CompactionTests {
     private let store = SimulatedReplica.store
@@ -24,11 +24,11 @@ struct CompactionTests {
                 + "ON CONFLICT(name) DO UPDATE SET body = excluded.body")
     }
 
-    @Test("a thousand small pushes leave few files, and a new clone of them is complete")
+    @Test("a thousand small pushes leave few files, and a new clone is complete")
     func thousandPushes() async throws {
         let folder = try TemporaryFolder()
-        let a = try SimulatedPeer("A", .notes)
-        let slow = try SimulatedPeer("B", .notes)
+        let a = try SimulatedPeer("A", schema: .notes)
+        let slow = try SimulatedPeer("B", schema: .notes)
         let (ours, theirs) = (try remote(folder, "A"), try remote(folder, "B"))
         var most = 0
         var removed = 0
@@ -38,14 +38,14 @@ struct CompactionTests {
             most = max(most, folder.batches().count)
             if number == 300 || number == 303 { _ = try await Exchange(slow, theirs).pull() }
         }
-        #expect(most <= CompactionPlan.filesMax + 1, "never more than so many")
+        #expect(most <= CompactionPlan.filesMax + 1, "never more than the limit")
         #expect(removed > 900)
         let bytes = try folder.batches().reduce(0) {
             try $0 + Data(contentsOf: URL(filePath: $1)).count
         }
         let snapshot = try await a.batches(since: VersionVector()).reduce(0) { $0 + $1.count }
         #expect(bytes < 6 * snapshot + 65_536, "\(bytes) bytes for a snapshot of \(snapshot)")
-        let clone = try SimulatedPeer("C", .notes)
+        let clone = try SimulatedPeer("C", schema: .notes)
         _ = try await Exchange(clone, try remote(folder, "C")).pull()
         _ = try await Exchange(slow, theirs).pull()
         let expected = try await a.canonical()
@@ -54,10 +54,12 @@ struct CompactionTests {
         #expect(await slow.vector == a.vector)
     }
 
-    @Test("two that write in turns each keep their own files, and both stay complete")
+    @Test("two replicas that write in turns keep their own files, and both stay complete")
     func twoWriters() async throws {
         let folder = try TemporaryFolder()
-        let peers = [try SimulatedPeer("A", .notes), try SimulatedPeer("B", .notes)]
+        let peers = [
+            try SimulatedPeer("A", schema: .notes), try SimulatedPeer("B", schema: .notes),
+        ]
         let remotes = [try remote(folder, "A"), try remote(folder, "B")]
         for number in 0..<300 {
             let place = number % 2
@@ -66,16 +68,16 @@ struct CompactionTests {
             #expect(folder.batches().count <= 2 * CompactionPlan.filesMax + 2)
         }
         _ = try await Exchange(peers[0], remotes[0]).pull()
-        let clone = try SimulatedPeer("C", .notes)
+        let clone = try SimulatedPeer("C", schema: .notes)
         _ = try await Exchange(clone, try remote(folder, "C")).pull()
         #expect(try await peers[0].canonical() == peers[1].canonical())
         #expect(try await clone.canonical() == peers[1].canonical())
     }
 
-    @Test("a compaction that ends anywhere loses nothing", arguments: 0..<40)
+    @Test("a compaction that is interrupted anywhere loses nothing", arguments: 0..<40)
     func interrupted(at call: Int) async throws {
         let folder = try TemporaryFolder()
-        let a = try SimulatedPeer("A", .notes)
+        let a = try SimulatedPeer("A", schema: .notes)
         let ours = try remote(folder, "A")
         for number in 0..<CompactionPlan.filesMax {
             try await write(a, number)
@@ -85,7 +87,7 @@ struct CompactionTests {
         let dying = DyingRemote(ours, after: call)
         _ = try? await Exchange(a, dying).push()
         for _ in 0..<2 {
-            let clone = try SimulatedPeer("C", .notes)
+            let clone = try SimulatedPeer("C", schema: .notes)
             _ = try await Exchange(clone, try remote(folder, "C")).pull()
             let head = await clone.vector
             #expect(head[a.id] >= 64, "what was pushed before is there at every moment")
@@ -95,17 +97,17 @@ struct CompactionTests {
         #expect(folder.batches().count <= CompactionPlan.filesMax)
     }
 
-    @Test("files that vanish between a look and the next are no error")
+    @Test("files that disappear between two catalogs are not an error")
     func vanishingFiles() async throws {
         let folder = try TemporaryFolder()
-        let a = try SimulatedPeer("A", .notes)
+        let a = try SimulatedPeer("A", schema: .notes)
         let ours = try remote(folder, "A")
         for number in 0..<CompactionPlan.filesMax {
             try await write(a, number)
             _ = try await Exchange(a, ours).push()
         }
         try await write(a, 1000)
-        let b = try SimulatedPeer("B", .notes)
+        let b = try SimulatedPeer("B", schema: .notes)
         let theirs = MeddlingRemote(try remote(folder, "B")) {
             _ = try await Exchange(a, ours).push()
         }
@@ -115,10 +117,10 @@ struct CompactionTests {
         #expect(try await a.canonical() == b.canonical())
     }
 
-    @Test("a damaged batch is not what others make room for")
+    @Test("no batch is removed in favour of a damaged one")
     func damagedKeeper() async throws {
         let folder = try TemporaryFolder()
-        let a = try SimulatedPeer("A", .notes)
+        let a = try SimulatedPeer("A", schema: .notes)
         let ours = try remote(folder, "A")
         for number in 0..<70 {
             try await write(a, number)
@@ -136,13 +138,13 @@ struct CompactionTests {
             try await write(a, number)
             _ = try await Exchange(a, ours).push()
         }
-        let clone = try SimulatedPeer("C", .notes)
+        let clone = try SimulatedPeer("C", schema: .notes)
         _ = try await Exchange(clone, try remote(folder, "C")).pull()
         #expect(try await clone.canonical() == a.canonical())
     }
 }
 
-/// A remote whose process dies after so many calls that change it.
+/// A remote whose process dies after a number of calls that change it.
 private actor DyingRemote: Remote {
     private let inner: DirectoryRemote
     private var left: Int
@@ -183,7 +185,7 @@ private actor DyingRemote: Remote {
     }
 }
 
-/// A remote where somebody else does something right after the first look.
+/// A remote that another replica changes right after the first catalog.
 private actor MeddlingRemote: Remote {
     private let inner: DirectoryRemote
     private var meddle: (@Sendable () async throws -> Void)?

@@ -4,7 +4,7 @@ import SyncRemotes
 import SyncTesting
 import Testing
 
-/// Batches that only who has the key can read, on a remote that cannot.
+/// Batches that only replicas with the key can read.
 @Suite("Remote: encrypted", .timeLimit(.minutes(3)))
 struct EncryptionTests {
     private let store = SimulatedReplica.store
@@ -14,14 +14,14 @@ struct EncryptionTests {
     private func ring(_ keys: StoreKey...) -> KeyRing { KeyRing(keys, active: keys.first?.id) }
 
     private func peer(_ name: Character, notes: Int) async throws -> SimulatedPeer {
-        let peer = try SimulatedPeer(name, .notes, slice: 1)
+        let peer = try SimulatedPeer(name, schema: .notes, slice: 1)
         for number in 0..<notes {
             try await peer.transact("INSERT INTO note VALUES('\(name)\(number)', 'secret words')")
         }
         return peer
     }
 
-    @Test("an encrypted remote keeps what every remote promises")
+    @Test("an encrypted remote conforms to the protocol of remotes")
     func conforms() async throws {
         let ring = ring(key)
         try await RemoteConformance { [store] in
@@ -29,7 +29,7 @@ struct EncryptionTests {
         }.run()
     }
 
-    @Test("whoever carries a batch sees vectors and sizes, and no word of what is in it")
+    @Test("a carrier sees the vectors and sizes of a batch, but not its content")
     func carriersSeeNothing() async throws {
         let a = try await peer("A", notes: 1)
         let batch = try await a.batches(since: VersionVector())[0]
@@ -46,7 +46,7 @@ struct EncryptionTests {
         #expect(String(decoding: sealed, as: UTF8.self).contains("secret") == false)
     }
 
-    @Test("any changed bit of a sealed batch, also of its envelope, is found")
+    @Test("every changed bit of a sealed batch and its envelope is detected")
     func tampering() async throws {
         let a = try await peer("A", notes: 1)
         let batch = try await a.batches(since: VersionVector())[0]
@@ -64,7 +64,7 @@ struct EncryptionTests {
         }
     }
 
-    @Test("an envelope that a carrier made anew around a sealed payload is refused")
+    @Test("a forged envelope around a sealed payload is refused")
     func forgedEnvelope() async throws {
         let a = try await peer("A", notes: 2)
         let batches = try await a.batches(since: VersionVector())
@@ -79,7 +79,7 @@ struct EncryptionTests {
         #expect(first.count > start)
     }
 
-    @Test("a wrong key: an error that names it, nothing lost, and the next sync heals")
+    @Test("a missing key is an error that names it, nothing is lost, and a sync with it completes")
     func wrongKey() async throws {
         let remote = MemoryRemote(store: store)
         let a = try await peer("A", notes: 3)
@@ -104,7 +104,7 @@ struct EncryptionTests {
         #expect(try await a.query("SELECT count(*) FROM note") == [[5]])
     }
 
-    @Test("after a rotation the old batches are still read, and new ones need the new key")
+    @Test("after a rotation old batches stay readable, and new ones need the new key")
     func rotation() async throws {
         let remote = MemoryRemote(store: store)
         let a = try await peer("A", notes: 2)
@@ -118,7 +118,7 @@ struct EncryptionTests {
         let keys = try await remote.catalog(since: VersionVector()).items.map(\.envelope.key)
         #expect(Set(keys) == [key.id, other.id])
 
-        let late = try SimulatedPeer("B", .notes)
+        let late = try SimulatedPeer("B", schema: .notes)
         let old = EncryptedRemote(remote, ring: ring(key), isSealing: true)
         let report = try await Exchange(late, old).pull()
         #expect(report.pulledCount == 2 && report.missingKey == other.id)
@@ -127,19 +127,19 @@ struct EncryptionTests {
         #expect(try await late.canonical() == a.canonical())
     }
 
-    @Test("encryption that is turned on later sends everything again, sealed")
+    @Test("encryption that is enabled later sends everything again, encrypted")
     func turnedOn() async throws {
         let remote = MemoryRemote(store: store)
         let a = try await peer("A", notes: 2)
         _ = try await Exchange(a, remote).push()
         let sealing = EncryptedRemote(remote, ring: ring(key), isSealing: true)
         #expect(try await Exchange(a, sealing).push().pushedCount == 2)
-        let b = try SimulatedPeer("B", .notes)
+        let b = try SimulatedPeer("B", schema: .notes)
         let report = try await Exchange(b, sealing).pull()
         #expect(report.pulledCount == 2 && report.problems.count == 2)
     }
 
-    @Test("without a key nothing leaves in the clear")
+    @Test("without a key nothing is sent unencrypted")
     func noKey() async throws {
         let remote = MemoryRemote(store: store)
         let a = try await peer("A", notes: 1)
@@ -153,7 +153,7 @@ struct EncryptionTests {
 }
 
 extension BatchEnvelope {
-    /// What a carrier can do who knows the format: another payload, all hashes made anew.
+    /// What a hostile carrier can do: another payload, with correct hashes.
     fileprivate func carrying(_ payload: [UInt8]) -> [UInt8] {
         BatchEnvelope(self, payload: payload, key: key).encoded() + payload
     }

@@ -5,16 +5,16 @@ import Testing
 /// Push and pull against a remote that fails.
 @Suite("Exchange")
 struct ExchangeTests {
-    @Test("the remote in memory keeps what every remote promises")
+    @Test("the remote in memory conforms to the protocol of remotes")
     func memoryRemoteConforms() async throws {
         try await RemoteConformance { MemoryRemote(store: SimulatedReplica.store) }.run()
     }
 
-    @Test("two replicas meet through a remote")
+    @Test("two replicas synchronise through a remote")
     func pushAndPull() async throws {
         let remote = MemoryRemote(store: SimulatedReplica.store)
-        let a = try SimulatedPeer("A", .notes)
-        let b = try SimulatedPeer("B", .notes)
+        let a = try SimulatedPeer("A", schema: .notes)
+        let b = try SimulatedPeer("B", schema: .notes)
         try await a.transact("INSERT INTO note VALUES('x', 'from a')")
         try await b.transact("INSERT INTO note VALUES('y', 'from b')")
         let pushed = try await Exchange(a, remote).push()
@@ -28,12 +28,12 @@ struct ExchangeTests {
     }
 
     @Test(
-        "an exchange that breaks anywhere loses nothing, and the next one goes on",
+        "an exchange that is interrupted anywhere loses nothing, and the next one continues",
         arguments: 0..<8, [MemoryRemote.Fault.before, .after])
     func interruption(at call: Int, fault: MemoryRemote.Fault) async throws {
         let remote = MemoryRemote(store: SimulatedReplica.store)
-        let a = try SimulatedPeer("A", .notes, slice: 1)
-        let b = try SimulatedPeer("B", .notes)
+        let a = try SimulatedPeer("A", schema: .notes, slice: 1)
+        let b = try SimulatedPeer("B", schema: .notes)
         for number in 0..<3 {
             try await a.transact("INSERT INTO note VALUES('k\(number)', 'text')")
         }
@@ -50,7 +50,7 @@ struct ExchangeTests {
         _ remote: MemoryRemote, at call: Int, _ fault: MemoryRemote.Fault,
         _ work: () async throws -> some Any
     ) async throws {
-        await remote.failCall(call, fault)
+        await remote.failCall(call, with: fault)
         do {
             _ = try await work()
         } catch let error as SyncError {
@@ -59,11 +59,11 @@ struct ExchangeTests {
         await remote.failNoMore()
     }
 
-    @Test("a batch that was lost at the remote is sent again by whoever has it")
+    @Test("a batch that the remote lost is sent again by any replica that has it")
     func lostBatch() async throws {
         let remote = MemoryRemote(store: SimulatedReplica.store)
-        let a = try SimulatedPeer("A", .notes, slice: 1)
-        let b = try SimulatedPeer("B", .notes)
+        let a = try SimulatedPeer("A", schema: .notes, slice: 1)
+        let b = try SimulatedPeer("B", schema: .notes)
         for number in 0..<3 {
             try await a.transact("INSERT INTO note VALUES('k\(number)', 'text')")
         }
@@ -73,36 +73,36 @@ struct ExchangeTests {
         await remote.lose(items[0].name)
         #expect(try await remote.head().isEmpty)
         _ = try await Exchange(b, remote).push()
-        let c = try SimulatedPeer("C", .notes)
+        let c = try SimulatedPeer("C", schema: .notes)
         _ = try await Exchange(c, remote).pull()
         #expect(try await c.canonical() == a.canonical(), "a new clone is complete")
     }
 
-    @Test("a batch that is damaged inside is named and passed over")
+    @Test("a damaged batch is reported and skipped")
     func damagedBatch() async throws {
         let remote = MemoryRemote(store: SimulatedReplica.store)
-        let a = try SimulatedPeer("A", .notes)
+        let a = try SimulatedPeer("A", schema: .notes)
         try await a.transact("INSERT INTO note VALUES('x', 'text')")
         _ = try await Exchange(a, remote).push()
         let item = try await remote.catalog(since: VersionVector()).items[0]
         var bytes = try await remote.fetch(item)
         bytes[bytes.count - 1] ^= 1
-        await remote.damage(item.name, bytes)
-        let b = try SimulatedPeer("B", .notes)
+        await remote.damage(item.name, with: bytes)
+        let b = try SimulatedPeer("B", schema: .notes)
         let report = try await Exchange(b, remote).pull()
         #expect(report.pulledCount == 0 && report.problems.map(\.name) == [item.name])
         #expect(await b.vector.isEmpty)
     }
 
-    @Test("a newcomer takes the snapshot, everybody else the smallest batch that helps")
+    @Test("a new replica fetches the snapshot, others the smallest batch that helps")
     func path() async throws {
-        let a = try SimulatedPeer("A", .notes, slice: 1)
+        let a = try SimulatedPeer("A", schema: .notes, slice: 1)
         for number in 0..<4 {
             try await a.transact("INSERT INTO note VALUES('k\(number)', 'text')")
         }
         let remote = MemoryRemote(store: SimulatedReplica.store)
         for batch in try await a.batches(since: VersionVector()) { try await remote.append(batch) }
-        let whole = try SimulatedPeer("B", .notes)
+        let whole = try SimulatedPeer("B", schema: .notes)
         _ = try await Exchange(whole, remote).pull()
         for batch in try await whole.batches(since: VersionVector()) {
             try await remote.append(batch)

@@ -5,10 +5,10 @@ import SyncRemotes
 import SyncTesting
 import Synchronization
 
-/// Stands in for `ssh`: a program that gets ssh's arguments, and connects to a store in this
-/// process, or misbehaves.
+/// A replacement for `ssh`: a program that gets ssh's arguments, and connects to a store in this
+/// process, or fails.
 final class FakeSSH: Sendable {
-    /// The programs outlive the remotes that run them; they go when the process ends.
+    /// The programs outlive the remotes that run them; they are removed when the process ends.
     private static let folder: String = {
         let path = FileManager.default.temporaryDirectory
             .appending(path: "syncd-ssh-\(getpid())").path
@@ -37,16 +37,16 @@ final class FakeSSH: Sendable {
         return options
     }
 
-    func remote(silenceMax: Duration? = nil, store: StoreID? = SimulatedReplica.store) throws
-        -> SSHRemote
-    {
+    func remote(
+        timeout: Duration? = nil, store: StoreID? = SimulatedReplica.store
+    ) -> SSHRemote {
         var options = options
-        options.silenceMax = silenceMax
-        return try SSHRemote(
-            try RemoteAddress("ssh://me@host:22/srv/my store.db"), store: store, options: options)
+        options.timeout = timeout
+        let address = SSHAddress(user: "me", host: "host", port: 22, path: "/srv/my store.db")
+        return SSHRemote(address, store: store, options: options)
     }
 
-    /// Carries bytes between its input and output and a socket; breaks after so many bytes.
+    /// Copies bytes between stdin, stdout and a socket; ends after a given number of bytes.
     static let bridge = """
         import os, socket, sys, threading
         s = socket.socket(socket.AF_UNIX)
@@ -70,7 +70,7 @@ final class FakeSSH: Sendable {
         """
 }
 
-/// Serves a replica to whoever connects to a socket, as `synctool serve --stdio` does.
+/// Serves a replica on a socket, as `synctool serve --stdio` does.
 final class ServedReplica: Sendable {
     let folder: TemporaryFolder
     let socket: String
@@ -101,9 +101,9 @@ final class ServedReplica: Sendable {
         close(descriptor)
     }
 
-    /// Says `bytes` to the server as a client that is no ssh would, and hears it out.
-    /// - Returns: what the server answered until it hung up, or was silent for ten seconds.
-    func say(_ bytes: [UInt8]) throws -> [UInt8] {
+    /// Sends `bytes` to the server without the protocol.
+    /// - Returns: what the server answered until it closed, or sent nothing for ten seconds.
+    func send(_ bytes: [UInt8]) throws -> [UInt8] {
         let client = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(client) }
         guard Self.with(address: socket, { Glibc.connect(client, $0, $1) }) == 0 else {
@@ -118,7 +118,7 @@ final class ServedReplica: Sendable {
             answer += part[..<max(0, count)]
         }
         _ = bytes.withUnsafeBytes {
-            send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            Glibc.send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
         }
         shutdown(client, Int32(SHUT_WR))
         while poll(&wait, 1, 10_000) == 1 {
@@ -142,7 +142,7 @@ final class ServedReplica: Sendable {
         }
     }
 
-    /// What the fake ssh has to run.
+    /// The command of the fake ssh.
     var connect: String {
         "exec python3 -c '\(FakeSSH.bridge)' '\(socket)'"
     }

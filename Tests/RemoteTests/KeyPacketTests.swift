@@ -14,7 +14,7 @@ struct KeyPacketTests {
         return ring
     }()
 
-    @Test("a passphrase opens what it closed, however its accents were typed")
+    @Test("a passphrase opens its packet, however its accents are encoded")
     func passphrase() throws {
         let packet = try KeyPacket.make(ring, store: store, passphrase: "caf\u{e9} 7")
         #expect(try KeyPacket.peek(packet) == (store, true))
@@ -29,7 +29,7 @@ struct KeyPacketTests {
         }
     }
 
-    @Test("a public key closes, and only its private half opens")
+    @Test("a packet for a public key is opened only by its private key")
     func recipient() throws {
         let (bob, eve) = (Identity(), Identity())
         let published = try Identity.Public(bob.shared.description)

@@ -4,15 +4,14 @@ import Testing
 
 @Suite("Remote address")
 struct RemoteAddressTests {
-    @Test("the three forms are read, and written as they were")
+    @Test("both forms are read, and written as they were")
     func forms() throws {
         let forms: [(String, RemoteAddress)] = [
             ("dir:/srv/shared", .directory(path: "/srv/shared")),
-            ("ssh://host/a.db", .ssh(user: nil, host: "host", port: nil, path: "/a.db")),
-            ("ssh://me@host:22/a b", .ssh(user: "me", host: "host", port: 22, path: "/a b")),
-            ("ssh://me@[::1]:22/a", .ssh(user: "me", host: "[::1]", port: 22, path: "/a")),
-            ("ssh://[::1]/a", .ssh(user: nil, host: "[::1]", port: nil, path: "/a")),
-            ("https://hub/org/store", .hub(url: "https://hub/org/store")),
+            ("ssh://host/a.db", ssh("host", path: "/a.db")),
+            ("ssh://me@host:22/a b", ssh("host", user: "me", port: 22, path: "/a b")),
+            ("ssh://me@[::1]:22/a", ssh("[::1]", user: "me", port: 22, path: "/a")),
+            ("ssh://[::1]/a", ssh("[::1]", path: "/a")),
         ]
         for (text, address) in forms {
             #expect(try RemoteAddress(text) == address)
@@ -20,8 +19,24 @@ struct RemoteAddressTests {
         }
     }
 
+    private func ssh(
+        _ host: String, user: String? = nil, port: Int? = nil, path: String
+    ) -> RemoteAddress {
+        .ssh(SSHAddress(user: user, host: host, port: port, path: path))
+    }
+
+    @Test("a hub is refused as such, and a plain path with the address to write instead")
+    func nearMisses() {
+        let hub = #expect(throws: SyncError.self) { try RemoteAddress("https://hub/org/store") }
+        #expect(hub?.code == .refused && hub?.reason.contains("hub") == true)
+        let path = #expect(throws: SyncError.self) { try RemoteAddress("/tmp/x") }
+        #expect(path?.hint == "For a folder, use: dir:/tmp/x")
+        let relative = #expect(throws: SyncError.self) { try RemoteAddress("dir:x") }
+        #expect(relative?.reason.contains("absolute") == true)
+    }
+
     @Test(
-        "anything else is refused with the forms that there are",
+        "anything else is refused with the valid forms",
         arguments: [
             "", "dir:", "dir:relative", "ssh://", "ssh://host", "ssh://host/", "ssh:///a.db",
             "ssh://host:0/a", "ssh://host:99999/a", "ssh://-oProxyCommand=x/a", "ssh://@host/a",

@@ -5,34 +5,34 @@ import Testing
 
 @testable import SyncRemotes
 
-/// A store behind a command: the protocol, and every way in which an ssh goes wrong.
+/// A store behind a command: the protocol, and the ways in which ssh fails.
 @Suite("Remote: ssh", .timeLimit(.minutes(4)))
 struct SSHRemoteTests {
-    @Test("a store behind ssh keeps what every remote promises")
+    @Test("a store behind ssh conforms to the protocol of remotes")
     func conforms() async throws {
         try await RemoteConformance(keeping: .transactions) {
-            let served = try await ServedReplica(try SimulatedPeer("S", .notes, slice: 1))
+            let served = try await ServedReplica(try SimulatedPeer("S", schema: .notes, slice: 1))
             return Holding(try FakeSSH(served.connect).remote(), served)
         }.run()
     }
 
-    @Test("two stores meet, whatever the other side's shell prints before the greeting")
+    @Test("two stores synchronise, whatever the remote shell prints before the greeting")
     func banners() async throws {
-        let far = try SimulatedPeer("S", .notes, slice: 2)
+        let far = try SimulatedPeer("S", schema: .notes, slice: 2)
         let served = try await ServedReplica(far)
         let fake = try FakeSSH(
             """
             printf 'Welcome to host!\\r\\n\\n  *** syncd-serve is not here ***\\n'
             printf 'no end of line'
-            echo 'a word on stderr' >&2
+            echo 'a message on stderr' >&2
             \(served.connect)
             """)
-        let near = try SimulatedPeer("N", .notes)
+        let near = try SimulatedPeer("N", schema: .notes)
         for number in 0..<5 {
             try await near.transact("INSERT INTO note VALUES('n\(number)', 'near')")
             try await far.transact("INSERT INTO note VALUES('f\(number)', 'far')")
         }
-        let remote = try fake.remote()
+        let remote = fake.remote()
         let report = try await Exchange(near, remote).sync()
         #expect(report.pulledCount == 5 && report.pushedCount == 5)
         #expect(try await near.canonical() == far.canonical())
@@ -42,11 +42,12 @@ struct SSHRemoteTests {
         #expect(try await remote.identity().replica == far.id)
     }
 
-    @Test("the arguments reach ssh as they are, and the path the other side's shell as one word")
+    @Test("the arguments reach ssh literally, and the path reaches the remote shell as one word")
     func command() throws {
         let command = SSHCommand.make(
-            user: "me", host: "[::1]", port: 2222, path: "/a b/it's $HOME `x` \\ !1.db",
-            SSHOptions())
+            for: SSHAddress(
+                user: "me", host: "[::1]", port: 2222, path: "/a b/it's $HOME `x` \\ !1.db"),
+            options: SSHOptions())
         #expect(command.suffix(6).dropLast() == ["2222", "-l", "me", "--", "::1"])
         #expect(command.contains("BatchMode=yes"))
         let line = try #require(command.last).replacingOccurrences(
@@ -66,10 +67,10 @@ struct SSHRemoteTests {
     }
 
     @Test(
-        "an ssh that fails is `unreachable`, with its last words and a next step",
+        "an ssh that fails is `unreachable`, with its last message and a hint",
         arguments: [
             ("echo 'Connection refused' >&2; exit 255", "Connection refused"),
-            ("echo 'sh: synctool: not found' >&2; exit 127", "synctool is not to be found"),
+            ("echo 'sh: synctool: not found' >&2; exit 127", "synctool was not found"),
             ("echo oops >&2; exit 3", "status 3: oops"),
             ("kill -9 $$", "signal 9"),
             ("echo 'This account is not available.'; exit 1", "status 1"),
@@ -84,30 +85,30 @@ struct SSHRemoteTests {
     }
 
     @Test(
-        "an ssh that hangs is given up, before and after the greeting",
+        "an ssh that hangs times out, before and after the greeting",
         arguments: [
             "exec sleep 1000", "echo banner; exec sleep 1000",
             "echo 'syncd-serve 1'; exec sleep 1000", "trap '' TERM; while :; do sleep 1; done",
             "exec yes", "exec cat /dev/zero",
         ])
     func hanging(script: String) async throws {
-        let remote = try FakeSSH(script).remote(silenceMax: .seconds(1))
+        let remote = try FakeSSH(script).remote(timeout: .seconds(1))
         let begin = ContinuousClock.now
         let error = await #expect(throws: SyncError.self) { try await remote.head() }
         #expect([.unreachable, .badData].contains(error?.code))
         #expect(ContinuousClock.now - begin < .seconds(60))
     }
 
-    @Test("a program that is not there is said so")
+    @Test("a missing program is reported")
     func noProgram() async throws {
         var options = SSHOptions()
         options.program = "/no/such/ssh"
-        let remote = try SSHRemote(
-            try RemoteAddress("ssh://host/a.db"), store: nil, options: options)
+        let address = SSHAddress(user: nil, host: "host", port: nil, path: "/a.db")
+        let remote = SSHRemote(address, store: nil, options: options)
         await #expect(throws: SyncError(.unreachable, "")) { try await remote.head() }
     }
 
-    @Test("another version of the protocol is named, not guessed")
+    @Test("another version of the protocol is an error that names it")
     func newerVersion() async throws {
         let remote = try FakeSSH("echo 'syncd-serve 2'; exec sleep 10").remote()
         await #expect(throws: SyncError(.newerFormat, "")) { try await remote.head() }
@@ -115,19 +116,19 @@ struct SSHRemoteTests {
 
     @Test("another store is refused, and nothing is sent to it")
     func foreignStore() async throws {
-        let far = try SimulatedPeer("S", .notes)
+        let far = try SimulatedPeer("S", schema: .notes)
         let served = try await ServedReplica(far)
         let other = StoreID(String(repeating: "6", count: 32))
         let remote = try FakeSSH(served.connect).remote(store: other)
         await #expect(throws: SyncError(.refused, "")) { try await remote.head() }
     }
 
-    @Test("a store that is served for reading alone can be pulled, and refuses a push")
+    @Test("a store that is served read-only can be pulled, and refuses a push")
     func readOnly() async throws {
-        let far = try SimulatedPeer("S", .notes)
+        let far = try SimulatedPeer("S", schema: .notes)
         try await far.transact("INSERT INTO note VALUES('x', 'far')")
         let served = try await ServedReplica(far, isReadOnly: true)
-        let near = try SimulatedPeer("N", .notes)
+        let near = try SimulatedPeer("N", schema: .notes)
         try await near.transact("INSERT INTO note VALUES('y', 'near')")
         let exchange = Exchange(near, try FakeSSH(served.connect).remote())
         #expect(try await exchange.pull().pulledCount == 1)
@@ -135,10 +136,10 @@ struct SSHRemoteTests {
         #expect(try await far.query("SELECT count(*) FROM note") == [[1]])
     }
 
-    @Test("a connection that is cut anywhere loses nothing, and the next exchange goes on")
+    @Test("a connection that is cut anywhere loses nothing, and the next exchange continues")
     func cutAnywhere() async throws {
-        let far = try SimulatedPeer("S", .notes, slice: 1)
-        let near = try SimulatedPeer("N", .notes, slice: 1)
+        let far = try SimulatedPeer("S", schema: .notes, slice: 1)
+        let near = try SimulatedPeer("N", schema: .notes, slice: 1)
         for number in 0..<4 {
             try await near.transact("INSERT INTO note VALUES('n\(number)', 'near')")
             try await far.transact("INSERT INTO note VALUES('f\(number)', 'far')")
@@ -147,7 +148,7 @@ struct SSHRemoteTests {
         for bytes in stride(from: 1, to: 3000, by: 149) {
             let cut = try FakeSSH("\(served.connect) \(bytes)")
             do {
-                _ = try await Exchange(near, try cut.remote(silenceMax: .seconds(20))).sync()
+                _ = try await Exchange(near, cut.remote(timeout: .seconds(20))).sync()
             } catch let error as SyncError {
                 #expect([.unreachable, .badData].contains(error.code), "\(error)")
             }
@@ -158,9 +159,9 @@ struct SSHRemoteTests {
         #expect(try await far.query("SELECT count(*) FROM note") == [[8]])
     }
 
-    @Test("bytes of a stranger end the conversation, never the program")
+    @Test("invalid bytes of a client end its connection, never the program")
     func hostileClient() async throws {
-        let far = try SimulatedPeer("S", .notes)
+        let far = try SimulatedPeer("S", schema: .notes)
         let served = try await ServedReplica(far)
         var random = SeededRandom(seed: 99)
         for round in 0..<60 {
@@ -171,14 +172,14 @@ struct SSHRemoteTests {
                 _ = try? ServeRequest(body)
                 _ = try? ServeAnswer(body)
             }
-            let answer = try served.say(bytes)
+            let answer = try served.send(bytes)
             #expect(answer.starts(with: Array("syncd-serve 1\n".utf8)))
         }
         #expect(try await FakeSSH(served.connect).remote().head().isEmpty)
     }
 }
 
-/// Keeps alive what a remote talks to.
+/// Keeps the server of a remote alive.
 private struct Holding: Remote {
     let remote: SSHRemote
     let server: ServedReplica

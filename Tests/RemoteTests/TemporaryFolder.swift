@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that goes when the test is over.
+/// A folder that is removed after the test.
 final class TemporaryFolder: Sendable {
     let path: String
 

@@ -1,37 +1,32 @@
 import SyncReplica
 
-/// A remote that a replica uses, whatever its kind.
+/// A remote of any kind, as one replica uses it.
+///
+/// A connection over ssh is made by the first call that needs it, and ended by ``disconnect()``.
+/// ``with(_:store:replica:ring:perform:)`` does so on every path.
 package struct RemoteConnection: Sendable {
-    /// Which way an exchange goes.
-    package enum Direction: String, Sendable {
-        /// To the remote.
-        case push
-        /// From the remote.
-        case pull
-        /// From it, then to it.
-        case sync
-    }
-
     private let remote: any Remote
 
-    /// Opens a remote, as the replica uses it. A connection is made at the first call.
-    /// - Throws: `unreachable`, `refused`; `invalidArgument` for an address of an unknown kind.
+    /// Opens a remote, as the replica uses it.
+    /// - Parameters:
+    ///   - store: the store that is expected at the remote.
+    ///   - ring: the keys that open and seal batches of a folder.
+    /// - Throws: `unreachable`, `refused` for a remote of another store; `invalidArgument` for an
+    ///   address of an unknown kind.
     package init(
         _ entry: RemoteEntry, store: StoreID, replica: ReplicaID, ring: KeyRing
     ) throws {
-        let address = try RemoteAddress(entry.url)
-        switch address {
+        switch try RemoteAddress(entry.url) {
         case .directory(let path):
-            let folder = try Self.folder(path, entry, store, replica)
+            let folder = try Self.folder(at: path, of: entry, store: store, replica: replica)
             remote = EncryptedRemote(folder, ring: ring, isSealing: entry.isEncrypted)
-        case .ssh:
-            remote = try SSHRemote(address, store: store, options: Self.options(entry.options))
-        case .hub: throw Self.noHub(entry.url)
+        case .ssh(let address):
+            remote = SSHRemote(address, store: store, options: Self.options(entry.options))
         }
     }
 
     private static func folder(
-        _ path: String, _ entry: RemoteEntry, _ store: StoreID, _ replica: ReplicaID
+        at path: String, of entry: RemoteEntry, store: StoreID, replica: ReplicaID
     ) throws -> DirectoryRemote {
         do {
             return try DirectoryRemote(path, store: store, replica: replica)
@@ -43,19 +38,42 @@ package struct RemoteConnection: Sendable {
         }
     }
 
-    /// Moves batches.
-    /// - Parameter progress: gets what was moved so far, after each batch.
-    /// - Throws: as ``Exchange``. What was moved until then stays.
+    private static func options(_ chosen: RemoteEntry.Options) -> SSHOptions {
+        var options = SSHOptions()
+        if let synctool = chosen.synctool { options.synctool = synctool }
+        return options
+    }
+
+    /// Opens a remote, uses it, and disconnects, also when `perform` throws.
+    /// - Throws: as ``init(_:store:replica:ring:)``, and what `perform` throws.
+    package static func with<Result>(
+        _ entry: RemoteEntry, store: StoreID, replica: ReplicaID, ring: KeyRing,
+        perform: (RemoteConnection) async throws -> Result
+    ) async throws -> Result {
+        let connection = try RemoteConnection(entry, store: store, replica: replica, ring: ring)
+        do {
+            let result = try await perform(connection)
+            await connection.disconnect()
+            return result
+        } catch {
+            await connection.disconnect()
+            throw error
+        }
+    }
+
+    /// Pushes, pulls, or both.
+    /// - Parameter progress: gets the totals so far, after each batch.
+    /// - Throws: as ``Exchange``. What was moved before the error stays.
     package func exchange(
-        _ direction: Direction, _ replica: some Replica,
+        _ direction: ExchangeDirection, of replica: some Replica,
         progress: @escaping @Sendable (ExchangeReport) -> Void = { _ in }
     ) async throws -> ExchangeReport {
-        try await Self.exchange(direction, replica, remote, progress)
+        try await Self.exchange(direction, of: replica, with: remote, progress: progress)
     }
 
     private static func exchange(
-        _ direction: Direction, _ replica: some Replica, _ remote: some Remote,
-        _ progress: @escaping @Sendable (ExchangeReport) -> Void
+        _ direction: ExchangeDirection, of replica: some Replica, with remote: some Remote,
+        progress: @escaping @Sendable (ExchangeReport) -> Void
     ) async throws -> ExchangeReport {
         let exchange = Exchange(replica, remote, progress: progress)
         switch direction {
@@ -65,17 +83,14 @@ package struct RemoteConnection: Sendable {
         }
     }
 
-    /// What the replicas that use the remote have said to have merged.
+    /// The vectors that the replicas which use the remote have acknowledged.
+    /// - Throws: `unreachable`.
     package func acknowledged() async throws -> [ReplicaID: VersionVector] {
         try await remote.acknowledged()
     }
 
-    /// How far somebody who has merged nothing can come with what is there.
-    package func head() async throws -> VersionVector { try await remote.head() }
-
-    /// The batch that a new replica begins with: the one that leads furthest of those that are
-    /// whole.
-    /// - Throws: `notAllowed` when a key is missing; `refused` when there is none.
+    /// The batch that a new replica starts from: of the intact ones, the one that leads furthest.
+    /// - Throws: `notAllowed` when a key is missing; `refused` when there is none; `unreachable`.
     package func snapshot() async throws -> (envelope: BatchEnvelope, bytes: [UInt8]) {
         var catalog = try await remote.catalog(since: VersionVector())
         while let item = catalog.path(since: VersionVector()).first {
@@ -92,28 +107,28 @@ package struct RemoteConnection: Sendable {
             throw BatchSeal.missingKey(key)
         }
         throw SyncError(
-            .refused, "there is nothing to begin with",
-            hint: "Push to it from a replica first: synctool push DB")
+            .refused, "the remote has no readable snapshot to start from",
+            hint: "On a replica that uses this remote run: synctool push FILE")
     }
 
-    /// Makes a copy of the store behind the remote, to look at: nobody hears of it, and it sends
-    /// nothing.
-    /// - Throws: as ``snapshot()``; `notAllowed` when a key is missing.
+    /// Copies the store behind the remote to a new file, for reading: the copy acknowledges and
+    /// sends nothing.
+    /// - Throws: as ``snapshot()``, and what merging the rest throws.
     package func copy(to path: String) async throws {
         let snapshot = try await snapshot()
         let replica = try StoreReplica.create(at: path, from: snapshot.bytes)
         defer { try? replica.close() }
-        let report = try await Self.look(replica, remote)
+        let report = try await Self.inspect(remote, into: replica)
         if let key = report.missingKey { throw BatchSeal.missingKey(key) }
     }
 
-    private static func look(
-        _ replica: StoreReplica, _ remote: some Remote
+    private static func inspect(
+        _ remote: some Remote, into replica: StoreReplica
     ) async throws -> ExchangeReport {
         try await Exchange(replica, remote).look()
     }
 
-    /// Ends the connection, where there is one.
+    /// Ends the connection; without one it does nothing.
     package func disconnect() async { await remote.disconnect() }
 
     /// The store at an address.
@@ -123,24 +138,11 @@ package struct RemoteConnection: Sendable {
     ) async throws -> StoreID {
         switch address {
         case .directory(let path): return try DirectoryRemote.store(of: path)
-        case .ssh:
-            let remote = try SSHRemote(address, store: nil, options: Self.options(options))
+        case .ssh(let address):
+            let remote = SSHRemote(address, store: nil, options: Self.options(options))
             let store = try await remote.identity().store
             await remote.disconnect()
             return store
-        case .hub: throw noHub(address.description)
         }
-    }
-
-    private static func options(_ chosen: RemoteEntry.Options) -> SSHOptions {
-        var options = SSHOptions()
-        if let synctool = chosen.synctool { options.synctool = synctool }
-        return options
-    }
-
-    private static func noHub(_ url: String) -> SyncError {
-        SyncError(
-            .refused, "\(url) is a hub, and this version has no hubs yet",
-            hint: "Take a folder (dir:/path) or another store (ssh://host/path/to.db)")
     }
 }

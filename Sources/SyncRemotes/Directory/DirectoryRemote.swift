@@ -1,22 +1,22 @@
 import Foundation
 import SyncMerge
 
-/// A folder as a remote: a network mount, or what a file syncer carries from machine to machine.
+/// A folder as a remote: a network mount, or a folder that a file syncer copies between machines.
 ///
 /// Invariants
-/// - A replica writes and removes files in its own subfolder alone: no two machines ever write one
-///   file, so that no syncer has a conflict to solve.
-/// - A batch's file never changes: its name follows from its content.
-/// - Nothing is trusted: files that are cut short (still on their way), damaged, foreign, copied or
-///   renamed are passed over and named; they count again when they are whole.
-/// - The folder is made a remote once, by ``create(_:store:)``. A folder without its marker is not
-///   there (not mounted, deleted): nobody writes into it.
+/// - A replica writes and removes files only in its own subfolder. No two machines write the same
+///   file, so a file syncer never has a conflict.
+/// - The file of a batch never changes: its name is derived from its content.
+/// - File contents are not trusted: files that are truncated (still being copied), damaged,
+///   foreign, copied or renamed are skipped and reported. They count again once they are intact.
+/// - ``create(_:store:)`` makes a folder a remote, once. A folder without the marker file is
+///   treated as missing (not mounted, deleted): nothing is written into it.
 package struct DirectoryRemote: Remote {
     private static let headBytes = BatchLimits.envelopeBytesMax + 64
     private static let fileBytesMax = BatchLimits.contentBytesMax + headBytes
 
-    /// Nobody writes one file for so long.
-    private static let temporarySeconds: TimeInterval = 3600
+    /// An older temporary file was left behind by a process that was killed.
+    private static let temporaryAgeMax: Duration = .seconds(3600)
 
     /// The folder.
     package let path: String
@@ -24,8 +24,8 @@ package struct DirectoryRemote: Remote {
     private let replica: ReplicaID
 
     /// Opens a folder on behalf of a replica.
-    /// - Throws: `unreachable` when it is not there or is no remote; `refused` when it is one of
-    ///   another store.
+    /// - Throws: `unreachable` when it does not exist or is not a remote; `refused` when it is a
+    ///   remote of another store.
     package init(_ path: String, store: StoreID, replica: ReplicaID) throws {
         self.path = path
         self.store = store
@@ -33,28 +33,23 @@ package struct DirectoryRemote: Remote {
         try checkMarker()
     }
 
-    /// Makes an existing folder a remote of a store; one that is so already stays as it is.
-    /// - Throws: `unreachable` when the folder is not there; `refused` when it is a remote of
-    ///   another store.
+    /// Makes an existing folder a remote of a store. A folder that already is one is unchanged.
+    /// - Throws: `unreachable` when the folder does not exist; `refused` when it is a remote of
+    ///   another store; `notAllowed`, `diskFull` when the marker cannot be written.
     package static func create(_ path: String, store: StoreID) throws {
-        guard let names = FileAccess.names(in: path) else {
-            throw SyncError(
-                .unreachable, "the folder is not there", path: path,
-                hint: "Make or mount it first")
-        }
-        if !names.contains(DirectoryLayout.marker) {
-            try FileAccess.write(
+        if try isNew(path) {
+            try FileOperations.write(
                 Array(DirectoryLayout.markerText(store).utf8),
                 to: path + "/" + DirectoryLayout.marker,
                 temporaryPrefix: DirectoryLayout.temporaryPrefix)
         }
-        _ = try DirectoryRemote(path, store: store, replica: nobody)
+        _ = try DirectoryRemote(path, store: store, replica: observer)
     }
 
-    /// Stands for nobody: who only looks.
-    package static let nobody: ReplicaID = {
+    /// The replica of a connection that only reads: it has no subfolder.
+    package static let observer: ReplicaID = {
         guard let none = ReplicaID(String(repeating: "0", count: 32)) else {
-            preconditionFailure("32 digits are an identifier")
+            preconditionFailure("an identifier is 32 hexadecimal digits")
         }
         return none
     }()
@@ -64,23 +59,34 @@ package struct DirectoryRemote: Remote {
         guard other == store else {
             throw SyncError(
                 .refused, "the folder is a remote of another store (\(other))", path: path,
-                hint: "Take another folder; or join that store: synctool remote add --join")
+                hint:
+                    "Use another folder, or join that store: "
+                    + "synctool remote add DB NAME dir:\(path) --join by-key")
         }
     }
 
     // MARK: Remote
 
+    /// The batches that a receiver can fetch.
+    /// - Throws: `unreachable`, `refused` when the folder is no longer a remote of the store.
     package func catalog(since: VersionVector) async throws -> BatchCatalog { try catalog() }
 
+    /// How far the batches lead a receiver that has merged nothing.
+    /// - Throws: `unreachable`, `refused` when the folder is no longer a remote of the store.
     package func head() async throws -> VersionVector {
         try catalog().reach(since: VersionVector())
     }
 
+    /// The bytes of a batch.
+    /// - Throws: `unreachable` when the file no longer exists; `badData` when it is too large.
     package func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] {
         try checkMarker()
-        return try FileAccess.read(path + "/" + item.name, limit: Self.fileBytesMax)
+        return try FileOperations.read(path + "/" + item.name, limit: Self.fileBytesMax)
     }
 
+    /// Adds a batch.
+    /// - Throws: `badData`, `refused` for another batch than one of the store; `unreachable`,
+    ///   `notAllowed`, `diskFull` when it cannot be written.
     package func append(_ batch: [UInt8]) async throws {
         try checkMarker()
         let envelope = try BatchDecoder.verify(batch)
@@ -88,57 +94,68 @@ package struct DirectoryRemote: Remote {
             throw SyncError(.refused, "the batch belongs to another store", path: path)
         }
         let folder = path + "/" + DirectoryLayout.folder(of: replica)
-        try FileAccess.makeFolder(folder)
+        try FileOperations.makeFolder(folder)
         let file = folder + "/" + DirectoryLayout.name(of: envelope)
-        if let (_, size) = FileAccess.head(of: file, limit: 0), size == batch.count { return }
-        try FileAccess.write(
+        if let (_, size) = FileOperations.head(of: file, limit: 0), size == batch.count { return }
+        try FileOperations.write(
             batch, to: file, temporaryPrefix: DirectoryLayout.temporaryPrefix)
     }
 
+    /// Records what a replica has merged.
+    /// - Throws: `unreachable`, `notAllowed`, `diskFull` when it cannot be written.
     package func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
         try checkMarker()
-        try write(vector, DirectoryLayout.merged, of: replica)
+        try write(vector, as: DirectoryLayout.merged, of: replica)
     }
 
+    /// The vectors that replicas have acknowledged.
+    /// - Throws: `unreachable`, `refused` when the folder is no longer a remote of the store.
     package func acknowledged() async throws -> [ReplicaID: VersionVector] {
         try checkMarker()
-        return notes(DirectoryLayout.merged)
+        return notes(named: DirectoryLayout.merged)
     }
 
+    /// Requests a snapshot, or withdraws the request.
+    /// - Throws: `unreachable`, `notAllowed`, `diskFull` when it cannot be written.
     package func ask(for collected: VersionVector) async throws {
         try checkMarker()
         let folder = path + "/" + DirectoryLayout.folder(of: replica)
         if collected.isEmpty {
-            try FileAccess.remove(folder + "/" + DirectoryLayout.asked)
+            try FileOperations.remove(folder + "/" + DirectoryLayout.asked)
         } else {
-            try write(collected, DirectoryLayout.asked, of: replica)
+            try write(collected, as: DirectoryLayout.asked, of: replica)
         }
     }
 
+    /// The requests of other replicas.
+    /// - Throws: `unreachable`, `refused` when the folder is no longer a remote of the store.
     package func asked() async throws -> [VersionVector] {
         try checkMarker()
-        return notes(DirectoryLayout.asked).filter { $0.key != replica }.map(\.value)
+        return notes(named: DirectoryLayout.asked).filter { $0.key != replica }.map(\.value)
     }
 
-    private func write(_ vector: VersionVector, _ name: String, of replica: ReplicaID) throws {
+    private func write(
+        _ vector: VersionVector, as name: String, of replica: ReplicaID
+    ) throws {
         let folder = path + "/" + DirectoryLayout.folder(of: replica)
         let file = folder + "/" + name
         let note = MergedNote.encode(vector, store)
-        if let (bytes, _) = FileAccess.head(of: file, limit: MergedNote.bytesMax), bytes == note {
+        if let (bytes, _) = FileOperations.head(of: file, limit: MergedNote.bytesMax), bytes == note
+        {
             return
         }
-        try FileAccess.makeFolder(folder)
-        try FileAccess.write(
+        try FileOperations.makeFolder(folder)
+        try FileOperations.write(
             note, to: file, temporaryPrefix: DirectoryLayout.temporaryPrefix)
     }
 
-    /// The vectors that replicas have noted under a name.
-    private func notes(_ name: String) -> [ReplicaID: VersionVector] {
+    /// The vectors that replicas have written under a name.
+    private func notes(named name: String) -> [ReplicaID: VersionVector] {
         var vectors: [ReplicaID: VersionVector] = [:]
-        for folder in FileAccess.names(in: path) ?? [] {
+        for folder in FileOperations.names(in: path) ?? [] {
             guard let replica = ReplicaID(folder) else { continue }
             let file = path + "/" + folder + "/" + name
-            guard let (bytes, _) = FileAccess.head(of: file, limit: MergedNote.bytesMax),
+            guard let (bytes, _) = FileOperations.head(of: file, limit: MergedNote.bytesMax),
                 let vector = try? MergedNote.decode(bytes, store)
             else { continue }
             vectors[replica] = vector
@@ -146,84 +163,65 @@ package struct DirectoryRemote: Remote {
         return vectors
     }
 
-    /// Whether a folder is there that is no remote yet.
-    /// - Throws: `unreachable` when it is not there.
+    /// Whether a folder is not a remote yet.
+    /// - Throws: `unreachable` when it does not exist or cannot be read.
     package static func isNew(_ path: String) throws -> Bool {
-        guard let names = FileAccess.names(in: path) else {
+        guard let names = FileOperations.names(in: path) else {
             throw SyncError(
-                .unreachable, "the folder is not there", path: path,
-                hint: "Make or mount it first")
+                .unreachable, "the folder does not exist or cannot be read", path: path,
+                hint: "Create or mount it first, or check its permissions: ls -ld "
+                    + FileOperations.quoted(path))
         }
         return !names.contains(DirectoryLayout.marker)
     }
 
     /// The store that the folder is a remote of.
-    /// - Throws: `unreachable` when it is not there or is no remote.
+    /// - Throws: `unreachable` when it does not exist or is not a remote.
     package static func store(of path: String) throws -> StoreID {
         let marker = path + "/" + DirectoryLayout.marker
-        guard let (bytes, _) = FileAccess.head(of: marker, limit: 256) else {
+        guard let (bytes, _) = FileOperations.head(of: marker, limit: 256) else {
             throw SyncError(
-                .unreachable, "the folder is not there, or is not a remote", path: path,
-                hint: "Mount it, or make it a remote with: synctool remote add DB origin dir:"
-                    + path)
+                .unreachable, "the folder does not exist, cannot be read or is not a remote",
+                path: path,
+                hint: "Mount it, check its permissions, or make it a remote: "
+                    + "synctool remote add DB origin \(FileOperations.quoted("dir:" + path))")
         }
         guard let store = DirectoryLayout.store(inMarker: String(decoding: bytes, as: UTF8.self))
-        else { throw SyncError(.unreachable, "the folder's marker is not whole", path: path) }
+        else {
+            throw SyncError(
+                .unreachable, "the marker file is incomplete or damaged", path: marker,
+                hint: "Wait until the folder is fully copied, or restore this file")
+        }
         return store
     }
 
     // MARK: Own batches
 
+    /// The replica's own batches, if there are more than `count`.
+    /// - Throws: `unreachable`, `refused` when the folder is no longer a remote of the store.
     package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] {
         let folder = DirectoryLayout.folder(of: replica)
-        let names = FileAccess.names(in: path + "/" + folder) ?? []
+        let names = FileOperations.names(in: path + "/" + folder) ?? []
         guard names.count(where: { $0.hasSuffix(DirectoryLayout.suffix) }) > count else {
             return []
         }
         try checkMarker()
         var problems: [BatchCatalog.Problem] = []
-        return items(in: folder, &problems)
+        return items(in: folder, problems: &problems)
     }
 
+    /// Removes batches of the replica itself.
+    /// - Throws: `unreachable`, `notAllowed` when a file cannot be removed.
     package func remove(_ items: [BatchCatalog.Item]) async throws {
         try checkMarker()
         let prefix = DirectoryLayout.folder(of: replica) + "/"
         for item in items where item.name.hasPrefix(prefix) {
-            try FileAccess.remove(path + "/" + item.name)
+            try FileOperations.remove(path + "/" + item.name)
         }
-        // What a process left behind that was killed while it wrote.
-        FileAccess.removeOld(
-            DirectoryLayout.temporaryPrefix, in: path + "/" + prefix,
-            seconds: Self.temporarySeconds)
-    }
-
-    /// Reads the replica's own batches through; removes those that are damaged, and those that
-    /// another one makes needless: they start no earlier and lead no further. The next push sends
-    /// again what the head then lacks.
-    /// - Returns: how many files were removed.
-    /// - Complexity: reads all own files.
-    package func tidy() throws -> Int {
-        try checkMarker()
-        var problems: [BatchCatalog.Problem] = []
-        var removed = 0
-        var whole: [BatchCatalog.Item] = []
-        for item in items(in: DirectoryLayout.folder(of: replica), &problems) {
-            let file = path + "/" + item.name
-            let bytes = try FileAccess.read(file, limit: Self.fileBytesMax)
-            if (try? BatchDecoder.verify(bytes)) != nil {
-                whole.append(item)
-            } else {
-                try FileAccess.remove(file)
-                removed += 1
-            }
-        }
-        for item in whole {
-            guard whole.contains(where: { $0.makesNeedless(item) }) else { continue }
-            try FileAccess.remove(path + "/" + item.name)
-            whole.removeAll { $0 == item }
-            removed += 1
-        }
-        return removed
+        // Left behind by a process that was killed while it wrote.
+        FileOperations.removeFiles(
+            withPrefix: DirectoryLayout.temporaryPrefix, in: path + "/" + prefix,
+            olderThan: Self.temporaryAgeMax)
     }
 
     // MARK: Files
@@ -232,18 +230,18 @@ package struct DirectoryRemote: Remote {
         try checkMarker()
         var items: [BatchCatalog.Item] = []
         var problems: [BatchCatalog.Problem] = []
-        for folder in FileAccess.names(in: path) ?? [] where ReplicaID(folder) != nil {
-            items += self.items(in: folder, &problems)
+        for folder in FileOperations.names(in: path) ?? [] where ReplicaID(folder) != nil {
+            items += self.items(in: folder, problems: &problems)
         }
         return BatchCatalog(items, problems: problems)
     }
 
-    /// The batches in one replica's folder. A file that vanishes meanwhile was never there.
+    /// The batches in one replica's folder. A file that disappears meanwhile is left out.
     private func items(
-        in folder: String, _ problems: inout [BatchCatalog.Problem]
+        in folder: String, problems: inout [BatchCatalog.Problem]
     ) -> [BatchCatalog.Item] {
         var items: [BatchCatalog.Item] = []
-        for file in FileAccess.names(in: path + "/" + folder) ?? []
+        for file in FileOperations.names(in: path + "/" + folder) ?? []
         where file.hasSuffix(DirectoryLayout.suffix) {
             let name = folder + "/" + file
             do {
@@ -258,13 +256,14 @@ package struct DirectoryRemote: Remote {
         return items
     }
 
-    /// The envelope of a file; nil when it is not there.
+    /// The envelope of a file; nil when the file does not exist.
+    /// - Throws: `badData` when it is not an intact batch of this store.
     private func envelope(of name: String) throws -> BatchEnvelope? {
-        guard let (bytes, size) = FileAccess.head(of: path + "/" + name, limit: Self.headBytes)
+        guard let (bytes, size) = FileOperations.head(of: path + "/" + name, limit: Self.headBytes)
         else { return nil }
         let (envelope, start) = try BatchEnvelope.read(bytes)
         guard size == start + envelope.payloadBytes else {
-            throw SyncError(.badData, "the file is cut short, or has a tail")
+            throw SyncError(.badData, "the file is truncated, or has trailing data")
         }
         guard envelope.store == store else {
             throw SyncError(.badData, "the batch belongs to another store")

@@ -1,31 +1,30 @@
 /// The command that connects to a store on another machine.
 enum SSHCommand {
-    /// ssh never asks anybody, gives up on a host that does not answer, and notices a connection
-    /// that died: it ends 15 seconds later.
+    /// ssh never prompts, gives up on a host that does not answer, and ends 15 seconds after the
+    /// connection has died.
     private static let options = [
         "BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3",
         "ClearAllForwardings=yes",
     ]
 
-    /// Program and arguments.
-    static func make(
-        user: String?, host: String, port: Int?, path: String, _ options: SSHOptions
-    ) -> [String] {
+    /// The program and its arguments.
+    static func make(for address: SSHAddress, options: SSHOptions) -> [String] {
         var command = [options.program, "-T"]
         for option in Self.options { command += ["-o", option] }
-        if let port { command += ["-p", String(port)] }
-        if let user { command += ["-l", user] }
-        // An IPv6 address stands in brackets in a URL alone.
+        if let port = address.port { command += ["-p", String(port)] }
+        if let user = address.user { command += ["-l", user] }
+        // Only a URL has brackets around an IPv6 address.
+        let host = address.host
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
         command += ["--", isBracketed ? String(host.dropFirst().dropLast()) : host]
-        // ssh hands this to the other side's shell, as one text.
-        return command + ["exec \(quoted(options.synctool)) serve --stdio \(quoted(path))"]
+        // ssh passes this to the remote shell as one string.
+        return command + ["exec \(quoted(options.synctool)) serve --stdio \(quoted(address.path))"]
     }
 
-    /// A word that every shell (sh, csh, fish) reads as it is.
+    /// A word that every shell (sh, csh, fish) reads literally.
     ///
-    /// Quotes and backslashes stand outside of the quotes, `!` too: csh looks for history
-    /// everywhere else.
+    /// Quotes, backslashes and `!` are escaped outside of the quotes: csh expands history inside
+    /// them.
     static func quoted(_ word: String) -> String {
         var text = ""
         var plain = ""

@@ -1,20 +1,21 @@
 import Glibc
 
-/// How an `ssh:` remote is reached, beyond its address.
+/// How an `ssh:` remote is reached, in addition to its address.
 package struct SSHOptions: Sendable, Hashable {
-    /// The variable that names another program than `ssh`; it gets ssh's arguments.
+    /// The environment variable that names a program to run instead of `ssh`, with the same
+    /// arguments.
     package static let programVariable = "SYNCD_SSH"
-    /// The variable with the longest silence, in seconds.
+    /// The environment variable with ``timeout``, in seconds.
     package static let timeoutVariable = "SYNCD_SSH_TIMEOUT"
 
     /// The program to run.
     package var program = "ssh"
-    /// `synctool` on the other machine: a name in its PATH, or a path.
+    /// `synctool` on the remote machine: a name in its PATH, or a path.
     package var synctool = "synctool"
-    /// How long the other side may say nothing; nil: the defaults.
-    package var silenceMax: Duration?
+    /// How long to wait for the next byte of the peer; nil: the defaults.
+    package var timeout: Duration?
 
-    /// The defaults, as the environment changes them.
+    /// The defaults, overridden by the environment.
     package init() {
         if let program = getenv(Self.programVariable), program.pointee != 0 {
             self.program = String(cString: program)
@@ -22,7 +23,7 @@ package struct SSHOptions: Sendable, Hashable {
         if let text = getenv(Self.timeoutVariable), let seconds = Int(String(cString: text)),
             seconds > 0
         {
-            silenceMax = .seconds(seconds)
+            timeout = .seconds(seconds)
         }
     }
 }

@@ -2,44 +2,40 @@ import SyncMerge
 
 /// A store on another machine, through the system's `ssh` and `synctool serve --stdio` there.
 ///
-/// Connects at the first call, and anew after a failure: an exchange that was interrupted goes on
-/// with the next one. One conversation at a time.
+/// Connects at the first call, and again after a failure: the next exchange continues one that was
+/// interrupted. One connection at a time.
 package actor SSHRemote: Remote {
-    private let address: RemoteAddress
+    private let address: SSHAddress
     private let command: [String]
-    private let patience: ServeClient.Patience
+    private let timeouts: ServeClient.Timeouts
     private let store: StoreID?
     private var client: ServeClient?
-    private var greeted: (store: StoreID, replica: ReplicaID)?
+    private var peer: (store: StoreID, replica: ReplicaID)?
 
     /// A remote at an address; nothing is connected yet.
-    /// - Parameter store: refuses any other; nil takes what is there.
-    /// - Throws: `invalidArgument` for an address of another kind.
-    package init(
-        _ address: RemoteAddress, store: StoreID?, options: SSHOptions = SSHOptions()
-    ) throws {
-        guard case .ssh(let user, let host, let port, let path) = address else {
-            throw SyncError(.invalidArgument, "\(address) is not an ssh: address")
-        }
+    /// - Parameter store: the store that is expected there; nil accepts any.
+    package init(_ address: SSHAddress, store: StoreID?, options: SSHOptions = SSHOptions()) {
         self.address = address
         self.store = store
-        command = SSHCommand.make(user: user, host: host, port: port, path: path, options)
-        var patience = ServeClient.Patience()
-        if let silenceMax = options.silenceMax {
-            patience.greeting = silenceMax
-            patience.answer = silenceMax
+        command = SSHCommand.make(for: address, options: options)
+        var timeouts = ServeClient.Timeouts()
+        if let timeout = options.timeout {
+            timeouts.greeting = timeout
+            timeouts.answer = timeout
         }
-        self.patience = patience
+        self.timeouts = timeouts
     }
 
-    /// Who is at the other side.
-    /// - Throws: `unreachable`; `refused` for another store than was expected.
+    /// The store and the replica behind the address.
+    /// - Throws: `unreachable`; `refused` when it is not the expected store.
     package func identity() async throws -> (store: StoreID, replica: ReplicaID) {
         _ = try await connected()
-        guard let greeted else { throw ServeClient.unexpected }
-        return greeted
+        guard let peer else { throw ServeClient.unexpected }
+        return peer
     }
 
+    /// The batches that a receiver can fetch.
+    /// - Throws: `unreachable`, `badData`; what the other store reports.
     package func catalog(since: VersionVector) async throws -> BatchCatalog {
         guard case .catalog(let catalog) = try await ask(.catalog(since)) else {
             throw ServeClient.unexpected
@@ -47,6 +43,8 @@ package actor SSHRemote: Remote {
         return catalog
     }
 
+    /// How far the batches lead a receiver that has merged nothing.
+    /// - Throws: `unreachable`, `badData`; what the other store reports.
     package func head() async throws -> VersionVector {
         guard case .vector(let vector) = try await ask(.head) else {
             throw ServeClient.unexpected
@@ -54,6 +52,8 @@ package actor SSHRemote: Remote {
         return vector
     }
 
+    /// The bytes of a batch.
+    /// - Throws: `unreachable`, `badData`; what the other store reports.
     package func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] {
         guard case .bytes(let bytes) = try await ask(.fetch(item.name)) else {
             throw ServeClient.unexpected
@@ -61,16 +61,22 @@ package actor SSHRemote: Remote {
         return bytes
     }
 
+    /// Adds a batch.
+    /// - Throws: `unreachable`, `badData`; what the other store reports.
     package func append(_ batch: [UInt8]) async throws {
         guard case .done = try await ask(.append(batch)) else { throw ServeClient.unexpected }
     }
 
+    /// Records what a replica has merged.
+    /// - Throws: `unreachable`, `badData`; what the other store reports.
     package func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
         guard case .done = try await ask(.acknowledge(replica, vector)) else {
             throw ServeClient.unexpected
         }
     }
 
+    /// The vectors that replicas have acknowledged.
+    /// - Throws: `unreachable`, `badData`; what the other store reports.
     package func acknowledged() async throws -> [ReplicaID: VersionVector] {
         guard case .acknowledged(let vectors) = try await ask(.acknowledged) else {
             throw ServeClient.unexpected
@@ -101,18 +107,18 @@ package actor SSHRemote: Remote {
     private func connected() async throws -> ServeClient {
         if let client { return client }
         let address = address
-        let client = try ServeClient(command, patience: patience) { end, words in
-            Self.explain(end, words, address)
+        let client = try ServeClient(command, timeouts: timeouts) { end, message in
+            Self.failure(of: address, end: end, lastMessage: message)
         }
         do {
-            let greeted = try await client.greeting()
-            if let store, greeted.store != store {
+            let peer = try await client.greeting()
+            if let store, peer.store != store {
                 throw SyncError(
-                    .refused, "\(address) is another store (\(greeted.store))",
-                    hint: "Look at the address; or join that store: synctool remote remove DB NAME "
+                    .refused, "\(address) is another store (\(peer.store))",
+                    hint: "Check the address; or join that store: synctool remote remove DB NAME "
                         + "then synctool remote add DB NAME \(address) --join by-key")
             }
-            self.greeted = greeted
+            self.peer = peer
             self.client = client
             return client
         } catch {
@@ -121,37 +127,35 @@ package actor SSHRemote: Remote {
         }
     }
 
-    /// What a person has to know when the connection ended: how, and ssh's last words.
-    private static func explain(
-        _ end: SpawnedProcess.End, _ words: String?, _ address: RemoteAddress
+    /// The error for a connection that ended, with the last message of ssh.
+    private static func failure(
+        of address: SSHAddress, end: SpawnedProcess.End, lastMessage: String?
     ) -> SyncError {
-        guard case .ssh(let user, let host, let port, _) = address else {
-            return SyncError(.unreachable, "\(address) does not answer")
-        }
-        let login =
-            "ssh " + (port.map { "-p \($0) " } ?? "") + (user.map { $0 + "@" } ?? "") + host
-        let said = words.map { ": \($0)" } ?? ""
+        let message = lastMessage.map { ": \($0)" } ?? ""
         switch end {
-        case .silent(let patience):
+        case .timedOut(let timeout):
             return SyncError(
                 .unreachable,
-                "\(address) has said nothing for \(patience.components.seconds) s\(said)",
-                hint: "Try again; see whether this works: \(login) true")
+                "\(address) sent nothing for \(timeout.components.seconds) s\(message)",
+                hint: "Try again, or test the connection: \(address.login) true")
         case .exited(127):
             return SyncError(
-                .unreachable, "synctool is not to be found on \(host)\(said)",
-                hint: "Install it there, or say where it is: synctool remote add --synctool PATH")
+                .unreachable, "synctool was not found on \(address.host)\(message)",
+                hint: "Install it there, or give its path: "
+                    + "synctool remote add DB NAME \(address) --synctool PATH")
         case .exited(255):
             return SyncError(
-                .unreachable, "ssh to \(host) failed\(said)",
-                hint: "See whether this works without a question: \(login) true")
+                .unreachable, "ssh to \(address.host) failed\(message)",
+                hint: "Check that this works without a prompt: \(address.login) true")
         case .exited(let status):
             return SyncError(
-                .unreachable, "the other side of \(address) ended with status \(status)\(said)",
-                hint: "See whether this works: \(login) synctool --version")
+                .unreachable,
+                "synctool serve of \(address) exited with status \(status)\(message)",
+                hint: "Check that this works: \(address.login) synctool --version")
         case .killed(let signal):
             return SyncError(
-                .unreachable, "the connection to \(host) was ended by signal \(signal)\(said)",
+                .unreachable,
+                "the connection to \(address.host) was ended by signal \(signal)\(message)",
                 hint: "Try again")
         }
     }

@@ -2,25 +2,25 @@ import CLinux
 import Glibc
 import SyncMerge
 
-/// Frames over two descriptors: four bytes of length, the highest first, then the body.
+/// Frames over two descriptors: four bytes of length, big-endian, then the body.
 ///
-/// Every wait has an end. Blocking: one thread at a time, not the pool's.
+/// Every wait has a timeout. Calls block: use one thread at a time, and none of the shared pool.
 struct FrameChannel: Sendable {
-    /// A frame that is longer is refused before room is made for it.
+    /// The maximum body. A longer frame is refused before memory is allocated for it.
     static let bodyBytesMax = BatchLimits.contentBytesMax + BatchLimits.envelopeBytesMax + 1024
     private static let chunkBytes = 1 << 16
 
-    /// How a wait ended without what was waited for.
+    /// How a wait failed.
     enum Failure: Error {
-        /// The other side closed, or the connection broke.
+        /// The peer closed the connection, or it broke.
         case ended
-        /// Nothing came, or could be sent, for so long.
+        /// Nothing was received, or could be sent, for this long.
         case timedOut(Duration)
     }
 
     let input: Int32
     let output: Int32
-    /// The other side's messages to people, read while we wait; -1: none.
+    /// The stderr of the peer's process, read while waiting; -1: none.
     let messages: Int32
     let tail: MessageTail
 
@@ -32,30 +32,31 @@ struct FrameChannel: Sendable {
     }
 
     /// The body of the next frame.
-    /// - Parameter patience: how long nothing may come before it is given up.
+    /// - Parameter timeout: how long to wait for the next byte.
     /// - Throws: ``Failure``; `badData` for a frame that is too long.
-    func read(patience: Duration) throws -> [UInt8] {
-        let head = try bytes(4, patience)
+    func read(timeout: Duration) throws -> [UInt8] {
+        let head = try bytes(4, timeout: timeout)
         let length = head.reduce(0) { $0 << 8 | Int($1) }
         guard length <= Self.bodyBytesMax else {
             throw SyncError(.badData, "a frame of \(length) bytes is too long")
         }
-        return try bytes(length, patience)
+        return try bytes(length, timeout: timeout)
     }
 
     /// Sends one frame.
     /// - Throws: ``Failure``.
-    func write(_ body: [UInt8], patience: Duration) throws {
+    func write(_ body: [UInt8], timeout: Duration) throws {
         let length = UInt32(body.count)
         let head = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: length >> UInt32($0)) }
-        try send(head + body, patience)
+        try send(head + body, timeout: timeout)
     }
 
-    /// Sends bytes that are no frame.
-    func send(_ bytes: [UInt8], _ patience: Duration) throws {
+    /// Sends bytes that are not a frame.
+    /// - Throws: ``Failure``.
+    func send(_ bytes: [UInt8], timeout: Duration) throws {
         var start = 0
         while start < bytes.count {
-            try wait(output, POLLOUT, patience)
+            try wait(for: POLLOUT, on: output, timeout: timeout)
             let count = min(Self.chunkBytes, bytes.count - start)
             let written = bytes[start..<start + count].withUnsafeBytes {
                 syncd_write(output, $0.baseAddress, count)
@@ -68,24 +69,24 @@ struct FrameChannel: Sendable {
         }
     }
 
-    /// A line without its end.
+    /// A line without its newline.
     /// - Throws: ``Failure``; `badData` when the line is longer than `limit`.
-    func line(limit: Int, patience: Duration) throws -> [UInt8] {
+    func line(limit: Int, timeout: Duration) throws -> [UInt8] {
         var line: [UInt8] = []
         while true {
-            let byte = try bytes(1, patience)[0]
+            let byte = try bytes(1, timeout: timeout)[0]
             if byte == UInt8(ascii: "\n") { return line }
             line.append(byte)
             guard line.count <= limit else { throw SyncError(.badData, "a line is too long") }
         }
     }
 
-    /// Memory grows with what comes, not with what was announced.
-    private func bytes(_ count: Int, _ patience: Duration) throws -> [UInt8] {
+    /// Memory grows with the bytes received, not with the length announced.
+    private func bytes(_ count: Int, timeout: Duration) throws -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: min(count, Self.chunkBytes))
         while bytes.count < count {
-            try wait(input, POLLIN, patience)
+            try wait(for: POLLIN, on: input, timeout: timeout)
             let wanted = min(chunk.count, count - bytes.count)
             let got = chunk.withUnsafeMutableBytes { Glibc.read(input, $0.baseAddress, wanted) }
             if got > 0 {
@@ -97,11 +98,13 @@ struct FrameChannel: Sendable {
         return bytes
     }
 
-    private func wait(_ descriptor: Int32, _ event: Int32, _ patience: Duration) throws {
-        let end = ContinuousClock.now + patience
+    private func wait(
+        for event: Int32, on descriptor: Int32, timeout: Duration
+    ) throws {
+        let end = ContinuousClock.now + timeout
         while true {
             let left = end - .now
-            guard left > .zero else { throw Failure.timedOut(patience) }
+            guard left > .zero else { throw Failure.timedOut(timeout) }
             var polled = [pollfd(fd: descriptor, events: Int16(event), revents: 0)]
             if messages >= 0, !tail.isAtEnd {
                 polled.append(pollfd(fd: messages, events: Int16(POLLIN), revents: 0))

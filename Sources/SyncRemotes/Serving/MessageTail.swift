@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The end of what a process wrote to its stderr: enough to say why it failed.
+/// The end of what a process wrote to its stderr, for an error message.
 final class MessageTail: Sendable {
     private static let bytesMax = 4096
 
@@ -9,7 +9,7 @@ final class MessageTail: Sendable {
 
     var isAtEnd: Bool { state.withLock { $0.isAtEnd } }
 
-    /// Reads what is there; the descriptor must be readable.
+    /// Reads the available bytes; the descriptor must be readable.
     func read(from descriptor: Int32) {
         var chunk = [UInt8](repeating: 0, count: Self.bytesMax)
         let got = chunk.withUnsafeMutableBytes {
@@ -24,7 +24,7 @@ final class MessageTail: Sendable {
         }
     }
 
-    /// The last line with something on it.
+    /// The last line that is not blank.
     var lastLine: String? {
         let text = state.withLock { String(decoding: $0.bytes, as: UTF8.self) }
         return text.split(whereSeparator: \.isNewline).last { !$0.allSatisfy(\.isWhitespace) }

@@ -1,17 +1,17 @@
-/// The first line of `synctool serve --stdio`: everything before it is a banner of the other side's
-/// shell, and of no meaning.
+/// The first line of `synctool serve --stdio`. Everything before it is a banner of the remote shell
+/// and is ignored.
 enum ServeGreeting {
     /// The version of the protocol.
     static let version = 1
     private static let prefix = "syncd-serve "
-    /// A banner may be so long.
+    /// The maximum length of a banner.
     static let bannerBytesMax = 1 << 20
 
     static var line: [UInt8] { Array("\(prefix)\(version)\n".utf8) }
 
-    /// The version that a line greets with; nil when it is no greeting.
+    /// The version in a greeting; nil when the line is not a greeting.
     ///
-    /// A banner without an end of line stands before the greeting in the same line.
+    /// A banner that does not end with a newline precedes the greeting on the same line.
     static func version(in line: [UInt8]) -> Int? {
         let text = String(decoding: line, as: UTF8.self)
         guard let start = text.range(of: prefix, last: true) else { return nil }
@@ -21,7 +21,7 @@ enum ServeGreeting {
 }
 
 extension String {
-    /// The place after the last occurrence of `part`.
+    /// The index after the last occurrence of `part`.
     fileprivate func range(of part: String, last: Bool) -> String.Index? {
         var place = endIndex
         while place > startIndex {

@@ -5,20 +5,20 @@ import Synchronization
 
 /// A child process with pipes for its input, output and messages.
 ///
-/// Owns the descriptors and the process: ``close()`` ends both, at the latest when the last
-/// reference goes. The arguments go to the program as they are: no shell is between.
+/// Owns the descriptors and the process: ``close()`` ends both, at the latest in `deinit`. The
+/// arguments are passed without a shell.
 final class SpawnedProcess: Sendable {
     /// How a process ended.
     enum End: Sendable, Hashable {
-        /// By itself, with this status.
+        /// It exited with this status.
         case exited(Int32)
-        /// By a signal.
+        /// A signal ended it.
         case killed(Int32)
-        /// Not at all: it said nothing for so long, and was ended.
-        case silent(Duration)
+        /// It sent nothing for this long and was ended.
+        case timedOut(Duration)
     }
 
-    /// How long a process that has closed its output may take to end.
+    /// How long a process may take to end after it has closed its output.
     private static let endMilliseconds: Int32 = 2000
 
     let input: Int32
@@ -29,11 +29,12 @@ final class SpawnedProcess: Sendable {
 
     private struct State {
         var isClosed = false
-        /// Set when the process was waited for: its pid may be another one's then.
+        /// Set after `waitpid`: the pid may then belong to another process.
         var end: End?
     }
 
-    /// - Parameter command: program (looked for in PATH) and arguments.
+    /// Starts a process.
+    /// - Parameter command: the program (searched in PATH) and its arguments.
     /// - Throws: `unreachable` when it cannot be started.
     init(_ command: [String]) throws {
         var pipes: [(read: Int32, write: Int32)] = []
@@ -42,23 +43,25 @@ final class SpawnedProcess: Sendable {
         }
         for _ in 0..<3 {
             var ends: [Int32] = [-1, -1]
-            // Closed on exec from the first: another thread may start a program at any moment.
+            // Close-on-exec from the start: another thread may spawn a process at any time.
             let failure = syncd_pipe(&ends)
             guard failure == 0 else {
                 closeAll()
-                throw SyncError(.unreachable, "no pipe: \(String(cString: strerror(failure)))")
+                throw SyncError(
+                    .unreachable, "cannot create a pipe: \(String(cString: strerror(failure)))",
+                    hint: "Raise the limit of open files: ulimit -n")
             }
             pipes.append((ends[0], ends[1]))
         }
         var pid: pid_t = 0
         let status = Self.spawn(
-            command, [pipes[0].read, pipes[1].write, pipes[2].write], &pid)
+            command, descriptors: [pipes[0].read, pipes[1].write, pipes[2].write], pid: &pid)
         guard status == 0 else {
             closeAll()
             throw SyncError(
                 .unreachable,
                 "\(command[0]) cannot be started: \(String(cString: strerror(status)))",
-                hint: "Is it installed?")
+                hint: "Install it, or name another program in the environment: SYNCD_SSH")
         }
         for end in [pipes[0].read, pipes[1].write, pipes[2].write] { Glibc.close(end) }
         self.pid = pid
@@ -71,7 +74,7 @@ final class SpawnedProcess: Sendable {
     deinit { close() }
 
     private static func spawn(
-        _ command: [String], _ descriptors: [Int32], _ pid: inout pid_t
+        _ command: [String], descriptors: [Int32], pid: inout pid_t
     ) -> Int32 {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -79,7 +82,7 @@ final class SpawnedProcess: Sendable {
         for (target, descriptor) in descriptors.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target))
         }
-        // We ignore SIGPIPE; a child that inherits this would not end when we go away.
+        // This process ignores SIGPIPE; a child that inherits this would not end when it exits.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -97,14 +100,14 @@ final class SpawnedProcess: Sendable {
         return posix_spawnp(&pid, command[0], &actions, &attributes, arguments, environ)
     }
 
-    /// Ends it, from whatever thread; ``close()`` still has to be called.
+    /// Sends SIGTERM, from any thread; ``close()`` still has to be called.
     func kill() {
         state.withLock { state in
             if state.end == nil { _ = Glibc.kill(pid, SIGTERM) }
         }
     }
 
-    /// Closes the pipes and ends the process; harmless when that was done.
+    /// Closes the pipes and ends the process. Idempotent.
     func close() {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
@@ -120,7 +123,7 @@ final class SpawnedProcess: Sendable {
         Glibc.close(errors)
     }
 
-    /// How it ended, after it closed its output; reads its last words.
+    /// How it ended, after it closed its output; reads the rest of its stderr first.
     func end(draining channel: FrameChannel) -> End {
         let end = wait(milliseconds: Self.endMilliseconds)
         var polled = pollfd(fd: errors, events: Int16(POLLIN), revents: 0)

@@ -1,18 +1,15 @@
-import Dispatch
-import Glibc
 import SyncMerge
-import Synchronization
 
-/// The far side of an `ssh:` remote: answers the frames of one near side until it goes away.
+/// The server side of an `ssh:` remote: answers the requests of one client until it disconnects.
 ///
-/// While an answer is being made, the near side hears each ``workingInterval`` that somebody is at
-/// work: it can tell a large merge from a dead connection.
+/// While it works on an answer it sends a frame each ``workingInterval``, so that the client can
+/// tell a large merge from a dead connection.
 package struct StoreServer<Local: Replica>: Sendable {
-    /// How long the near side may be silent: it asks again and again, or goes away.
+    /// How long to wait for the next request.
     private static var idleMax: Duration { .seconds(600) }
-    /// How long the near side may not read what it asked for.
+    /// How long to wait for the client to read an answer.
     private static var sendMax: Duration { .seconds(120) }
-    /// How often it hears that the answer is being made.
+    /// How often a `working` frame is sent.
     private static var workingInterval: Duration { .seconds(2) }
 
     private let remote: ReplicaRemote<Local>
@@ -21,7 +18,8 @@ package struct StoreServer<Local: Replica>: Sendable {
     private let isReadOnly: Bool
 
     /// Serves a replica.
-    /// - Parameter isReadOnly: whether batches of the near side are refused.
+    /// - Parameter isReadOnly: whether batches of the client are refused.
+    /// - Throws: what the replica throws.
     package init(_ replica: Local, isReadOnly: Bool = false) async throws {
         remote = ReplicaRemote(replica)
         store = try await replica.store
@@ -29,17 +27,18 @@ package struct StoreServer<Local: Replica>: Sendable {
         self.isReadOnly = isReadOnly
     }
 
-    /// Greets, and answers until the near side closes or is silent for too long.
+    /// Sends the greeting, then answers until the client disconnects or a wait times out.
     package func run(input: Int32, output: Int32) async {
-        let line = Line(FrameChannel(input: input, output: output))
+        let line = ServerLine(FrameChannel(input: input, output: output))
         do {
             try await line.greet(.hello(store, replica))
-            while let request = try await line.next(Self.idleMax) {
-                let answer = try await working(line) { await self.answer(request) }
-                try await line.send(answer, Self.sendMax)
+            while true {
+                let request = try await line.next(timeout: Self.idleMax)
+                let answer = try await reportingWork(on: line) { await self.answer(request) }
+                try await line.send(answer, timeout: Self.sendMax)
             }
         } catch {
-            // The near side is gone: there is nobody to tell.
+            // The client has disconnected: there is nobody to report to.
         }
     }
 
@@ -52,8 +51,8 @@ package struct StoreServer<Local: Replica>: Sendable {
             case .append(let batch):
                 guard !isReadOnly else {
                     throw SyncError(
-                        .notAllowed, "the store on the other side is served for reading alone",
-                        hint: "Run: synctool pull DB")
+                        .notAllowed, "the remote store is served read-only",
+                        hint: "Only pull from it: synctool pull DB")
                 }
                 try await remote.append(batch)
                 return .done
@@ -69,66 +68,19 @@ package struct StoreServer<Local: Replica>: Sendable {
         }
     }
 
-    private func working(
-        _ line: Line, _ work: @escaping @Sendable () async -> ServeAnswer
+    private func reportingWork(
+        on line: ServerLine, _ work: @escaping @Sendable () async -> ServeAnswer
     ) async throws -> ServeAnswer {
         let ticking = Task {
             while !Task.isCancelled {
                 try await Task.sleep(for: Self.workingInterval)
-                try await line.send(.working, Self.sendMax)
+                try await line.send(.working, timeout: Self.sendMax)
             }
         }
         let answer = await work()
         ticking.cancel()
-        // Its last word must not come after the answer.
+        // Its last frame must not follow the answer.
         _ = await ticking.result
         return answer
-    }
-}
-
-/// The descriptors of one near side; what blocks on them does so on threads of its own.
-private struct Line: Sendable {
-    private let channel: FrameChannel
-    private let reading = DispatchQueue(label: "syncd.serve.reading")
-    private let writing = DispatchQueue(label: "syncd.serve.writing")
-
-    init(_ channel: FrameChannel) { self.channel = channel }
-
-    func greet(_ answer: ServeAnswer) async throws {
-        try await writing.run { [channel] in
-            try channel.send(ServeGreeting.line, .seconds(60))
-            try channel.write(answer.encoded(), patience: .seconds(60))
-        }
-    }
-
-    /// The next request; nil when there will be none.
-    func next(_ patience: Duration) async throws -> [UInt8]? {
-        try await reading.run { [channel] in try channel.read(patience: patience) }
-    }
-
-    func send(_ answer: ServeAnswer, _ patience: Duration) async throws {
-        try await writing.run { [channel] in
-            try channel.write(answer.encoded(), patience: patience)
-        }
-    }
-}
-
-extension DispatchQueue {
-    /// Runs what blocks, off the threads that async functions share.
-    func run<Result: Sendable>(
-        _ body: @escaping @Sendable () throws -> Result
-    ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            async { continuation.resume(with: Swift.Result { try body() }) }
-        }
-    }
-}
-
-/// The far side where there is no store to serve: says why.
-package enum StoreRefusal {
-    /// Greets, and tells the error.
-    package static func tell(_ error: SyncError, input: Int32, output: Int32) async {
-        let line = Line(FrameChannel(input: input, output: output))
-        try? await line.greet(.failure(error))
     }
 }

@@ -1,6 +1,6 @@
 import SyncMerge
 
-/// A remote in memory, that fails as it is told: the model that all remotes are compared with.
+/// A remote in memory that fails on request: the model that all remotes are compared with.
 package actor MemoryRemote: Remote {
     /// Ways in which a call can go wrong.
     package enum Fault: Sendable, Hashable {
@@ -12,23 +12,23 @@ package actor MemoryRemote: Remote {
 
     private let store: StoreID
     private var batches: [String: [UInt8]] = [:]
-    private var told: [ReplicaID: VersionVector] = [:]
+    private var acknowledgements: [ReplicaID: VersionVector] = [:]
     private var fault: (call: Int, fault: Fault)?
 
     /// An empty remote of a store.
     package init(store: StoreID) { self.store = store }
 
-    /// Makes one call from now on fail: 0 is the next.
-    package func failCall(_ call: Int, _ fault: Fault) { self.fault = (call, fault) }
+    /// Makes one later call fail; 0 is the next one.
+    package func failCall(_ call: Int, with fault: Fault) { self.fault = (call, fault) }
 
-    /// Lets all calls succeed.
+    /// Makes all later calls succeed.
     package func failNoMore() { fault = nil }
 
-    /// Loses a batch, as a disk or a person would.
+    /// Removes a batch, as a disk failure or a user could.
     package func lose(_ name: String) { batches[name] = nil }
 
-    /// Replaces what is stored under a name.
-    package func damage(_ name: String, _ bytes: [UInt8]) { batches[name] = bytes }
+    /// Replaces the content of a batch.
+    package func damage(_ name: String, with bytes: [UInt8]) { batches[name] = bytes }
 
     package func catalog(since: VersionVector) async throws -> BatchCatalog {
         try failing { catalog() }
@@ -41,7 +41,7 @@ package actor MemoryRemote: Remote {
     package func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] {
         try failing {
             guard let bytes = batches[item.name] else {
-                throw SyncError(.unreachable, "the batch is not there any more")
+                throw SyncError(.unreachable, "the batch no longer exists")
             }
             return bytes
         }
@@ -58,11 +58,11 @@ package actor MemoryRemote: Remote {
     }
 
     package func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
-        try failing { told[replica] = vector }
+        try failing { acknowledgements[replica] = vector }
     }
 
     package func acknowledged() async throws -> [ReplicaID: VersionVector] {
-        try failing { told }
+        try failing { acknowledgements }
     }
 
     private func catalog() -> BatchCatalog {

@@ -1,16 +1,16 @@
 import SyncMerge
 
-/// What every remote promises, as one suite: run it against each kind.
+/// The protocol of remotes as one suite of checks, to run against each kind of remote.
 ///
 /// Each check makes its own empty remote of ``SimulatedReplica/store`` with `makeRemote`, on behalf
 /// of the replica that it names.
 package struct RemoteConformance<Tested: Remote>: Sendable {
-    /// What a remote keeps of what it is given.
+    /// What a remote stores.
     package enum Keeping: Sendable {
         /// The batches themselves, in any order.
         case batches
-        /// Their transactions, because it is a store: a batch comes back cut in another way, and
-        /// one that starts after what is there is refused.
+        /// Their transactions, because it is a store: batches come back divided differently, and
+        /// one that starts after the last stored transaction is refused.
         case transactions
     }
 
@@ -26,21 +26,21 @@ package struct RemoteConformance<Tested: Remote>: Sendable {
     }
 
     /// Every check.
-    /// - Throws: `SimulationFailure` for a promise that is broken.
+    /// - Throws: `SimulationFailure` when a check fails.
     package func run() async throws {
         try await anEmptyRemoteLeadsNowhere()
         try await appendedBatchesComeBackByteForByte()
         try await appendingAgainChangesNothing()
         try await theHeadStopsAtAHole()
-        try await whatIsNoBatchOfTheStoreIsRefused()
-        try await whatWasAcknowledgedIsTold()
+        try await invalidBatchesAreRefused()
+        try await acknowledgedVectorsComeBack()
     }
 
     private func anEmptyRemoteLeadsNowhere() async throws {
         let remote = try await makeRemote()
-        try expect(try await remote.head().isEmpty, "an empty remote has an empty head")
+        try expect(try await remote.head().isEmpty, that: "an empty remote has an empty head")
         let catalog = try await remote.catalog(since: VersionVector())
-        try expect(catalog.items.isEmpty && catalog.problems.isEmpty, "and an empty catalog")
+        try expect(catalog.items.isEmpty && catalog.problems.isEmpty, that: "and an empty catalog")
     }
 
     private func appendedBatchesComeBackByteForByte() async throws {
@@ -53,14 +53,14 @@ package struct RemoteConformance<Tested: Remote>: Sendable {
         for item in path { fetched.append(try await remote.fetch(item)) }
         switch keeping {
         case .batches:
-            try expect(fetched == batches, "batches come back in an order that can be merged")
+            try expect(fetched == batches, that: "batches come back in an order that can be merged")
         case .transactions:
             let got = try fetched.flatMap { try BatchDecoder.decode($0).transactions }
             let given = try batches.flatMap { try BatchDecoder.decode($0).transactions }
-            try expect(got == given, "transactions come back in an order that can be merged")
+            try expect(got == given, that: "transactions come back in an order that can be merged")
         }
-        try await aReceiverGetsAll(remote, vector)
-        try expect(try await remote.head() == vector, "the head is where they lead")
+        try await aReceiverGetsAll(of: remote, upTo: vector)
+        try expect(try await remote.head() == vector, that: "the head is where they lead")
     }
 
     private func appendingAgainChangesNothing() async throws {
@@ -68,33 +68,37 @@ package struct RemoteConformance<Tested: Remote>: Sendable {
         let (batches, _) = try await chain(2)
         for batch in batches + batches { try await remote.append(batch) }
         let catalog = try await remote.catalog(since: VersionVector())
-        if keeping == .batches { try expect(catalog.items.count == 2, "a batch is there once") }
+        if keeping == .batches {
+            try expect(catalog.items.count == 2, that: "a batch is stored once")
+        }
         let path = catalog.path(since: VersionVector())
         let count = path.reduce(0) { $0 + $1.envelope.transactionCount }
-        try expect(count == 2, "a transaction is there once")
+        try expect(count == 2, that: "a transaction is stored once")
     }
 
-    /// Also one who merges batch after batch, and asks anew each time.
-    private func aReceiverGetsAll(_ remote: Tested, _ vector: VersionVector) async throws {
-        let peer = try SimulatedPeer("Z", .notes)
+    /// Includes a receiver that merges one batch at a time and requests the catalog each time.
+    private func aReceiverGetsAll(
+        of remote: Tested, upTo vector: VersionVector
+    ) async throws {
+        let peer = try SimulatedPeer("Z", schema: .notes)
         while let next = try await remote.catalog(since: await peer.vector)
             .path(since: await peer.vector).first
         {
             let isMerged = try await peer.merge(try await remote.fetch(next))
-            try expect(isMerged, "what the catalog offers can be merged")
+            try expect(isMerged, that: "what the catalog offers can be merged")
         }
-        try expect(await peer.vector == vector, "and leads to the head")
+        try expect(await peer.vector == vector, that: "and leads to the head")
     }
 
-    private func whatWasAcknowledgedIsTold() async throws {
+    private func acknowledgedVectorsComeBack() async throws {
         let remote = try await makeRemote()
         let (_, vector) = try await chain(1)
         let (a, b) = (SimulatedReplica.id("A"), SimulatedReplica.id("B"))
         try await remote.acknowledge(VersionVector(), of: b)
         try await remote.acknowledge(vector, of: a)
         try await remote.acknowledge(vector, of: b)
-        let told = try await remote.acknowledged()
-        try expect(told[a] == vector && told[b] == vector, "who has merged what is told")
+        let found = try await remote.acknowledged()
+        try expect(found[a] == vector && found[b] == vector, that: "acknowledged vectors come back")
     }
 
     private func theHeadStopsAtAHole() async throws {
@@ -108,14 +112,14 @@ package struct RemoteConformance<Tested: Remote>: Sendable {
         try await remote.append(batches[0])
         let head = try await remote.head()
         let first = try BatchEnvelope.read(batches[0]).envelope.upTo
-        try expect(head == first, "the head stops at a hole")
+        try expect(head == first, that: "the head stops at a hole")
         try await remote.append(batches[1])
         if keeping == .transactions { try await remote.append(batches[2]) }
         let last = try BatchEnvelope.read(batches[2]).envelope.upTo
-        try expect(try await remote.head() == last, "and goes on when it is filled")
+        try expect(try await remote.head() == last, that: "and advances when the hole is filled")
     }
 
-    private func whatIsNoBatchOfTheStoreIsRefused() async throws {
+    private func invalidBatchesAreRefused() async throws {
         let remote = try await makeRemote()
         let batch = try await chain(1).batches[0]
         for bytes in [[], Array("hello".utf8), Array(batch.dropLast()), batch + [0]] {
@@ -126,24 +130,24 @@ package struct RemoteConformance<Tested: Remote>: Sendable {
         let bytes = try BatchEncoder.encode(foreign)
         try await expectError(.refused) { try await remote.append(bytes) }
         let catalog = try await remote.catalog(since: VersionVector())
-        try expect(catalog.items.isEmpty, "nothing of it is there")
+        try expect(catalog.items.isEmpty, that: "a refused batch is not stored")
     }
 
     /// Batches of one transaction each, each going on from the one before.
     private func chain(_ count: Int) async throws -> (batches: [[UInt8]], upTo: VersionVector) {
-        let peer = try SimulatedPeer("A", .notes, slice: 1)
+        let peer = try SimulatedPeer("A", schema: .notes, slice: 1)
         for number in 0..<count {
             try await peer.transact("INSERT INTO note VALUES('k\(number)', 'text')")
         }
         return (try await peer.batches(since: VersionVector()), await peer.vector)
     }
 
-    private func expect(_ isTrue: Bool, _ promise: String) throws {
+    private func expect(_ isTrue: Bool, that promise: String) throws {
         if !isTrue { throw SimulationFailure("broken: \(promise)") }
     }
 
     private func expectError(
-        _ code: SyncError.Code, _ work: () async throws -> Void
+        _ code: SyncError.Code, from work: () async throws -> Void
     ) async throws {
         do {
             try await work()

@@ -2,15 +2,17 @@ import SyncMerge
 
 /// A simulated replica that exchanges batches with remotes.
 package actor SimulatedPeer: Replica {
-    /// Its name among the replicas.
+    /// Its identifier among the replicas.
     package nonisolated let id: ReplicaID
 
     private let replica: SimulatedReplica
-    /// How many transactions go into one batch at most.
+    /// The maximum number of transactions in a batch.
     private let slice: Int
 
-    /// An empty replica; names must differ.
-    package init(_ name: Character, _ schema: SimulatedSchema, slice: Int = .max) throws {
+    /// An empty replica. Names must differ.
+    /// - Parameter slice: the maximum number of transactions in a batch.
+    /// - Throws: what creating its database throws.
+    package init(_ name: Character, schema: SimulatedSchema, slice: Int = .max) throws {
         replica = try SimulatedReplica(name, schema, seed: UInt64(name.asciiValue ?? 0))
         self.slice = slice
         id = SimulatedReplica.id(name)
@@ -47,11 +49,14 @@ package actor SimulatedPeer: Replica {
     }
 
     /// Runs a statement as one transaction.
+    /// - Throws: what SQLite reports.
     package func transact(_ statement: String) throws { try replica.transact(statement) }
 
     /// The rows of a query.
+    /// - Throws: what SQLite reports.
     package func query(_ sql: String) throws -> [[Value]] { try replica.query(sql) }
 
-    /// The tables without what is private to the replica.
+    /// The tables without the numbers that are private to the replica.
+    /// - Throws: what SQLite reports.
     package func canonical() throws -> [ObjectUID: [Field]] { try replica.canonical() }
 }

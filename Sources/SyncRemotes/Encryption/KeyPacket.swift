@@ -3,18 +3,18 @@ import CryptoExtras
 import Foundation
 import SyncMerge
 
-/// The keys of a store on their way to somebody: one line of text, to be mailed or shown, that only
-/// the right passphrase or the right private key opens (docs/batch-format.md, Keys).
+/// The keys of a store as one line of text, sealed for a passphrase or for the owner of a private
+/// key (docs/batch-format.md, Keys).
 package enum KeyPacket {
-    /// What opens a packet.
+    /// The secret that opens a packet.
     package enum Opener: Sendable {
-        /// A passphrase that both know.
+        /// A passphrase that both sides know.
         case passphrase(String)
-        /// The private key of whom it was made for.
+        /// The private key of the recipient.
         case identity(Identity)
     }
 
-    /// How a packet is closed, as it stands in it.
+    /// How a packet is sealed, as encoded in its header.
     private enum Kind: UInt8 {
         case passphrase = 1
         case recipient = 2
@@ -22,45 +22,48 @@ package enum KeyPacket {
 
     private static let prefix = "syncd-key-1:"
     private static let saltBytes = 16
-    /// scrypt: 2^15 rounds of 8 blocks take 32 MiB and some 0.1 s. Less is guessed too fast; what a
-    /// packet asks for beyond ``roundsLog2Max`` is refused, whoever wrote it.
+    /// scrypt: 2^15 rounds of 8 blocks take 32 MiB and about 0.1 s. Fewer make guessing cheap; a
+    /// packet that asks for more than ``roundsLog2Max`` is refused.
     private static let roundsLog2: UInt8 = 15
     private static let roundsLog2Max: UInt8 = 18
     private static let blockSize = 8
-    /// No packet is longer.
+    /// The maximum length of a packet, in bytes of UTF-8.
     package static let textBytesMax = 128 << 10
 
-    /// Closes a ring for whoever knows the passphrase.
+    /// Seals a ring with a passphrase.
+    /// - Throws: `invalidArgument` for an empty passphrase.
     package static func make(
         _ ring: KeyRing, store: StoreID, passphrase: String
     ) throws -> String {
         guard !passphrase.isEmpty else {
-            throw SyncError(.invalidArgument, "the passphrase is empty")
+            throw SyncError(
+                .invalidArgument, "the passphrase is empty", hint: "Enter at least one character")
         }
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
-        var head = header(.passphrase, store)
+        var head = header(of: .passphrase, store: store)
         head.append(byte: roundsLog2)
         head.append(raw: salt)
-        let key = try stretch(passphrase, salt, roundsLog2)
-        return try closed(head.bytes, ring, key)
+        let key = try stretch(passphrase, salt: salt, roundsLog2: roundsLog2)
+        return try seal(ring, with: key, header: head.bytes)
     }
 
-    /// Closes a ring for the owner of a public key.
+    /// Seals a ring for the owner of a public key.
+    /// - Throws: `badData` for a public key that X25519 cannot use.
     package static func make(
         _ ring: KeyRing, store: StoreID, recipient: Identity.Public
     ) throws -> String {
         let own = Curve25519.KeyAgreement.PrivateKey()
-        var head = header(.recipient, store)
+        var head = header(of: .recipient, store: store)
         head.append(raw: [UInt8](own.publicKey.rawRepresentation))
         head.append(raw: recipient.bytes)
-        let key = try agree(head.bytes) {
+        let key = try deriveKey(header: head.bytes) {
             try own.sharedSecretFromKeyAgreement(with: recipient.key())
         }
-        return try closed(head.bytes, ring, key)
+        return try seal(ring, with: key, header: head.bytes)
     }
 
     /// The store that a packet belongs to, and whether a passphrase opens it.
-    /// - Throws: `badData`.
+    /// - Throws: `badData`; `newerFormat` for an unknown kind of packet.
     package static func peek(_ text: String) throws -> (store: StoreID, wantsPassphrase: Bool) {
         var reader = ByteReader(try bytes(of: text))
         let (kind, store) = try readHeader(&reader)
@@ -68,7 +71,8 @@ package enum KeyPacket {
     }
 
     /// Opens a packet.
-    /// - Throws: `badData` for what is no packet; `notAllowed` for a wrong opener.
+    /// - Throws: `badData` for text that is not a packet; `newerFormat` for an unknown kind;
+    ///   `notAllowed` for a wrong opener.
     package static func open(
         _ text: String, with opener: Opener
     ) throws -> (store: StoreID, ring: KeyRing) {
@@ -81,34 +85,37 @@ package enum KeyPacket {
             let rounds = try reader.byte()
             let salt = Array(try reader.raw(saltBytes))
             guard (1...roundsLog2Max).contains(rounds) else {
-                throw SyncError(.badData, "the packet asks for too much work")
+                throw SyncError(
+                    .badData, "the key packet asks for 2^\(rounds) rounds of scrypt",
+                    hint: "At most 2^\(roundsLog2Max) are accepted; ask for a new packet: "
+                        + "synctool key share")
             }
-            key = try stretch(passphrase, salt, rounds)
+            key = try stretch(passphrase, salt: salt, roundsLog2: rounds)
         case (.recipient, .identity(let identity)):
             let sender = Array(try reader.raw(32))
             let recipient = Array(try reader.raw(32))
             guard recipient == identity.shared.bytes else {
                 throw SyncError(
-                    .notAllowed, "the packet was made for another public key",
-                    hint: "Give the sender this one: \(identity.shared)")
+                    .notAllowed, "the key packet was made for another public key",
+                    hint: "Ask the sender to run: synctool key share DB --to \(identity.shared)")
             }
-            key = try agree(Array(all[..<reader.position])) {
+            key = try deriveKey(header: Array(all[..<reader.position])) {
                 try identity.key().sharedSecretFromKeyAgreement(
                     with: Curve25519.KeyAgreement.PublicKey(rawRepresentation: sender))
             }
         case (.passphrase, .identity):
-            throw SyncError(.notAllowed, "the packet wants a passphrase")
+            throw SyncError(.notAllowed, "the key packet needs a passphrase")
         case (.recipient, .passphrase):
-            throw SyncError(.notAllowed, "the packet was made for a public key")
+            throw SyncError(.notAllowed, "the key packet was made for a public key")
         }
         let head = all[..<reader.position]
         let sealed = try reader.raw(reader.remaining)
-        return (store, try opened(sealed, head, key))
+        return (store, try unseal(sealed, with: key, header: head))
     }
 
     // MARK: The parts
 
-    private static func header(_ kind: Kind, _ store: StoreID) -> ByteWriter {
+    private static func header(of kind: Kind, store: StoreID) -> ByteWriter {
         var writer = ByteWriter()
         writer.append(byte: kind.rawValue)
         writer.append(counted: Array(store.description.utf8))
@@ -118,11 +125,11 @@ package enum KeyPacket {
     private static func readHeader(_ reader: inout ByteReader) throws -> (Kind, StoreID) {
         guard let kind = Kind(rawValue: try reader.byte()) else {
             throw SyncError(
-                .newerFormat, "the key packet is of a kind that this program does not know",
+                .newerFormat, "the key packet has an unknown kind",
                 hint: "Update syncd on this machine")
         }
         guard let store = StoreID(try reader.text(atMost: 64)) else {
-            throw SyncError(.badData, "the key packet names no store")
+            throw SyncError(.badData, "the key packet does not name a store")
         }
         return (kind, store)
     }
@@ -134,15 +141,16 @@ package enum KeyPacket {
         else {
             throw SyncError(
                 .badData, "this is not a key packet",
-                hint: "It is one line that begins with \(prefix), as synctool key share prints it")
+                hint: "A key packet is one line that begins with \(prefix); "
+                    + "print one with: synctool key share DB")
         }
         return [UInt8](data)
     }
 
     private static func stretch(
-        _ passphrase: String, _ salt: [UInt8], _ roundsLog2: UInt8
+        _ passphrase: String, salt: [UInt8], roundsLog2: UInt8
     ) throws -> SymmetricKey {
-        // The same text from any keyboard: composed characters.
+        // Composed characters: the same bytes from any keyboard.
         let text = Array(passphrase.precomposedStringWithCanonicalMapping.utf8)
         do {
             return try KDF.Scrypt.deriveKey(
@@ -153,40 +161,41 @@ package enum KeyPacket {
         }
     }
 
-    private static func agree(
-        _ head: [UInt8], _ agreement: () throws -> SharedSecret
+    private static func deriveKey(
+        header: [UInt8], from agreement: () throws -> SharedSecret
     ) throws -> SymmetricKey {
         do {
             return try agreement().hkdfDerivedSymmetricKey(
-                using: SHA256.self, salt: head, sharedInfo: Array("syncd key packet".utf8),
+                using: SHA256.self, salt: header, sharedInfo: Array("syncd key packet".utf8),
                 outputByteCount: 32)
         } catch {
-            throw SyncError(.badData, "the public key is not usable", underlying: error)
+            throw SyncError(.badData, "the public key is invalid", underlying: error)
         }
     }
 
-    private static func closed(
-        _ head: [UInt8], _ ring: KeyRing, _ key: SymmetricKey
+    private static func seal(
+        _ ring: KeyRing, with key: SymmetricKey, header: [UInt8]
     ) throws -> String {
         do {
-            let box = try ChaChaPoly.seal(encoded(ring), using: key, authenticating: head)
-            return prefix + Data(head + box.combined).base64EncodedString()
+            let box = try ChaChaPoly.seal(encoded(ring), using: key, authenticating: header)
+            return prefix + Data(header + box.combined).base64EncodedString()
         } catch {
-            throw SyncError(.internalFault, "sealing the keys failed", underlying: error)
+            throw SyncError(.internalFault, "encrypting the keys failed", underlying: error)
         }
     }
 
-    private static func opened(
-        _ sealed: ArraySlice<UInt8>, _ head: ArraySlice<UInt8>, _ key: SymmetricKey
+    private static func unseal(
+        _ sealed: ArraySlice<UInt8>, with key: SymmetricKey, header: ArraySlice<UInt8>
     ) throws -> KeyRing {
         let content: Data
         do {
             content = try ChaChaPoly.open(
-                ChaChaPoly.SealedBox(combined: sealed), using: key, authenticating: head)
+                ChaChaPoly.SealedBox(combined: sealed), using: key, authenticating: header)
         } catch {
             throw SyncError(
                 .notAllowed, "the passphrase is wrong, or the packet is damaged",
-                hint: "Check both; nothing was changed", underlying: error)
+                hint: "Nothing was changed. Try again, or ask for a new packet: synctool key share",
+                underlying: error)
         }
         return try decoded([UInt8](content))
     }

@@ -1,26 +1,29 @@
 import SyncMerge
 
-/// A remote whose batches are sealed with the store's keys: whoever carries them sees sizes and
-/// vectors alone.
+/// A remote whose batches are encrypted with the store's keys: a carrier sees only sizes and
+/// vectors.
 ///
 /// Policy
-/// - Batches under a key that is not here are passed over, and named with the key; what can be
-///   read is merged all the same. A push is refused then: what it would send again might be there.
-/// - Where sealing is on, batches in the clear count as not there: the next push sends what they
-///   held, sealed.
+/// - Batches under a missing key are skipped and reported with the key. Readable batches are still
+///   merged, but a push is refused: it might send again what is already there.
+/// - With `isSealing`, unencrypted batches are ignored: the next push sends their content again,
+///   encrypted.
 package struct EncryptedRemote<Inner: Remote>: Remote {
     private let inner: Inner
     private let ring: KeyRing
     private let isSealing: Bool
 
     /// Wraps a remote.
-    /// - Parameter isSealing: whether what is sent is sealed; what comes sealed is opened anyway.
+    /// - Parameter isSealing: whether outgoing batches are encrypted; incoming ones are decrypted
+    ///   in either case.
     package init(_ inner: Inner, ring: KeyRing, isSealing: Bool) {
         self.inner = inner
         self.ring = ring
         self.isSealing = isSealing
     }
 
+    /// The batches that a receiver can fetch.
+    /// - Throws: what the inner remote throws.
     package func catalog(since: VersionVector) async throws -> BatchCatalog {
         let catalog = try await inner.catalog(since: since)
         var items: [BatchCatalog.Item] = []
@@ -32,7 +35,7 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
                         name: item.name, reason: BatchSeal.missingKey(key).reason, missingKey: key))
             } else if item.envelope.key == nil, isSealing {
                 problems.append(
-                    .init(name: item.name, reason: "the batch is not encrypted, as it should be"))
+                    .init(name: item.name, reason: "the batch is not encrypted"))
             } else {
                 items.append(item)
             }
@@ -40,6 +43,8 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
         return BatchCatalog(items, problems: problems)
     }
 
+    /// How far the batches lead a receiver that has merged nothing.
+    /// - Throws: `notAllowed` when a key is missing; what the inner remote throws.
     package func head() async throws -> VersionVector {
         let catalog = try await catalog(since: VersionVector())
         if let key = catalog.problems.lazy.compactMap(\.missingKey).first {
@@ -48,41 +53,59 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
         return catalog.reach(since: VersionVector())
     }
 
+    /// The bytes of a batch.
+    /// - Throws: `notAllowed` when the key is missing, `badData` when the batch was modified; what
+    ///   the inner remote throws.
     package func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] {
         try BatchSeal.open(try await inner.fetch(item), with: ring)
     }
 
+    /// Adds a batch.
+    /// - Throws: `refused` when the store has no key, `badData` for invalid bytes; what the inner
+    ///   remote throws.
     package func append(_ batch: [UInt8]) async throws {
         guard isSealing else { return try await inner.append(batch) }
         guard let key = ring.activeKey else {
             throw SyncError(
-                .refused, "the remote is encrypted, and the store has no key",
-                hint: "Run: synctool key make DB, or synctool key import DB FILE")
+                .refused, "the remote is encrypted, but the store has no key",
+                hint: "Create one: synctool key make DB "
+                    + "or import one: synctool key import DB FILE")
         }
-        // What is no batch has to be refused before it looks like one.
+        // Invalid bytes must be refused before sealing makes them look like a batch.
         _ = try BatchDecoder.decode(batch)
         try await inner.append(try BatchSeal.seal(batch, with: key))
     }
 
+    /// Records what a replica has merged.
+    /// - Throws: what the inner remote throws.
     package func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
         try await inner.acknowledge(vector, of: replica)
     }
 
+    /// The vectors that replicas have acknowledged.
+    /// - Throws: what the inner remote throws.
     package func acknowledged() async throws -> [ReplicaID: VersionVector] {
         try await inner.acknowledged()
     }
 
+    /// Requests a snapshot, or withdraws the request.
+    /// - Throws: what the inner remote throws.
     package func ask(for collected: VersionVector) async throws {
         try await inner.ask(for: collected)
     }
 
+    /// The requests of other replicas.
+    /// - Throws: what the inner remote throws.
     package func asked() async throws -> [VersionVector] { try await inner.asked() }
 
-    /// Also those in the clear: what takes their place is sealed.
+    /// Includes unencrypted batches: what replaces them is encrypted.
+    /// - Throws: what the inner remote throws.
     package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] {
         try await inner.ownBatches(ifMoreThan: count)
     }
 
+    /// Removes batches of the replica itself.
+    /// - Throws: what the inner remote throws.
     package func remove(_ items: [BatchCatalog.Item]) async throws {
         try await inner.remove(items)
     }

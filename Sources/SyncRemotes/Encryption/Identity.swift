@@ -2,9 +2,9 @@ import Crypto
 import Foundation
 import SyncCore
 
-/// A person's X25519 key pair: others close key packets for its public half.
+/// A person's X25519 key pair. Others seal key packets for its public key.
 package struct Identity: Sendable {
-    /// The public half: may be known to everybody.
+    /// The public key: not a secret.
     package struct Public: Sendable, Hashable, CustomStringConvertible {
         private static let prefix = "syncd-public-1:"
 
@@ -12,8 +12,8 @@ package struct Identity: Sendable {
 
         init(bytes: [UInt8]) { self.bytes = bytes }
 
-        /// Reads what ``description`` wrote.
-        /// - Throws: `invalidArgument`.
+        /// Reads a ``description``.
+        /// - Throws: `invalidArgument` for anything else.
         package init(_ text: String) throws {
             let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
             guard text.hasPrefix(Self.prefix),
@@ -22,7 +22,7 @@ package struct Identity: Sendable {
             else {
                 throw SyncError(
                     .invalidArgument, "'\(text)' is not a public key",
-                    hint: "The other person gets one with: synctool key identity")
+                    hint: "The recipient prints theirs with: synctool key identity")
             }
             bytes = [UInt8](data)
         }
@@ -38,10 +38,10 @@ package struct Identity: Sendable {
     private static let prefix = "syncd-identity-1:"
 
     private let secret: [UInt8]
-    /// The public half.
+    /// The public key.
     package let shared: Public
 
-    /// A new pair from the system's random numbers.
+    /// A new key pair from the system's random number generator.
     package init() { self.init(Curve25519.KeyAgreement.PrivateKey()) }
 
     private init(_ key: Curve25519.KeyAgreement.PrivateKey) {
@@ -53,8 +53,10 @@ package struct Identity: Sendable {
         try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: secret)
     }
 
-    /// The identity of the user in a file that nobody else may read; made when there is none.
-    /// - Throws: `badData` for a file with something else; `notAllowed`.
+    /// The user's identity, in a file that only the user can read. The file is created on first
+    /// use.
+    /// - Throws: `badData` when the file holds something else; `notAllowed`, `diskFull` when it
+    ///   cannot be written.
     package static func atPath(_ path: String) throws -> Identity {
         if let text = try? String(contentsOfFile: path, encoding: .utf8) {
             let line = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -63,8 +65,8 @@ package struct Identity: Sendable {
                 let key = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: data)
             else {
                 throw SyncError(
-                    .badData, "the file holds no identity", path: path,
-                    hint: "Move it away, and run: synctool key identity")
+                    .badData, "the file does not contain an identity", path: path,
+                    hint: "Move the file away, then create a new identity: synctool key identity")
             }
             return Identity(key)
         }
@@ -73,7 +75,7 @@ package struct Identity: Sendable {
             at: URL(filePath: path).deletingLastPathComponent(), withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
         let text = prefix + Data(identity.secret).base64EncodedString() + "\n"
-        try FileAccess.write(
+        try FileOperations.write(
             Array(text.utf8), to: path, temporaryPrefix: ".syncd-identity-", mode: 0o600)
         return identity
     }

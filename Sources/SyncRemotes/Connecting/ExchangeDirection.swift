@@ -1,0 +1,9 @@
+/// The direction of an exchange, seen from the replica.
+package enum ExchangeDirection: String, Sendable {
+    /// To the remote.
+    case push
+    /// From the remote.
+    case pull
+    /// From the remote, then to it.
+    case sync
+}

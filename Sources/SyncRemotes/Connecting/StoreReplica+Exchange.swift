@@ -1,0 +1,33 @@
+import SyncCore
+
+extension StoreReplica {
+    /// One exchange with a remote: connects, moves batches, disconnects.
+    ///
+    /// A batch under a key that the ring does not have is skipped; what can be read is merged
+    /// first, and only then the missing key is an error.
+    /// - Parameters:
+    ///   - ring: the store's keys.
+    ///   - progress: gets the totals so far, after each batch.
+    ///   - whileConnected: runs after the exchange, on the same connection.
+    ///   - completed: gets the report after the connection has ended, also when a key is missing.
+    /// - Returns: what was moved.
+    /// - Throws: as ``RemoteConnection/init(_:store:replica:ring:)`` and ``Exchange``;
+    ///   `notAllowed` when a key is missing; what the two closures throw.
+    package func exchange(
+        _ direction: ExchangeDirection, with entry: RemoteEntry, ring: KeyRing,
+        progress: @escaping @Sendable (ExchangeReport) -> Void = { _ in },
+        whileConnected: (RemoteConnection) async throws -> Void = { _ in },
+        completed: (ExchangeReport) throws -> Void = { _ in }
+    ) async throws -> ExchangeReport {
+        let report = try await RemoteConnection.with(
+            entry, store: storeID, replica: replicaID, ring: ring
+        ) { connection in
+            let report = try await connection.exchange(direction, of: self, progress: progress)
+            try await whileConnected(connection)
+            return report
+        }
+        try completed(report)
+        if let key = report.missingKey { throw BatchSeal.missingKey(key) }
+        return report
+    }
+}
