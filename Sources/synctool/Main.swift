@@ -7,14 +7,9 @@ import ArgumentParser
 @main
 enum Main {
     static func main() async {
-        // A reader that goes away, as `head` does, is an error of write(), not a signal.
+        // A reader that closes the pipe, as `head` does, is an error of write(), not a signal.
         signal(SIGPIPE, SIG_IGN)
-        var command: any ParsableCommand
-        do {
-            command = try Synctool.parseAsRoot()
-        } catch {
-            Synctool.exit(withError: error)
-        }
+        var command = parse(Array(CommandLine.arguments.dropFirst()))
         do {
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -29,6 +24,24 @@ enum Main {
             }
             Synctool.exit(withError: error)
         }
+    }
+
+    /// The command of the arguments; a usage error ends the process with status 64.
+    private static func parse(_ arguments: [String]) -> any ParsableCommand {
+        if let message = UsageMessage.unknownCommand(in: arguments) { fail(with: message) }
+        do {
+            return try Synctool.parseAsRoot(arguments)
+        } catch {
+            if let message = UsageMessage.explaining(error, arguments: arguments) {
+                fail(with: message)
+            }
+            Synctool.exit(withError: error)
+        }
+    }
+
+    private static func fail(with message: UsageMessage) -> Never {
+        try? Terminal.error.line(message.text(on: .error))
+        exit(ExitCode.validationFailure.rawValue)
     }
 }
 

@@ -62,7 +62,7 @@ struct RemoteCommandTests {
             try await scene.tool("pull", "b.db").expectSuccess()
             #expect(try await notes(scene, "a.db") == "from a\nfrom b\none\ntwo\n")
             #expect(try await notes(scene, "a.db") == (try await notes(scene, "b.db")))
-            expect(try await scene.tool("clone", shared, "b.db"), 1, "b.db", "there already")
+            expect(try await scene.tool("clone", shared, "b.db"), 1, "b.db", "already exists")
             let history = try await scene.tool("history", "a.db", "--json").expectSuccess().text
             #expect(history.contains("\"remote\""), "\(history)")
         }
@@ -88,7 +88,7 @@ struct RemoteCommandTests {
             let folder = scene.folder.path("shared")
             try FileManager.default.removeItem(atPath: folder)
             for command in ["push", "pull", "sync"] {
-                expect(try await scene.tool(command, "a.db"), 69, "shared", "not there")
+                expect(try await scene.tool(command, "a.db"), 69, "shared", "does not exist")
             }
             #expect(!FileManager.default.fileExists(atPath: folder))
             expect(try await scene.tool("push", "a.db", "other"), 1, "no remote 'other'", "origin")
@@ -96,7 +96,7 @@ struct RemoteCommandTests {
             expect(try await scene.tool("push", "a.db"), 1, "synctool remote add a.db")
             expect(
                 try await scene.tool("remote", "add", "a.db", "origin", "dir:" + folder), 69,
-                "not there")
+                "does not exist")
             expect(
                 try await scene.tool("remote", "add", "a.db", "origin", "ftp://x"), 64, "dir:/path")
         }
@@ -342,7 +342,7 @@ struct RemoteCommandTests {
 
     @Test func aPolicyIsChosenOnce_andHoldsEverywhere() async throws {
         try await withPair { scene, shared in
-            #expect(try await scene.tool("policy", "a.db").text.contains("defaults"))
+            #expect(try await scene.tool("policy", "a.db").text.contains("default policies"))
             let chosen = try await scene.tool(
                 "policy", "a.db", "note", "--property", "body=text", "--deletes", "editWins"
             ).expectSuccess()
@@ -373,7 +373,7 @@ struct RemoteCommandTests {
                 "counter")
             expect(try await scene.tool("policy", "a.db", "--reset"), 64, "table")
             let reset = try await scene.tool("policy", "a.db", "note", "--reset").expectSuccess()
-            #expect(reset.text.contains("defaults"))
+            #expect(reset.text.contains("default policies"))
         }
     }
 
@@ -388,7 +388,7 @@ struct RemoteCommandTests {
             try await scene.sql("a.db", "INSERT INTO note(body) VALUES ('later')")
             expect(
                 try await scene.tool("push", "a.db", "--wait", "--timeout", "1s"), 75,
-                "has not merged it yet")
+                "has not merged the changes yet")
             try await scene.tool("pull", "b.db").expectSuccess()
             try await scene.tool("push", "a.db", "--wait").expectSuccess()
         }
@@ -472,7 +472,7 @@ struct RemoteCommandTests {
             #expect(try await notes(scene, name) == "near\none\ntwo\n")
             expect(try await tool("clone", "ssh://host/no/such.db", "c.db"), 66, "no such file")
             environment["PATH"] = "/usr/bin:/bin"
-            expect(try await tool("sync", "b.db"), 69, "synctool is not to be found", "--synctool")
+            expect(try await tool("sync", "b.db"), 69, "synctool was not found", "--synctool")
             expect(
                 try await tool("remote", "add", "b.db", "x", url, "--encrypt"), 64, "--encrypt")
         }
@@ -498,7 +498,7 @@ struct RemoteCommandTests {
                 rename(folder, folder + "-gone")
                 try await scene.sql("a.db", "INSERT INTO note(body) VALUES ('meanwhile')")
                 let isTold = try await eventually(within: .seconds(25), every: .milliseconds(200)) {
-                    try await scene.tool("status", "a.db").text.contains("not there")
+                    try await scene.tool("status", "a.db").text.contains("does not exist")
                 }
                 #expect(isTold, "\(daemon.errors)")
                 rename(folder + "-gone", folder)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import synctool
 
-@Suite("What a person reads")
+@Suite("Output for users")
 struct OutputTests {
     private static let store = StoreID(String(repeating: "0", count: 31) + "1")
 
@@ -49,7 +49,7 @@ struct OutputTests {
                 change(.insert, 1), change(.update, 2, ["Title", "Year"]),
                 change(.delete, 3, tombstone: kept, cause: .replace),
             ]))
-        #expect(lines[0].contains("nobody said who"))
+        #expect(lines[0].contains("author unknown"))
         #expect(lines[1] == "    + Album/1")
         #expect(lines[2] == "    ~ Album/2  Title, Year")
         #expect(lines[3] == "    - Album/3  Title 'Load', ArtistId 50  by REPLACE")

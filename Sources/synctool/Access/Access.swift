@@ -1,46 +1,49 @@
 import SyncClient
 import SyncCore
 
-/// Decides who answers a command: the daemon, or the file itself.
+/// Chooses how a command accesses a store: through the daemon, or through the file itself.
 ///
-/// `--direct` insists on the file and `--socket` on a daemon there. Without either, the daemon
-/// answers when it runs and has the store, or can be asked to take it; else the file does. That
-/// nobody listens is found by connecting: a socket file that a killed daemon left behind does not
-/// count.
+/// `--direct` requires the file and `--socket` requires a daemon at that socket. Without either,
+/// the daemon is used when it runs and has the store, or when the command adds the store to it;
+/// otherwise the file is used. Only a successful connection counts: a daemon that was killed leaves
+/// its socket file behind.
 enum Access {
-    /// What a command is going to do, where that makes a difference.
+    /// The purpose of the access.
     enum Purpose {
-        /// The store is tracked already, or the command says that it is not.
+        /// To use a store that is already tracked.
         case using
-        /// The daemon takes over a database that it does not know yet.
+        /// To track a database, which adds it to the daemon.
         case tracking
     }
 
+    /// - Throws: `unreachable`, `unknownStore` with `--socket`; what the daemon reports.
     static func open(
-        _ typed: String, _ options: CommonOptions, for purpose: Purpose = .using
+        _ typed: String, using options: AccessOptions, for purpose: Purpose = .using
     ) async throws -> any StoreAccess {
-        if options.direct { return FileAccess(path: typed) }
+        if options.isDirect { return FileAccess(path: typed, reason: .requested) }
         let path = StorePath.absolute(typed)
         let client = StoreClient(socket: options.socket)
         let daemon = DaemonAccess(client: client, path: path)
         do {
             let known = try await client.list().contains { $0.path == path }
             if known || purpose == .tracking { return daemon }
-            guard options.socket != nil else { return FileAccess(path: typed) }
-            // A daemon that was named has to answer for the store: let it say what is wrong.
+            guard options.socket != nil else {
+                return FileAccess(path: typed, reason: .unknownToDaemon)
+            }
+            // With --socket the daemon must have the store: this reports why it does not.
             _ = try await client.status(path)
             return daemon
         } catch let error as SyncError where error.code == .unreachable && options.socket == nil {
-            return FileAccess(path: typed)
+            return FileAccess(path: typed, reason: .noDaemon)
         }
     }
 
     /// The daemon, for commands that are about all of its stores.
     ///
     /// - Throws: ``SyncError`` `unreachable`.
-    static func daemon(_ options: CommonOptions) async throws -> Daemon {
+    static func daemon(using options: AccessOptions) async throws -> DaemonStores {
         let client = StoreClient(socket: options.socket)
         _ = try await client.list()
-        return Daemon(client: client)
+        return DaemonStores(client: client)
     }
 }

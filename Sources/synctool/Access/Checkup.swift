@@ -1,18 +1,20 @@
 import SyncClient
 import SyncReplica
 
-/// What `synctool doctor` looks at. Everything that is wrong is a finding; what was fine is a line.
+/// The checks of `synctool doctor`. A problem is a finding; a check that passed is a line.
 struct Checkup {
-    /// An answer: what is wrong, and what was looked at.
+    /// The problems found, and the checks that were made.
     typealias Result = (findings: [Finding], checked: [String])
 
-    let options: CommonOptions
+    let options: AccessOptions
 
-    /// The daemon, and each of its stores in a word.
+    /// Checks the daemon, and whether each of its stores is open.
+    ///
+    /// - Throws: `unreachable`.
     func daemon() async throws -> Result {
-        let daemon = try await Access.daemon(options)
+        let daemon = try await Access.daemon(using: options)
         var result: Result = ([], ["the daemon answers at \(daemon.client.socket)"])
-        for store in try await daemon.stores() {
+        for store in try await daemon.all() {
             if store.state == .open {
                 result.checked.append("\(store.path) is open")
             } else {
@@ -21,29 +23,29 @@ struct Checkup {
                         problem: "\(store.path): "
                             + (store.error?.reason ?? "the file is \(store.state.rawValue)"),
                         hint: store.error?.hint
-                            ?? "Put it back, or run: synctool untrack --forget "
+                            ?? "Restore the file, or run: synctool untrack --forget "
                             + Shell.quoted(store.path)))
             }
         }
         return result
     }
 
-    /// Puts the capture of a database right, beside whoever has it open, and compares its rows with
-    /// what is known of them.
+    /// Repairs the capture of a database, also while others have it open, and compares its rows
+    /// with the recorded ones.
     ///
-    /// - Returns: what was done, and what could not be compared.
+    /// - Returns: the repairs, and as findings the tables that could not be compared.
     func mend(_ path: String) throws -> Result {
         let absolute = StorePath.absolute(path)
         do {
-            // A copy becomes a replica of its own first.
+            // A copy of the file becomes a separate replica first.
             try Store.open(absolute).close()
         } catch let error as SyncError where error.code == .storeDamaged {
-            // What is left of it is repaired.
+            // The remaining tables are repaired.
         }
         let report = try Store.mend(absolute, comparing: true)
         let typed = TypedPath(path)
         var result: Result = (
-            [], report.explanations.map { "mended: \(typed.fillingIn($0))" }
+            [], report.explanations.map { "repaired: \(typed.fillingIn($0))" }
         )
         var count = report.recoveredCount
         if report.isComparedWhenMerging {
@@ -52,7 +54,7 @@ struct Checkup {
             count += try replica.recordMissed()
         }
         if !report.uncompared.isEmpty {
-            // From now on there is something to compare with.
+            // The rows are recorded now, for later comparisons.
             let store = try Store.open(absolute)
             defer { try? store.close() }
             while try store.digest() {}
@@ -60,29 +62,30 @@ struct Checkup {
         for table in report.uncompared {
             result.findings.append(
                 Finding(
-                    problem: "\(table): nothing was known of its rows to compare them with",
+                    problem: "\(table): its rows could not be compared, because none were recorded",
                     hint:
-                        "They are remembered from now on. What was written unseen until now is in "
-                        + "the table, and not in history"))
+                        "They are recorded now. Earlier changes that were missed are in the table "
+                        + "but not in the history"))
         }
         if count > 0 {
             result.checked.append(
-                "recorded \(Plural.text(count, "change")) that nobody had seen; "
-                    + "see: synctool history \(Shell.quoted(path)) --reverse --limit 1")
+                "recorded \(Plural.text(count, of: "change")) that had been missed; "
+                    + "show them: synctool history \(Shell.quoted(path)) --reverse --limit 1")
         } else if report.isIncomparable {
             result.findings.append(
                 Finding(
-                    problem: "rows were not compared: nothing is known of them from before",
-                    hint: "What was written unseen until now is in the tables, and not in history"))
+                    problem: "the rows could not be compared, because none were recorded",
+                    hint: "Earlier changes that were missed are in the tables but not in the "
+                        + "history"))
         } else if report.uncompared.isEmpty {
-            result.checked.append("compared all rows: nothing was missed")
+            result.checked.append("all rows compared: no change was missed")
         }
         return result
     }
 
-    /// Makes a file another replica, and has a daemon that has it open open it again.
+    /// Makes the file a new replica, and makes the daemon reopen it.
     ///
-    /// - Returns: what was done, a line each.
+    /// - Returns: one line for each step.
     func renewIdentity(_ path: String) async throws -> [String] {
         let absolute = StorePath.absolute(path)
         let former: ReplicaID
@@ -93,14 +96,14 @@ struct Checkup {
             former = replica.replicaID
             present = try replica.renewIdentity()
         }
-        if !options.direct { try await reopen(absolute) }
+        if !options.isDirect { try await reopen(absolute) }
         return [
-            "this file is replica \(present) now; it was \(former). "
-                + "Next: synctool sync \(Shell.quoted(path))"
+            "this file is now replica \(present); it was \(former). "
+                + "Next run: synctool sync \(Shell.quoted(path))"
         ]
     }
 
-    /// Tracking again what is tracked changes nothing, and closes and opens the file.
+    /// Tracking a tracked store changes nothing, but makes the daemon close and reopen the file.
     private func reopen(_ path: String) async throws {
         let client = StoreClient(socket: options.socket)
         do {
@@ -109,23 +112,27 @@ struct Checkup {
             guard !entities.isEmpty else { return }
             _ = try await client.track(path, entities: entities)
         } catch let error as SyncError where error.code == .unreachable && options.socket == nil {
-            // No daemon has it.
+            // No daemon is running.
         } catch var error as SyncError {
-            error.hint = "The identity is renewed, but the daemon still has the old one: restart it"
+            error.hint =
+                "The identity was renewed, but the daemon still uses the old one. Restart it: "
+                + "systemctl restart syncd"
             throw error
         }
     }
 
-    /// One database: its integrity, its capture, its consumers.
+    /// Checks one database: its integrity, its capture, its consumers.
+    ///
+    /// - Throws: what opening the store throws; a damaged store is a finding.
     func store(_ path: String) async throws -> Result {
-        let access = try await Access.open(path, options)
+        let access = try await Access.open(path, using: options)
         var result: Result = ([], [])
         var isWhole = true
         let typed = TypedPath(path)
         do {
             let verification = try await access.verify()
             let tracked = verification.tables.count { $0.isTracked }
-            result.checked.append("\(Plural.text(tracked, "table")) recorded")
+            result.checked.append("\(Plural.text(tracked, of: "table")) tracked")
             result.findings += verification.findings.map { Finding(problem: typed.fillingIn($0)) }
         } catch let error as SyncError where error.code == .storeDamaged {
             isWhole = false
@@ -134,26 +141,35 @@ struct Checkup {
         }
         let damage = try Store.integrity(StorePath.absolute(path))
         if damage.isEmpty {
-            result.checked.append("the file is sound (PRAGMA quick_check)")
+            result.checked.append("the file is intact (PRAGMA quick_check)")
         } else {
             result.findings += damage.map { problem in
                 Finding(
                     problem: problem,
-                    hint: "Restore a backup, or run: sqlite3 \(Shell.quoted(path)) .recover")
+                    hint: "Restore a backup, or salvage the rows: "
+                        + "sqlite3 \(Shell.quoted(path)) .recover")
             }
         }
         guard isWhole else { return result }
         let status = try await access.status()
-        result.checked.append(
-            status.isDirect
-                ? "no daemon has it: nobody is told of changes"
-                : "the daemon watches it")
+        result.checked.append(Self.daemonLine(status.directReason, path: path))
         let now = Timestamp.now()
         for consumer in try await access.consumers() where consumer.isLapsed(at: now) {
             result.checked.append(
-                "consumer \(consumer.name) has lapsed; seen "
+                "the lease of consumer \(consumer.name) has expired; last seen "
                     + LocalTime.ago(consumer.lastSeen, now: now))
         }
         return result
+    }
+
+    private static func daemonLine(_ reason: FileAccess.Reason?, path: String) -> String {
+        switch reason {
+        case nil: return "the daemon watches it"
+        case .requested: return "the daemon was not asked (--direct)"
+        case .noDaemon: return "no daemon is running: subscribers are not notified"
+        case .unknownToDaemon:
+            return "the daemon does not have this store: subscribers are not notified. "
+                + "To add it: synctool track \(Shell.quoted(path))"
+        }
     }
 }

@@ -18,7 +18,7 @@ struct DaemonAccess: StoreAccess {
     func untrack() async throws -> [String] { try await client.untrack(path) }
 
     func status() async throws -> StatusReport {
-        StatusReport(isDirect: false, report: try await client.status(path))
+        StatusReport(directReason: nil, report: try await client.status(path))
     }
 
     func verify() async throws -> Verification {
@@ -27,7 +27,7 @@ struct DaemonAccess: StoreAccess {
     }
 
     func forEachTransaction(
-        _ query: HistoryQuery, _ body: (Transaction) throws -> Void
+        matching query: HistoryQuery, _ body: (Transaction) throws -> Void
     ) async throws {
         try await client.forEachTransaction(path, query) {
             try body($0)
@@ -40,7 +40,7 @@ struct DaemonAccess: StoreAccess {
     }
 
     func watch(
-        _ choice: WatchChoice, _ body: @Sendable (Notice) throws -> Bool
+        _ choice: WatchChoice, onNotice body: @Sendable (Notice) throws -> Bool
     ) async throws {
         var options = SubscriptionOptions(after: choice.after)
         options.filter = choice.filter

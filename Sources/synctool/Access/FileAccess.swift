@@ -2,10 +2,21 @@ import Foundation
 import SyncClient
 import SyncReplica
 
-/// A store through its file, in this process: what there is without a daemon.
+/// A store through its file, in this process, without the daemon.
 struct FileAccess: StoreAccess {
-    /// As the user typed it.
+    /// Why the daemon is not used.
+    enum Reason {
+        /// The user asked for it with `--direct`.
+        case requested
+        /// No daemon answers.
+        case noDaemon
+        /// A daemon answers, but it does not have the store.
+        case unknownToDaemon
+    }
+
+    /// The path as the user typed it.
     let path: String
+    let reason: Reason
 
     private var absolute: String { StorePath.absolute(path) }
 
@@ -16,7 +27,7 @@ struct FileAccess: StoreAccess {
             try store.close()
             return result
         } catch {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             try? store.close()
             throw error
         }
@@ -40,7 +51,7 @@ struct FileAccess: StoreAccess {
                 path: absolute, state: .open, id: status.store, replica: status.replica,
                 head: status.head, subscribers: 0, error: nil)
             return StatusReport(
-                isDirect: true,
+                directReason: reason,
                 report: StoreReport(
                     store: summary, pending: status.logRows, databaseBytes: status.fileBytes,
                     walBytes: Self.size(of: absolute + "-wal"), entities: verification.tables,
@@ -64,7 +75,7 @@ struct FileAccess: StoreAccess {
     }
 
     func forEachTransaction(
-        _ query: HistoryQuery, _ body: (Transaction) throws -> Void
+        matching query: HistoryQuery, _ body: (Transaction) throws -> Void
     ) async throws {
         try withStore { store in
             try store.forEachTransaction(query) {
@@ -82,14 +93,30 @@ struct FileAccess: StoreAccess {
     }
 
     func watch(
-        _ choice: WatchChoice, _ body: @Sendable (Notice) throws -> Bool
+        _ choice: WatchChoice, onNotice body: @Sendable (Notice) throws -> Bool
     ) async throws {
         guard choice.held.isEmpty else {
             throw SyncError(
-                .invalidArgument, "holding objects needs the daemon", operation: "watch",
-                path: absolute, hint: "Start it: systemctl start syncd, or leave --hold out")
+                .invalidArgument, "--hold needs the daemon" + cause, operation: "watch",
+                path: absolute, hint: remedy)
         }
         try await FileWatch(path: absolute, choice: choice).run(body)
+    }
+
+    private var cause: String {
+        switch reason {
+        case .requested: return ""
+        case .noDaemon: return ", which is not running"
+        case .unknownToDaemon: return ", which does not have this store"
+        }
+    }
+
+    private var remedy: String {
+        switch reason {
+        case .requested: return "Leave out --direct"
+        case .noDaemon: return "Start it: systemctl start syncd; or for yourself: syncd --user"
+        case .unknownToDaemon: return "Add the store to it: synctool track DB"
+        }
     }
 
     func consumers() async throws -> [Consumer] { try withStore { try $0.consumers() } }

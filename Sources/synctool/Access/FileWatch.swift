@@ -1,10 +1,10 @@
 import SyncClient
 import SyncCore
 
-/// Follows a store without a daemon: watches the file and reads what each commit brought.
+/// Follows a store without the daemon: watches the file and reads the history after each commit.
 ///
-/// Position: `token` is the last transaction that `body` got; it only moves forward. What `look()`
-/// found too large comes from history after it.
+/// Invariant: `token` is the position after the last transaction passed to `body`; it only moves
+/// forward.
 struct FileWatch {
     let path: String
     let choice: WatchChoice
@@ -18,7 +18,7 @@ struct FileWatch {
         defer {
             watcher.remove(id)
             watcher.stop()
-            // Nothing is kept in memory that a failing close could lose.
+            // A failing close loses nothing: no data is kept in memory.
             try? store.close()
         }
         var token = try choice.after ?? store.head()
@@ -26,33 +26,33 @@ struct FileWatch {
         guard try body(.began(token)) else { return }
         for await event in events {
             switch event {
-            case .committed: guard try deliver(store, after: &token, body) else { return }
+            case .committed: guard try deliver(from: store, after: &token, to: body) else { return }
             case .removed, .replaced:
                 throw SyncError(
                     event == .removed ? .storeRemoved : .storeReplaced,
-                    event == .removed ? "the file is gone" : "another file is at this path now",
-                    operation: "watch", path: path, hint: "Look at it: synctool status DB")
+                    event == .removed ? "the file was removed" : "the file was replaced by another",
+                    operation: "watch", path: path, hint: "Check it: synctool status DB")
             case .journalModeChanged: watcher.setIndex(try store.walIndex(), of: id)
             }
         }
     }
 
     private func deliver(
-        _ store: Store, after token: inout Token, _ body: @Sendable (Notice) throws -> Bool
+        from store: Store, after token: inout Token, to body: @Sendable (Notice) throws -> Bool
     ) throws -> Bool {
-        // A look fixes the boundaries of what was just committed; history then gives it, filtered.
+        // This records the boundaries of the new commits; the query then reads them, filtered.
         _ = try store.look()
         var query = choice.filter
         query.after = token
         let head = try store.head()
         guard head.number > token.number else { return true }
         query.upTo = head
-        var goesOn = true
+        var isWanted = true
         try store.forEachTransaction(query) { transaction in
-            goesOn = try body(.transaction(transaction))
-            return goesOn
+            isWanted = try body(.transaction(transaction))
+            return isWanted
         }
         token = head
-        return goesOn
+        return isWanted
     }
 }

@@ -3,29 +3,31 @@ import SyncCore
 import Varlink
 
 /// `synctool alter DB SQL`
-struct Alter: StoreCommand {
+struct Alter: FileCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Change the schema of a tracked database safely.",
+        abstract: "Change the schema of a tracked database.",
         discussion: """
-            Runs the statements and renews the triggers in one transaction. SQLite alone refuses \
-            to drop a column that triggers name, and a table rebuilt by hand loses its triggers.
+            Executes the statements and recreates the triggers in one transaction. SQLite itself \
+            refuses to drop a column that triggers refer to, and a table that is rebuilt loses \
+            its triggers.
 
             Example: synctool alter music.db "ALTER TABLE Album DROP COLUMN Year"
+
+            \(FileCommandHelp.note)
             """)
 
     @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
     var path: String
 
-    @Argument(help: "One or more statements.")
+    @Argument(help: "One or more SQL statements.")
     var sql: String
 
-    @OptionGroup var common: CommonOptions
+    @OptionGroup var output: OutputOptions
     var database: String? { path }
 
     mutating func run() async throws {
-        // Always on the file: a running daemon sees that the schema is another one.
-        let findings = try Store.alter(StorePath.absolute(path), sql)
-        if common.json {
+        let findings = try alter()
+        if output.isJSON {
             for finding in findings {
                 try Terminal.output.json(Finding(problem: finding.explanation).json)
             }
@@ -34,12 +36,23 @@ struct Alter: StoreCommand {
         let new = findings.filter { $0.problem == .newTable }
         let renewed = Set(findings.filter { $0.problem != .newTable }.map(\.table)).count
         try Terminal.output.line(
-            "\(path): done"
-                + (renewed > 0 ? "; triggers of \(Plural.text(renewed, "table")) renewed" : ""))
+            "\(path): schema changed"
+                + (renewed > 0
+                    ? "; triggers of \(Plural.text(renewed, of: "table")) recreated" : ""))
         for finding in new {
             try Terminal.output.line(
-                "  \(Printable.text(finding.table)) is new and not recorded yet."
+                "  \(Printable.text(finding.table)) is new and not tracked yet."
                     + " Run: synctool track \(Shell.quoted(path))")
+        }
+    }
+
+    /// A running daemon sees the new schema like any other writer's change.
+    private func alter() throws -> [CaptureFinding] {
+        do {
+            return try Store.alter(StorePath.absolute(path), sql)
+        } catch var error as SyncError where error.hint == nil {
+            error.hint = "Nothing was changed. Correct the statements and run the command again"
+            throw error
         }
     }
 }

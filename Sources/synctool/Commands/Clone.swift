@@ -3,30 +3,35 @@ import SyncReplica
 import Varlink
 
 /// `synctool clone URL DB`
-struct Clone: StoreCommand {
+struct Clone: FileCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make a new replica from a remote.",
+        abstract: "Create a new replica from a remote.",
         discussion: """
-            The database appears under its name when all is there; an interrupted clone goes on \
-            when it is run again. The remote is called origin in it.
+            The database appears under its name when it is complete. Run the command again to \
+            continue an interrupted clone. The new replica gets the remote under the name origin.
 
             Example: synctool clone ssh://kiosk/srv/music.db music.db
+
+            \(FileCommandHelp.note)
             """)
 
-    @Argument(help: "The remote's address.") var url: String
+    @Argument(help: "The address of the remote: dir:/path or ssh://host/path/to.db.") var url:
+        String
     @Argument(help: ArgumentHelp("The new database file.", valueName: "db")) var path: String
-    @Option(help: "What the remote is called in the new store.") var name = "origin"
+    @Option(help: "The name of the remote in the new replica.") var name = "origin"
     @Option(
         help: ArgumentHelp(
-            "The key packet of an encrypted remote, from synctool key share; - reads it.",
+            "The key packet of an encrypted remote, from synctool key share; - for the standard "
+                + "input.",
             valueName: "file"))
     var key: String?
     @OptionGroup var input: KeyInput
     @Option(
         help: ArgumentHelp(
-            "synctool on the other machine, where it is not in the PATH.", valueName: "path"))
+            "The path of synctool on the remote machine (default: search the PATH there).",
+            valueName: "path"))
     var synctool: String?
-    @OptionGroup var common: CommonOptions
+    @OptionGroup var output: OutputOptions
     var database: String? { path }
 
     mutating func run() async throws {
@@ -39,18 +44,18 @@ struct Clone: StoreCommand {
             url: url, path: StorePath.absolute(path), remoteName: name, options: options, ring: ring
         ).run()
         let waiting = WaitingText(waiting: report.waiting, path: path)
-        if common.json {
+        if output.isJSON {
             try Terminal.output.json(
-                ExchangeLine(
+                ExchangeText(
                     remote: name, report: report, direction: .pull, conflicts: 0,
                     duration: .now - begin, path: path
                 ).json)
             return try waiting.print()
         }
         try Terminal.output.line(
-            "\(path): \(Plural.text(report.pulledCount, "transaction")) pulled"
-                + " (\(StatusText.bytes(Int64(report.bytes))))."
-                + " Keep it so with: synctool sync \(Shell.quoted(path))")
+            "\(path): \(Plural.text(report.pulledCount, of: "transaction")) pulled"
+                + " (\(ByteCount.text(Int64(report.bytes))))."
+                + " To keep it in sync: synctool sync \(Shell.quoted(path))")
         try waiting.print()
     }
 }

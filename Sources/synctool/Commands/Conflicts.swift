@@ -5,11 +5,13 @@ import Varlink
 /// `synctool conflicts DB`
 struct Conflicts: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show what merging could not show, and decide otherwise.",
+        abstract: "List and resolve merge conflicts.",
         discussion: """
-            A conflict is a value that somebody wrote, that nobody has overwritten having seen it, \
-            and that the tables do not show. All replicas have the same ones. `synctool conflicts \
-            DB` lists them.
+            A conflict is a value that was written concurrently with the one that the tables \
+            show, and that no later edit has replaced. All replicas have the same conflicts.
+
+            synctool conflicts DB lists the open ones. --all includes resolved ones. --settle \
+            keeps the current values and resolves all of them.
             """,
         subcommands: [List.self, Show.self, Resolve.self],
         defaultSubcommand: List.self)
@@ -17,15 +19,16 @@ struct Conflicts: AsyncParsableCommand {
 
 extension Conflicts {
     /// `synctool conflicts DB`
-    struct List: StoreCommand {
+    struct List: FileCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show the open conflicts, or settle all of them.")
+            abstract: "List the open conflicts, or settle all of them.",
+            discussion: FileCommandHelp.note)
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
-        @Flag(help: "Closed ones, too.") var all = false
-        @Flag(help: "Keep what is shown now: closes all of them, as one transaction.")
+        @Flag(help: "Include resolved conflicts.") var all = false
+        @Flag(help: "Keep all current values: resolves all conflicts, in one transaction.")
         var settle = false
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
         var database: String? { path }
 
         mutating func run() async throws {
@@ -34,15 +37,15 @@ extension Conflicts {
             if settle {
                 let count = try replica.conflicts().count
                 try replica.settle(author: Revert.author)
-                if common.json {
+                if output.isJSON {
                     return try Terminal.output.json(["settled": .integer(Int64(count))])
                 }
                 return try Terminal.output.line(
-                    "\(path): \(Plural.text(count, "conflict")) settled. Tell the others: "
-                        + "synctool push \(Shell.quoted(path))")
+                    "\(path): \(Plural.text(count, of: "conflict")) settled. "
+                        + "Send it to the remotes: synctool push \(Shell.quoted(path))")
             }
             let conflicts = try replica.conflicts(open: all ? nil : true)
-            if common.json {
+            if output.isJSON {
                 for conflict in conflicts {
                     try Terminal.output.json(ConflictText.json(conflict))
                 }
@@ -54,13 +57,13 @@ extension Conflicts {
     }
 
     /// `synctool conflicts show DB ID`
-    struct Show: StoreCommand {
+    struct Show: FileCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show both sides of a conflict.")
+            abstract: "Show both sides of a conflict.", discussion: FileCommandHelp.note)
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
-        @Argument(help: "The conflict's number, as the list has it.") var id: Int64
-        @OptionGroup var common: CommonOptions
+        @Argument(help: "The conflict's number, from the list.") var id: Int64
+        @OptionGroup var output: OutputOptions
         var database: String? { path }
 
         mutating func run() async throws {
@@ -69,31 +72,33 @@ extension Conflicts {
             guard let found = try replica.conflicts(open: nil).first(where: { $0.id == id }) else {
                 throw SyncError(
                     .refused, "there is no conflict \(id)", path: path,
-                    hint: "List them with: synctool conflicts DB --all")
+                    hint: "List the conflicts: synctool conflicts DB --all")
             }
-            if common.json { return try Terminal.output.json(ConflictText.json(found)) }
+            if output.isJSON { return try Terminal.output.json(ConflictText.json(found)) }
             for line in ConflictText.details(found) { try Terminal.output.line(line) }
         }
     }
 
     /// `synctool conflicts resolve DB ID…`
-    struct Resolve: StoreCommand {
+    struct Resolve: FileCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Turn conflicts round, each as a transaction of its own.",
+            abstract: "Resolve conflicts, each in its own transaction.",
             discussion: """
-                What is not shown becomes what is shown (--keep losing, the default), or what is \
-                shown is confirmed (--keep shown). Either way the conflict is closed, everywhere.
+                --keep losing (the default) restores the overridden value; --keep shown confirms \
+                the current one. Either resolves the conflict in all replicas.
+
+                \(FileCommandHelp.note)
                 """)
 
-        /// Which side stays.
+        /// The side to keep.
         enum Side: String, ExpressibleByArgument, CaseIterable {
             case losing, shown
         }
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
-        @Argument(help: "The conflicts' numbers, as the list has them.") var ids: [Int64]
-        @Option(help: "losing or shown.") var keep = Side.losing
-        @OptionGroup var common: CommonOptions
+        @Argument(help: "The conflicts' numbers, from the list.") var ids: [Int64]
+        @Option(help: "The side to keep.") var keep = Side.losing
+        @OptionGroup var output: OutputOptions
         var database: String? { path }
 
         mutating func run() async throws {
@@ -102,15 +107,15 @@ extension Conflicts {
             for id in ids {
                 try replica.resolve(
                     id, keeping: keep == .losing ? .losing : .shown, author: Revert.author)
-                if common.json {
+                if output.isJSON {
                     try Terminal.output.json([
                         "resolved": .integer(id), "keep": .string(keep.rawValue),
                     ])
                 } else {
                     try Terminal.output.line(
-                        "\(path): conflict \(id) is closed; "
+                        "\(path): conflict \(id) resolved; "
                             + (keep == .losing
-                                ? "what was not shown is shown" : "what is shown stays"))
+                                ? "the overridden value was restored" : "the current value stays"))
                 }
             }
         }

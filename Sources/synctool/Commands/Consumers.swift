@@ -5,26 +5,33 @@ import SyncCore
 /// `synctool consumers DB`
 struct Consumers: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show and keep the registered readers of a store's history.",
+        abstract: "List and manage the consumers of a store's history.",
         discussion: """
-            Purging keeps what a reader has not acknowledged, until its lease runs out. \
-            `synctool consumers DB` lists them.
+            A consumer is a registered reader. Purging keeps what it has not acknowledged, until \
+            its lease expires. synctool consumers DB lists the consumers.
             """,
         subcommands: [List.self, Add.self, Ack.self, Remove.self],
         defaultSubcommand: List.self)
 }
 
 extension Consumers {
+    /// Confirms what was done, except in JSON.
+    fileprivate static func report(_ text: String, unless isJSON: Bool) throws {
+        if !isJSON { try Terminal.output.line(Printable.text(text)) }
+    }
+
+    /// `synctool consumers DB`
     struct List: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Show the consumers of a store.")
+        static let configuration = CommandConfiguration(abstract: "List the consumers of a store.")
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var access: AccessOptions
         var database: String? { path }
 
         mutating func run() async throws {
-            let consumers = try await Access.open(path, common).consumers()
-            if common.json {
+            let consumers = try await Access.open(path, using: access).consumers()
+            if output.isJSON {
                 for consumer in consumers { try Terminal.output.json(consumer.jsonObject) }
                 return
             }
@@ -33,72 +40,70 @@ extension Consumers {
         }
     }
 
+    /// `synctool consumers add DB NAME`
     struct Add: StoreCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Register a consumer, or renew its kind and lease.")
+            abstract: "Register a consumer, or change its kind and lease.")
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
         @Argument(help: "The consumer's name.") var name: String
-        @Option(help: "reader and peer hold history back; writer does not.")
+        @Option(help: "Purging waits for readers and peers, not for writers.")
         var kind: Consumer.Kind = .reader
         @Option(
             help: ArgumentHelp(
-                "How long it may stay silent before purging passes it: 90s, 30m, 12h, 7d.",
+                "How long purging waits for it after it was last seen: 90s, 30m, 12h, 7d "
+                    + "(default: without limit).",
                 valueName: "time"))
         var lease: Lease?
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var access: AccessOptions
         var database: String? { path }
 
         mutating func run() async throws {
-            let access = try await Access.open(path, common)
-            try await access.register(consumer: name, kind: kind, lease: lease?.duration)
+            let store = try await Access.open(path, using: access)
+            try await store.register(consumer: name, kind: kind, lease: lease?.duration)
+            try Consumers.report("\(path): consumer \(name) registered", unless: output.isJSON)
         }
     }
 
+    /// `synctool consumers ack DB NAME TOKEN`
     struct Ack: StoreCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say that a consumer is done with all up to a token.")
+            abstract: "Acknowledge all transactions up to a token for a consumer.")
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
         @Argument(help: "The consumer's name.") var name: String
-        @Argument(help: "The token of the last transaction it is done with.") var token: String
-        @OptionGroup var common: CommonOptions
+        @Argument(help: "The token of the last transaction that it has processed.") var token:
+            String
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var access: AccessOptions
         var database: String? { path }
 
         mutating func run() async throws {
             let token = try Token(token)
-            let access = try await Access.open(path, common)
-            try await access.acknowledge(consumer: name, token)
+            let store = try await Access.open(path, using: access)
+            try await store.acknowledge(consumer: name, token)
+            try Consumers.report(
+                "\(path): consumer \(name) acknowledged #\(token.number)", unless: output.isJSON)
         }
     }
 
+    /// `synctool consumers remove DB NAME`
     struct Remove: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Forget a consumer.")
+        static let configuration = CommandConfiguration(
+            abstract: "Remove a consumer: purging no longer waits for it.")
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
         @Argument(help: "The consumer's name.") var name: String
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+        @OptionGroup var access: AccessOptions
         var database: String? { path }
 
         mutating func run() async throws {
-            try await Access.open(path, common).remove(consumer: name)
+            try await Access.open(path, using: access).remove(consumer: name)
+            try Consumers.report("\(path): consumer \(name) removed", unless: output.isJSON)
         }
     }
 }
 
 extension Consumer.Kind: ExpressibleByArgument {}
-
-/// A time that a person writes: a number with s, m, h or d.
-struct Lease: ExpressibleByArgument {
-    let duration: Duration
-
-    init(duration: Duration) { self.duration = duration }
-
-    init?(argument: String) {
-        let seconds: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-        guard let unit = argument.last, let factor = seconds[unit],
-            let count = Int64(argument.dropLast()), count > 0, count < 1_000_000
-        else { return nil }
-        duration = .seconds(count * factor)
-    }
-}

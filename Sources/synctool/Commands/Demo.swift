@@ -4,14 +4,16 @@ import SyncClient
 /// `synctool demo [DB]`
 struct Demo: StoreCommand {
     static let configuration = CommandConfiguration(
-        abstract: "A tour of ten seconds, with real processes, on a copy.",
+        abstract: "Run a ten-second tour on a copy of a database.",
         discussion: """
-            Starts a private syncd in a temporary folder, takes a copy of the database (or a small \
-            one of its own), and shows what happens when other processes change and delete what \
-            one holds, also while syncd is killed. The original is only read.
+            Starts a private syncd in a temporary folder, copies the database (default: creates a \
+            small one), and shows the notices a client gets when other processes change and \
+            delete the objects that it holds, also after syncd was killed. The original is only \
+            read.
             """)
 
-    @Argument(help: ArgumentHelp("The database to copy.", valueName: "db"))
+    @Argument(
+        help: ArgumentHelp("The database to copy (default: a small sample).", valueName: "db"))
     var path: String?
 
     var database: String? { path }

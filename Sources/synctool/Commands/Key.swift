@@ -7,31 +7,25 @@ import Varlink
 /// `synctool key`
 struct Key: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make, share and change the keys that batches are encrypted with.",
+        abstract: "Manage the keys that encrypt the batches of a store.",
         discussion: """
-            Who carries the batches of an encrypted remote (a folder, a file syncer) sees sizes \
-            alone. The keys lie in the database; replicas share them as packets that a \
-            passphrase, or the private key of one person, opens.
+            A carrier of an encrypted remote (a folder, a file syncer) sees only the sizes of \
+            batches. The keys are stored in the database. Replicas share them as key packets, \
+            sealed with a passphrase or for the private key of one person.
             """,
         subcommands: [
             Make.self, Show.self, Share.self, Import.self, Rotate.self, Identity.self,
         ])
-
-    fileprivate static func json(_ key: StoreKey, _ ring: KeyRing) -> JSONObject {
-        [
-            "key": .string(key.id.description), "created": .string(key.created.description),
-            "active": .bool(key.id == ring.active),
-        ]
-    }
 }
 
 extension Key {
     /// `synctool key make DB`
-    struct Make: StoreCommand {
-        static let configuration = CommandConfiguration(abstract: "Make the first key of a store.")
+    struct Make: FileCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Create the first key of a store.", discussion: FileCommandHelp.note)
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
         var database: String? { path }
 
         mutating func run() async throws {
@@ -39,60 +33,59 @@ extension Key {
             defer { try? store.close() }
             guard try store.keyRing().keys.isEmpty else {
                 throw SyncError(
-                    .refused, "the store has a key already",
-                    hint: "To use another one from now on: synctool key rotate DB")
+                    .refused, "the store already has a key", path: store.path,
+                    hint: "To use a new key from now on: synctool key rotate DB")
             }
             let key = try store.makeKey()
-            if common.json { return try Terminal.output.json(Key.json(key, try store.keyRing())) }
+            if output.isJSON {
+                return try Terminal.output.json(KeyText.json(key, in: try store.keyRing()))
+            }
             try Terminal.output.line(
-                "\(path): made \(key). Other replicas need it: synctool key share "
+                "\(path): \(key) created. Share it with other replicas: synctool key share "
                     + Shell.quoted(path))
         }
     }
 
     /// `synctool key show DB`
-    struct Show: StoreCommand {
+    struct Show: FileCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show the names of the keys, never the keys.")
+            abstract: "List the keys by name; never prints a key.",
+            discussion: FileCommandHelp.note)
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
         var database: String? { path }
 
         mutating func run() async throws {
             let store = try Store.open(StorePath.absolute(path))
             defer { try? store.close() }
             let ring = try store.keyRing()
-            if common.json {
-                for key in ring.keys { try Terminal.output.json(Key.json(key, ring)) }
+            if output.isJSON {
+                for key in ring.keys { try Terminal.output.json(KeyText.json(key, in: ring)) }
                 return
             }
             if ring.keys.isEmpty { try Terminal.output.line("no keys") }
-            var table = TextTable(styles: [.strong])
-            for key in ring.keys {
-                table.add(
-                    key.id.description, LocalTime.text(key.created),
-                    key.id == ring.active ? "active" : "to read with")
-            }
-            for line in table.lines(on: .output) { try Terminal.output.line(line) }
+            for line in KeyText.lines(ring) { try Terminal.output.line(line) }
         }
     }
 
     /// `synctool key share DB`
-    struct Share: StoreCommand {
+    struct Share: FileCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print the keys as a packet for somebody else.",
+            abstract: "Print the keys as a key packet for another replica.",
             discussion: """
-                With --to PUBLIC only this person can open it (who prints it with: synctool key \
-                identity). Without, a passphrase opens it: tell it on another way. A packet with a \
-                passphrase is a backup of the keys, too.
+                With --to PUBLIC only the owner of this public key can open it; the recipient \
+                prints the key with: synctool key identity. Otherwise a passphrase opens it: send \
+                it through another channel. A packet with a passphrase is also a backup of the keys.
+
+                \(FileCommandHelp.note)
                 """)
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
-        @Option(help: ArgumentHelp("The other person's public key.", valueName: "public"))
+        @Option(help: ArgumentHelp("The recipient's public key.", valueName: "public"))
         var to: String?
         @OptionGroup var input: KeyInput
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
         var database: String? { path }
 
         mutating func run() async throws {
@@ -101,7 +94,8 @@ extension Key {
             let ring = try store.keyRing()
             guard !ring.keys.isEmpty else {
                 throw SyncError(
-                    .refused, "the store has no key", hint: "Run: synctool key make DB")
+                    .refused, "the store has no key", path: store.path,
+                    hint: "Create one: synctool key make DB")
             }
             let packet: String
             if let to {
@@ -111,20 +105,21 @@ extension Key {
                 packet = try KeyPacket.make(
                     ring, store: store.id, passphrase: try input.passphrase(twice: true))
             }
-            if common.json { return try Terminal.output.json(["packet": .string(packet)]) }
+            if output.isJSON { return try Terminal.output.json(["packet": .string(packet)]) }
             try Terminal.output.line(packet)
         }
     }
 
     /// `synctool key import DB [FILE]`
-    struct Import: StoreCommand {
+    struct Import: FileCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Add the keys of a packet to a store.")
+            abstract: "Add the keys of a key packet to a store.",
+            discussion: FileCommandHelp.note)
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
-        @Argument(help: "The packet's file; - reads it.") var file = "-"
+        @Argument(help: "The file of the key packet; - for the standard input.") var file = "-"
         @OptionGroup var input: KeyInput
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
         var database: String? { path }
 
         mutating func run() async throws {
@@ -133,37 +128,43 @@ extension Key {
             defer { try? store.close() }
             guard id == store.id else {
                 throw SyncError(
-                    .refused, "the keys are of another store (\(id))",
-                    hint: "Ask for the packet of this one: \(store.id)")
+                    .refused, "the key packet belongs to another store (\(id))", path: store.path,
+                    hint: "On a replica of this store (\(store.id)) run: synctool key share FILE")
             }
             let count = try store.addKeys(ring)
-            if common.json { return try Terminal.output.json(["imported": .integer(Int64(count))]) }
+            if output.isJSON {
+                return try Terminal.output.json(["imported": .integer(Int64(count))])
+            }
             try Terminal.output.line(
-                "\(path): \(Plural.text(count, "new key")). Now: synctool sync "
+                "\(path): \(Plural.text(count, of: "new key")) added. Next run: synctool sync "
                     + Shell.quoted(path))
         }
     }
 
     /// `synctool key rotate DB`
-    struct Rotate: StoreCommand {
+    struct Rotate: FileCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Use a new key from now on.",
+            abstract: "Create a new key for later batches.",
             discussion: """
-                Old batches stay as they are, and the old keys, to read them with. Share the new \
-                key with those who are to go on; who only has the old ones reads nothing new.
+                Earlier batches are not changed; the old keys are kept to read them. Share the new \
+                key with the replicas that need later batches: the old keys do not open them.
+
+                \(FileCommandHelp.note)
                 """)
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
         var database: String? { path }
 
         mutating func run() async throws {
             let store = try Store.open(StorePath.absolute(path))
             defer { try? store.close() }
             let key = try store.makeKey()
-            if common.json { return try Terminal.output.json(Key.json(key, try store.keyRing())) }
+            if output.isJSON {
+                return try Terminal.output.json(KeyText.json(key, in: try store.keyRing()))
+            }
             try Terminal.output.line(
-                "\(path): \(key) from now on. Other replicas need it: synctool key share "
+                "\(path): \(key) is active. Share it with other replicas: synctool key share "
                     + Shell.quoted(path))
         }
     }
@@ -171,13 +172,13 @@ extension Key {
     /// `synctool key identity`
     struct Identity: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print your public key, which is made at the first time.")
+            abstract: "Print your public key (created on first use).")
 
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
 
         mutating func run() async throws {
             let identity = try SyncRemotes.Identity.atPath(KeyInput.identityPath)
-            if common.json {
+            if output.isJSON {
                 return try Terminal.output.json(["public": .string(identity.shared.description)])
             }
             try Terminal.output.line(identity.shared.description)

@@ -2,59 +2,68 @@ import ArgumentParser
 import SyncReplica
 
 /// `synctool policy DB [ENTITY]`
-struct Policy: StoreCommand {
+struct Policy: FileCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show or choose how an entity's rows merge.",
+        abstract: "Show or set how the rows of a table merge.",
         discussion: """
-            For all properties of an entity: lastWriter (the default), firstWriter, 'preferring \
-            REPLICA', or object (the row is one value). For one: these but object, and counter \
-            (what everybody added counts), set (a JSON array, element by element), text (line by \
-            line). The choice travels with the next push; every replica shows its tables by it.
+            Policies for all columns (--properties): lastWriter (the default), firstWriter, \
+            'preferring REPLICA', or object (the row merges as one value). Policies for one column \
+            (--property): the same except object, and counter (all increments are added), set (a \
+            JSON array, merged by element), text (merged by line). The next push sends the choice \
+            to all replicas.
 
-            Identity, references and object can be chosen only before the first push or pull.
+            --identity, --reference and the policy object can be set only before the first push \
+            or pull.
 
             Example: synctool policy music.db Track --property Plays=counter --deletes editWins
+
+            \(FileCommandHelp.note)
             """)
 
     @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
-    @Argument(help: "The table; without one, all choices are shown.") var entity: String?
-    @Option(help: ArgumentHelp("How all its properties merge.", valueName: "policy"))
+    @Argument(help: "The table to set policies for (default: show the policies of all tables).")
+    var entity: String?
+    @Option(help: ArgumentHelp("The policy of all columns.", valueName: "policy"))
     var properties: String?
     @Option(
         name: .customLong("property"),
-        help: ArgumentHelp("How one merges; may be repeated.", valueName: "column=policy"))
+        help: ArgumentHelp("The policy of one column; may be repeated.", valueName: "column=policy")
+    )
     var columns: [String] = []
-    @Option(help: ArgumentHelp("deleteWins (the default) or editWins.", valueName: "policy"))
+    @Option(
+        help: ArgumentHelp(
+            "A delete and a concurrent edit: deleteWins (the default) or editWins.",
+            valueName: "policy"))
     var deletes: MergePolicies.Deletes?
     @Option(
         help: ArgumentHelp(
-            "Two rows with one UNIQUE value: merge (the default), keepBoth or laterLoses.",
+            "Two rows with the same UNIQUE value: merge (the default), keepBoth or laterLoses.",
             valueName: "policy"))
     var unique: MergePolicies.Unique?
     @Option(
         help: ArgumentHelp(
-            "An INTEGER PRIMARY KEY is a number of the replica alone (number, the default), or "
-                + "equal ones are the same row (key).",
+            "An INTEGER PRIMARY KEY: number (each replica numbers its own rows, the default), or "
+                + "key (equal keys are the same row).",
             valueName: "identity"))
     var identity: MergePolicies.Identity?
     @Option(
         name: .customLong("reference"),
         help: ArgumentHelp(
-            "A reference that the schema does not declare; may be repeated.",
-            valueName: "column=entity"))
+            "A foreign key that the schema does not declare; may be repeated.",
+            valueName: "column=table"))
     var references: [String] = []
-    @Flag(help: "Back to the defaults.") var reset = false
-    @OptionGroup var common: CommonOptions
+    @Flag(help: "Reset the table to the default policies.") var reset = false
+    @OptionGroup var output: OutputOptions
     var database: String? { path }
 
-    private var chooses: Bool {
+    private var isChange: Bool {
         reset || properties != nil || !columns.isEmpty || deletes != nil || unique != nil
             || identity != nil || !references.isEmpty
     }
 
     func validate() throws {
-        guard chooses, entity == nil else { return }
-        throw ValidationError("Say for which table: synctool policy \(path) TABLE …")
+        guard isChange, entity == nil else { return }
+        throw ValidationError("Name the table: synctool policy \(path) TABLE …")
     }
 
     mutating func run() async throws {
@@ -62,12 +71,12 @@ struct Policy: StoreCommand {
         let replica = try StoreReplica(StorePath.absolute(path))
         defer { try? replica.close() }
         var policies = try replica.policies()
-        if let entity, chooses {
+        if let entity, isChange {
             let name = policies.entities.keys.first { $0.lowercased() == entity.lowercased() }
             guard !reset || name != nil else {
                 throw SyncError(
-                    .invalidArgument, "nothing was chosen for \(entity)", path: path,
-                    hint: "See what was: synctool policy \(path)")
+                    .invalidArgument, "the table \(entity) has no policies to reset", path: path,
+                    hint: "List the policies: synctool policy DB")
             }
             let before = reset ? nil : name.flatMap { policies.entities[$0] }
             if let name { policies.entities[name] = nil }
@@ -76,30 +85,33 @@ struct Policy: StoreCommand {
             try replica.setPolicies(policies)
             policies = try replica.policies()
         }
-        if common.json { return try Terminal.output.json(PolicyText.json(policies)) }
+        if output.isJSON { return try Terminal.output.json(PolicyText.json(policies)) }
         for line in PolicyText.lines(policies) { try Terminal.output.line(line) }
     }
 
-    /// What the options change.
+    /// Applies the options to the policies of a table.
     private func chosen() throws -> (MergePolicies.EntityPolicy) -> MergePolicies.EntityPolicy {
         let properties = try properties.map { text in
             guard let policy = MergePolicies.Properties(text) else {
-                throw ValidationError(
-                    "'\(text)' is no policy: lastWriter, firstWriter, object or 'preferring "
-                        + "REPLICA'.")
+                throw Self.unknown(
+                    text, option: "--properties",
+                    choices: "lastWriter, firstWriter, object or 'preferring REPLICA'")
             }
             return policy
         }
         let columns = try columns.map { text in
-            let (column, word) = try Self.pair(text, "column=policy")
+            let (column, word) = try Self.pair(
+                in: text, option: "--property", form: "column=policy")
             guard let policy = MergePolicies.Property(word) else {
-                throw ValidationError(
-                    "'\(word)' is no policy: lastWriter, firstWriter, counter, set, text or "
-                        + "'preferring REPLICA'.")
+                throw Self.unknown(
+                    word, option: "--property",
+                    choices: "lastWriter, firstWriter, counter, set, text or 'preferring REPLICA'")
             }
             return (column, policy)
         }
-        let references = try references.map { try Self.pair($0, "column=entity") }
+        let references = try references.map {
+            try Self.pair(in: $0, option: "--reference", form: "column=table")
+        }
         let (deletes, unique, identity) = (deletes, unique, identity)
         return { before in
             var policy = before
@@ -117,9 +129,20 @@ struct Policy: StoreCommand {
         }
     }
 
-    private static func pair(_ text: String, _ form: String) throws -> (String, String) {
+    private static func unknown(_ word: String, option: String, choices: String) -> SyncError {
+        SyncError(
+            .invalidArgument, "\(option): '\(word)' is not a policy", hint: "Use \(choices)")
+    }
+
+    private static func pair(
+        in text: String, option: String, form: String
+    ) throws -> (String, String) {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-        guard parts.count == 2 else { throw ValidationError("'\(text)' is not \(form).") }
+        guard parts.count == 2 else {
+            throw SyncError(
+                .invalidArgument, "\(option): '\(text)' is not of the form \(form)",
+                hint: "See the policies and an example: synctool help policy")
+        }
         return (parts[0], parts[1])
     }
 }

@@ -5,34 +5,37 @@ import SyncReplica
 /// `synctool purge DB`
 struct Purge: StoreCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Delete old history that no consumer needs any more.",
+        abstract: "Delete old history.",
         discussion: """
-            Goes up to the lowest position that live consumers have acknowledged, or strictly \
-            before --before TOKEN, which is refused when a consumer has not read that far.
+            Deletes the history up to the lowest position that a live consumer has acknowledged, \
+            or strictly before --before TOKEN. A token beyond that position is refused without \
+            --force.
 
-            In a store that is synchronised, what merging keeps of deleted objects and overwritten \
-            transactions goes too, as far as all replicas have merged it. A replica that has not \
-            been heard of for thirty days is not waited for: it comes back by a snapshot.
+            In a synchronised store this also deletes the merge records of deleted objects and \
+            overwritten transactions that all replicas have merged. A replica that was not seen \
+            for thirty days is not waited for: it returns by a snapshot.
             """)
 
     @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
     var path: String
 
-    @Option(help: ArgumentHelp("Delete strictly before this position.", valueName: "token"))
+    @Option(
+        help: ArgumentHelp("Delete only transactions before this position.", valueName: "token"))
     var before: String?
 
-    @Flag(help: "Delete also what consumers still need; they have to start anew.")
+    @Flag(help: "Delete also what consumers still need; they must start over.")
     var force = false
 
-    @OptionGroup var common: CommonOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var access: AccessOptions
     var database: String? { path }
 
     mutating func run() async throws {
         let before = try before.map { try Token($0) }
-        let access = try await Access.open(path, common)
-        let result = try await access.purge(before: before, force: force)
+        let store = try await Access.open(path, using: access)
+        let result = try await store.purge(before: before, force: force)
         let collected = try collect()
-        if common.json {
+        if output.isJSON {
             try Terminal.output.json([
                 "transactions": .integer(Int64(result.transactions)),
                 "changes": .integer(Int64(result.changes)),
@@ -41,18 +44,35 @@ struct Purge: StoreCommand {
             ])
         } else {
             try Terminal.output.line(
-                "\(path): deleted \(Plural.text(result.transactions, "transaction"))"
-                    + " with \(Plural.text(result.changes, "change"))")
+                "\(path): deleted \(Plural.text(result.transactions, of: "transaction"))"
+                    + " with \(Plural.text(result.changes, of: "change"))")
+            if result.transactions == 0, !force { try await printHolders(in: store) }
             guard collected.objects + collected.transactions > 0 else { return }
             try Terminal.output.line(
-                "\(path): collected \(Plural.text(collected.objects, "deleted object"))"
-                    + " and \(Plural.text(collected.transactions, "overwritten transaction"))")
+                "\(path): deleted the merge records of "
+                    + Plural.text(collected.objects, of: "deleted object") + " and "
+                    + Plural.text(collected.transactions, of: "overwritten transaction"))
         }
     }
 
-    /// Beside the daemon, like an exchange.
+    /// Names the consumers that hold back the purge.
+    private func printHolders(in store: any StoreAccess) async throws {
+        let now = Timestamp.now()
+        let live = try await store.consumers().filter {
+            $0.kind != .writer && !$0.isLapsed(at: now)
+        }
+        guard let lowest = live.map(\.acknowledged).min() else { return }
+        for consumer in live where consumer.acknowledged == lowest {
+            try Terminal.output.line(
+                "  consumer \(Printable.text(consumer.name)) has acknowledged only #\(lowest); "
+                    + "to remove it: synctool consumers remove \(Shell.quoted(path)) "
+                    + Shell.quoted(consumer.name))
+        }
+    }
+
+    /// Deletes merge records in the file itself, like an exchange.
     private func collect() throws -> CollectionReport {
-        // A store that only the daemon may write: it collects by itself.
+        // Where only the daemon may write the file, the daemon collects.
         guard FileManager.default.isWritableFile(atPath: StorePath.absolute(path)) else {
             return CollectionReport()
         }

@@ -4,23 +4,27 @@ import SyncRemotes
 import SyncReplica
 
 /// `synctool serve --stdio DB`
-struct Serve: StoreCommand {
+struct Serve: FileCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Be the other side of an ssh: remote.",
+        abstract: "Serve a store over standard input and output (for ssh: remotes).",
         discussion: """
-            ssh starts it; nobody types it. To let a key do this and nothing else, write into \
-            authorized_keys: command="synctool serve --stdio /srv/music.db",restrict ssh-ed25519 …
+            An ssh: remote starts this command on the remote machine. To restrict an ssh key to \
+            it, write in authorized_keys:
+            command="synctool serve --stdio /srv/music.db",restrict ssh-ed25519 …
+
+            \(FileCommandHelp.note)
             """)
 
-    @Flag(help: "Speak over the standard input and output; the only way there is.")
+    @Flag(help: "Use the standard input and output (required).")
     var stdio = false
-    @Flag(help: "Refuse what the other side sends.") var readOnly = false
+    @Flag(help: "Refuse changes from the client.") var readOnly = false
     @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
-    @OptionGroup var common: CommonOptions
     var database: String? { path }
 
     func validate() throws {
-        guard stdio else { throw ValidationError("Write --stdio: there is no other way yet.") }
+        guard stdio else {
+            throw ValidationError("Add --stdio: only standard input and output are supported.")
+        }
     }
 
     mutating func run() async throws {
@@ -28,7 +32,7 @@ struct Serve: StoreCommand {
         do {
             replica = try StoreReplica(StorePath.absolute(path))
         } catch let error as SyncError {
-            await StoreRefusal.tell(error, input: STDIN_FILENO, output: STDOUT_FILENO)
+            await StoreRefusal.send(error, input: STDIN_FILENO, output: STDOUT_FILENO)
             throw error
         }
         defer { try? replica.close() }

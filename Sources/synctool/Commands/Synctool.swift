@@ -1,20 +1,22 @@
 import ArgumentParser
 
-/// The command itself; each subcommand has a file.
+/// The root command. Each subcommand has its own file.
 struct Synctool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "synctool",
         abstract: "Persistent history, change notices and sync for SQLite databases.",
         discussion: """
-            Start with `synctool demo`, or with a database of your own: \
-            `synctool track music.db`, then `synctool watch music.db` in one terminal and a write \
-            in another.
+            Start with synctool demo, or with your own database: run synctool track music.db, then \
+            run synctool watch music.db in one terminal and write to the database in another.
 
-            Commands ask the daemon syncd when it runs, and work on the file themselves when it \
-            does not.
+            track, untrack, status, history, watch, consumers, purge and doctor use the daemon \
+            syncd when it runs and has the store, and the file itself otherwise; they take \
+            --socket and --direct. All other commands work on the file itself, also while the \
+            daemon runs.
 
             Exit status: 0 done, 1 refused by the data, 64 usage, 65 bad data, 66 no such file, \
-            69 daemon or remote not reachable, 75 try again, 77 not allowed, 78 configuration.
+            69 daemon or remote not reachable, 70 internal fault, 75 try again, 77 not allowed, \
+            78 configuration.
             """,
         version: Version.text,
         subcommands: [
@@ -23,9 +25,4 @@ struct Synctool: AsyncParsableCommand {
             Clone.self, Conflicts.self, Policy.self, Key.self, Serve.self, Doctor.self, Alter.self,
             Demo.self,
         ])
-}
-
-/// The version of syncd and synctool.
-enum Version {
-    static let text = "0.1.0"
 }

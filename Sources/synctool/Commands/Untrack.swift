@@ -1,44 +1,55 @@
 import ArgumentParser
+import SyncCore
 
 /// `synctool untrack DB`
 struct Untrack: StoreCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Remove every trace of capture and history from a database.",
+        abstract: "Remove history, triggers and log from a database.",
         discussion: """
-            The history goes, and with it what readers have not read; the database's own tables \
-            are as they were.
+            Deletes the history, also what consumers have not read. The database's own tables are \
+            not changed.
             """)
 
     @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
     var path: String
 
     @Flag(
-        help: "Only make the daemon forget the store; the file stays as it is, or may be gone.")
+        help: "Only remove the store from the daemon; the file is not changed, and may be missing.")
     var forget = false
 
-    @OptionGroup var common: CommonOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var access: AccessOptions
     var database: String? { path }
 
     func validate() throws {
-        if forget && common.direct {
-            throw ValidationError("--forget is about the daemon: leave --direct out.")
+        if forget && access.isDirect {
+            throw ValidationError("--forget needs the daemon: leave --direct out.")
         }
     }
 
     mutating func run() async throws {
         var left: [String] = []
         if forget {
-            try await Access.daemon(common).forget(path)
+            try await Access.daemon(using: access).forget(path)
         } else {
-            left = try await Access.open(path, common).untrack()
+            left = try await untrack()
         }
         for object in left {
-            try Terminal.error.line("\(path): left \(object), which syncd did not make")
+            try Terminal.error.line("\(path): not removed: \(object) was not created by syncd")
         }
-        guard !common.json else { return }
+        guard !output.isJSON else { return }
         try Terminal.output.line(
             forget
-                ? "\(path): forgotten by the daemon; the file is as it was"
-                : "\(path): no longer tracked, its history is gone")
+                ? "\(path): removed from the daemon; the file was not changed"
+                : "\(path): no longer tracked; its history was deleted")
+    }
+
+    private func untrack() async throws -> [String] {
+        do {
+            return try await Access.open(path, using: access).untrack()
+        } catch var error as SyncError where error.code == .notTracked {
+            error.hint = "There is nothing to remove"
+            throw error
+        }
     }
 }

@@ -6,64 +6,74 @@ import Synchronization
 /// `synctool watch [DB]`
 struct Watch: StoreCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show transactions as they are committed, by whatever process.",
+        abstract: "Show transactions as they are committed by any process.",
         discussion: """
-            Runs until it is interrupted. With --after TOKEN it begins with what was missed since. \
-            --json prints the same lines as history, and {"gone":…}, {"changed":…}, {"lagged":…} \
-            and the other notices.
+            Runs until it is interrupted. With --after TOKEN it starts with the transactions after \
+            this position. --json prints the same lines as history, and {"gone":…}, \
+            {"changed":…}, {"lagged":…} and the other notices (docs/cli.md). Filters are combined \
+            with AND.
             """)
 
     @Argument(
-        help: ArgumentHelp("The database file; all of the daemon's without.", valueName: "db"))
+        help: ArgumentHelp(
+            "The database file (default: all stores of the daemon).", valueName: "db"))
     var path: String?
 
-    @OptionGroup var common: CommonOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var access: AccessOptions
 
-    @Option(help: ArgumentHelp("Begin after this position.", valueName: "token"))
+    @Option(help: ArgumentHelp("Start after this position.", valueName: "token"))
     var after: String?
 
-    @Option(help: ArgumentHelp("Only of this table; may be repeated.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only changes of this table; may be repeated.", valueName: "name"))
     var entity: [String] = []
 
     @Option(
-        help: ArgumentHelp("Only insert, update or delete; may be repeated.", valueName: "kind"))
+        help: ArgumentHelp("Only changes of this kind; may be repeated.", valueName: "kind"))
     var kind: [Change.Kind] = []
 
-    @Option(help: ArgumentHelp("Only updates of this column; may be repeated.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "Omit updates that do not change this column; may be repeated.", valueName: "name"))
     var property: [String] = []
 
-    @Option(help: ArgumentHelp("Only by this author; may be repeated.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Only transactions of this author; may be repeated.", valueName: "name"))
     var author: [String] = []
 
-    @Option(help: ArgumentHelp("Not by this author; may be repeated.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Omit transactions of this author; may be repeated.", valueName: "name"))
     var notAuthor: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Hold this object, as in Album/348: say when it changes or is gone; may be repeated.",
+            "Notify when this object, for example Album/348, is changed, gone or replaced; may be "
+                + "repeated. Needs the daemon.",
             valueName: "object"))
     var hold: [String] = []
 
-    @Option(help: ArgumentHelp("End after so many transactions.", valueName: "n"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Exit after N transactions.", valueName: "n"))
     var limit: Int?
 
     var database: String? { path }
 
     func validate() throws {
-        if path == nil && (common.direct || after != nil || !hold.isEmpty) {
+        if path == nil && (access.isDirect || after != nil || !hold.isEmpty) {
             throw ValidationError("--direct, --after and --hold need a database file.")
         }
-        if let limit, limit < 1 { throw ValidationError("--limit is at least 1.") }
+        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1.") }
     }
 
     mutating func run() async throws {
         let choice = try choice()
         let left = Countdown(limit)
         guard let path else {
-            return try await watchAll(choice, left)
+            return try await watchAll(choice, limit: left)
         }
-        let access = try await Access.open(path, common)
-        try await watch(access, choice, left, named: nil)
+        let store = try await Access.open(path, using: access)
+        try await watch(store, for: choice, limit: left, named: nil)
     }
 
     private func choice() throws -> WatchChoice {
@@ -77,57 +87,60 @@ struct Watch: StoreCommand {
         return WatchChoice(after: try after.map { try Token($0) }, filter: filter, held: held)
     }
 
-    /// All open stores of the daemon at once; the first error or the last transaction ends them
-    /// all.
-    private func watchAll(_ choice: WatchChoice, _ left: Countdown) async throws {
-        let daemon = try await Access.daemon(common)
-        let paths = try await daemon.stores().map(\.path)
+    /// Watches all stores of the daemon. The first error, or the last wanted transaction, ends it.
+    private func watchAll(_ choice: WatchChoice, limit left: Countdown) async throws {
+        let daemon = try await Access.daemon(using: access)
+        let paths = try await daemon.all().map(\.path)
         guard !paths.isEmpty else {
             throw SyncError(
-                .unknownStore, "the daemon has no stores", hint: "Run: synctool track FILE")
+                .unknownStore, "the daemon has no stores", hint: "Add one: synctool track FILE")
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for path in paths {
-                let access = daemon.store(path)
+                let store = daemon.store(path)
                 let watch = self
-                group.addTask { try await watch.watch(access, choice, left, named: path) }
+                group.addTask {
+                    try await watch.watch(store, for: choice, limit: left, named: path)
+                }
             }
             try await group.next()
             group.cancelAll()
         }
     }
 
-    /// - Parameter name: set when several stores are watched: each line says which one.
+    /// - Parameter name: the store's name at the start of each line; nil when only one is watched.
     private func watch(
-        _ access: any StoreAccess, _ choice: WatchChoice, _ left: Countdown, named name: String?
+        _ store: any StoreAccess, for choice: WatchChoice, limit left: Countdown,
+        named name: String?
     ) async throws {
-        let isJSON = common.json
+        let isJSON = output.isJSON
         let shown = name ?? path ?? ""
-        try await access.watch(choice) { notice in
+        try await store.watch(choice) { notice in
             if case .began(let token) = notice, !isJSON {
                 try Terminal.error.line("watching \(shown) from #\(token.number)")
             } else if isJSON {
                 try Terminal.output.json(NoticeLine.json(notice, store: name))
             } else {
-                let prefix = name.map { Terminal.output.styled($0, .faint) + "  " } ?? ""
+                let prefix = name.map { Terminal.output.styled($0, as: .faint) + "  " } ?? ""
                 for line in NoticeText().lines(notice) {
                     try Terminal.output.line(prefix + line)
                 }
             }
-            if case .transaction = notice { return left.goOn() }
+            if case .transaction = notice { return left.count() }
             return true
         }
     }
 }
 
-/// Counts transactions down, over all stores.
+/// Counts transactions down to the limit, over all stores.
 private final class Countdown: Sendable {
     private let left: Mutex<Int?>
 
     init(_ limit: Int?) { left = Mutex(limit) }
 
-    /// Whether more are wanted after this one.
-    func goOn() -> Bool {
+    /// Counts one transaction.
+    /// - Returns: whether more are wanted.
+    func count() -> Bool {
         left.withLock { left in
             guard let count = left else { return true }
             left = count - 1

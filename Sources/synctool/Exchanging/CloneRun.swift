@@ -2,8 +2,8 @@ import Foundation
 import SyncRemotes
 import SyncReplica
 
-/// Makes a new replica from a remote. Under another name until all is merged: what was interrupted
-/// goes on from there when it is run again.
+/// Creates a new replica from a remote. The file has a temporary name until it is complete: the
+/// next run continues from there after an interruption.
 struct CloneRun {
     let url: String
     /// The absolute path of the new database.
@@ -14,37 +14,40 @@ struct CloneRun {
 
     private var part: String { path + ".syncd-part" }
 
-    /// - Returns: what was pulled beside the snapshot.
+    /// - Returns: what was pulled, the snapshot included when this run fetched it.
+    /// - Throws: `refused` when the file exists, or the remote has no snapshot; `unreachable`;
+    ///   `notAllowed` when a key is missing; `readOnly` when the file cannot be renamed.
     func run() async throws -> ExchangeReport {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw SyncError(
-                .refused, "the file is there already", path: path,
-                hint: "Choose another name, or remove it first")
+                .refused, "the file already exists", path: path,
+                hint: "Choose another name, or remove the file first")
         }
         let address = try RemoteAddress(url)
         let entry = try RemoteEntry(name: remoteName, url: url, options: options)
         let store = try await RemoteConnection.store(at: address, options: options)
         var report = ExchangeReport()
-        if try !hasBegun(store) {
-            report.add(try await begin(entry, store))
+        if try !hasBegun(cloning: store) {
+            report.add(try await begin(with: entry, store: store))
         }
         let replica = try StoreReplica(part)
         do {
-            report.add(try await follow(replica, entry))
+            report.add(try await pull(into: replica, from: entry))
             try replica.close()
         } catch {
             try? replica.close()
             throw error
         }
-        if let key = report.missingKey { throw BatchSeal.missingKey(key) }
         guard rename(part, path) == 0 else {
-            throw SyncError(.readOnly, String(cString: strerror(errno)), path: path)
+            throw SyncError(
+                .readOnly, "cannot rename \(part): \(String(cString: strerror(errno)))", path: path,
+                hint: "Check the permissions of the folder, then run the command again")
         }
         return report
     }
 
-    /// Whether an earlier run came as far as the snapshot.
-    private func hasBegun(_ store: StoreID) throws -> Bool {
+    /// Whether an earlier run has written the snapshot. Removes an incomplete file.
+    private func hasBegun(cloning store: StoreID) throws -> Bool {
         guard FileManager.default.fileExists(atPath: part) else { return false }
         do {
             let opened = try Store.open(part)
@@ -53,7 +56,7 @@ struct CloneRun {
                 return true
             }
         } catch is SyncError {
-            // What cannot be opened was not finished.
+            // A file that cannot be opened is incomplete.
         }
         for ending in ["", "-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: part + ending)
@@ -61,22 +64,10 @@ struct CloneRun {
         return false
     }
 
-    private func begin(_ entry: RemoteEntry, _ store: StoreID) async throws -> ExchangeReport {
-        let remote = try RemoteConnection(
-            entry, store: store, replica: DirectoryRemote.nobody, ring: ring)
-        let snapshot: (envelope: BatchEnvelope, bytes: [UInt8])
-        do {
-            snapshot = try await remote.snapshot()
-        } catch var error as SyncError {
-            await remote.disconnect()
-            if error.code == .notAllowed {
-                error.hint =
-                    "Ask somebody who has it for: synctool key share, then run: "
-                    + "synctool clone --key FILE \(Shell.quoted(url)) \(Shell.quoted(path))"
-            }
-            throw error
-        }
-        await remote.disconnect()
+    private func begin(
+        with entry: RemoteEntry, store: StoreID
+    ) async throws -> ExchangeReport {
+        let snapshot = try await snapshot(of: entry, store: store)
         try StoreReplica.create(at: part, from: snapshot.bytes).close()
         let opened = try Store.open(part)
         defer { try? opened.close() }
@@ -88,21 +79,27 @@ struct CloneRun {
         return report
     }
 
-    private func follow(
-        _ replica: StoreReplica, _ entry: RemoteEntry
-    ) async throws -> ExchangeReport {
-        let remote = try RemoteConnection(
-            entry, store: replica.storeID, replica: replica.replicaID, ring: ring)
-        let progress = ProgressLine("clone")
+    private func snapshot(
+        of entry: RemoteEntry, store: StoreID
+    ) async throws -> (envelope: BatchEnvelope, bytes: [UInt8]) {
         do {
-            let report = try await remote.exchange(.pull, replica) { progress.show($0) }
-            progress.end()
-            await remote.disconnect()
-            return report
-        } catch {
-            progress.end()
-            await remote.disconnect()
+            return try await RemoteConnection.with(
+                entry, store: store, replica: DirectoryRemote.observer, ring: ring
+            ) { try await $0.snapshot() }
+        } catch var error as SyncError where error.code == .notAllowed {
+            error.hint =
+                "On a replica that has the key run: synctool key share, then here: "
+                + "synctool clone --key FILE \(Shell.quoted(url)) \(Shell.quoted(path))"
             throw error
         }
+    }
+
+    private func pull(
+        into replica: StoreReplica, from entry: RemoteEntry
+    ) async throws -> ExchangeReport {
+        let progress = ProgressLine("clone")
+        defer { progress.end() }
+        return try await replica.exchange(
+            .pull, with: entry, ring: ring, progress: { progress.show($0) })
     }
 }

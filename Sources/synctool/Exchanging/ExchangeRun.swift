@@ -2,29 +2,31 @@ import ArgumentParser
 import SyncRemotes
 import SyncReplica
 
-/// What `push`, `pull` and `sync` do with each of the remotes they are asked for.
+/// Runs `push`, `pull` or `sync` with one remote or with all of them.
 struct ExchangeRun {
-    /// How often the remote is asked whether the others have it.
+    /// How often the acknowledgements at the remote are read while waiting.
     private static let waitInterval: Duration = .milliseconds(200)
 
     let path: String
-    let direction: RemoteConnection.Direction
-    /// How long to wait until all others have merged what is here; nil: not at all.
-    var patience: Duration?
-    let common: CommonOptions
+    let direction: ExchangeDirection
+    /// How long to wait until all other replicas have merged the changes; nil: do not wait.
+    var waitMax: Duration?
+    let isJSON: Bool
 
     /// - Parameter name: the remote; nil: all of them, also when one fails.
-    /// - Throws: the first failure.
+    /// - Throws: the error of a single remote; the exit status of the first failure of several.
     func run(remote name: String?) async throws {
         let absolute = StorePath.absolute(path)
-        let (entries, ring) = try Self.remotes(absolute, named: name)
+        let (entries, ring) = try Self.remotes(of: absolute, named: name)
         let replica = try StoreReplica(absolute)
         defer { try? replica.close() }
-        if entries.count == 1 { return try await exchange(replica, entries[0], ring) }
+        if entries.count == 1 {
+            return try await exchange(replica, with: entries[0], ring: ring)
+        }
         var status: Int32?
         for entry in entries {
             do {
-                try await exchange(replica, entry, ring)
+                try await exchange(replica, with: entry, ring: ring)
             } catch let error as SyncError {
                 let command = "\(direction.rawValue) \(entry.name)"
                 status = status ?? Failure.report(error, command: command, typed: path)
@@ -34,7 +36,7 @@ struct ExchangeRun {
     }
 
     private static func remotes(
-        _ path: String, named name: String?
+        of path: String, named name: String?
     ) throws -> (entries: [RemoteEntry], ring: KeyRing) {
         let store = try Store.open(path)
         defer { try? store.close() }
@@ -48,41 +50,41 @@ struct ExchangeRun {
     }
 
     private func exchange(
-        _ replica: StoreReplica, _ entry: RemoteEntry, _ ring: KeyRing
+        _ replica: StoreReplica, with entry: RemoteEntry, ring: KeyRing
     ) async throws {
         let begin = ContinuousClock.now
-        let remote = try RemoteConnection(
-            entry, store: replica.storeID, replica: replica.replicaID, ring: ring)
         let progress = ProgressLine(entry.name)
-        let report: ExchangeReport
-        do {
-            report = try await remote.exchange(direction, replica) { progress.show($0) }
-            if let patience { try await wait(replica, remote, patience) }
-        } catch {
-            progress.end()
-            await remote.disconnect()
-            throw error
-        }
-        progress.end()
-        await remote.disconnect()
-        let line = ExchangeLine(
-            remote: entry.name, report: report, direction: direction,
-            conflicts: try replica.conflicts().count, duration: .now - begin, path: path)
-        try line.print(common)
+        defer { progress.end() }
+        _ = try await replica.exchange(
+            direction, with: entry, ring: ring, progress: { progress.show($0) },
+            whileConnected: { connection in
+                guard let waitMax else { return }
+                try await wait(for: replica, at: connection, atMost: waitMax)
+            },
+            completed: { report in
+                progress.end()
+                let text = ExchangeText(
+                    remote: entry.name, report: report, direction: direction,
+                    conflicts: try replica.conflicts().count, duration: .now - begin, path: path)
+                try text.print(asJSON: isJSON)
+                try printUntracked(of: replica)
+            })
+    }
+
+    private func printUntracked(of replica: StoreReplica) throws {
         for table in try replica.unrecordedTables() {
             try Terminal.error.line(
                 "  not synchronised: \(Printable.text(table)) is a new table; "
                     + "run: synctool track \(Shell.quoted(path))")
         }
-        if let key = report.missingKey { throw BatchSeal.missingKey(key) }
     }
 
-    /// Until every other replica that uses the remote has said that it has merged what is here.
+    /// Waits until every other replica that uses the remote has acknowledged all local changes.
     private func wait(
-        _ replica: StoreReplica, _ remote: RemoteConnection, _ patience: Duration
+        for replica: StoreReplica, at remote: RemoteConnection, atMost waitMax: Duration
     ) async throws {
         let wanted = try replica.vector
-        let end = ContinuousClock.now + patience
+        let end = ContinuousClock.now + waitMax
         while true {
             let others = try await remote.acknowledged().filter { $0.key != replica.replicaID }
             let late = others.filter { !$0.value.covers(wanted) }
@@ -93,8 +95,10 @@ struct ExchangeRun {
                     .busy,
                     others.isEmpty
                         ? "no other replica has used the remote yet"
-                        : "replica \(names) has not merged it yet",
-                    path: path, hint: "It was sent; wait longer with --timeout, or ask there")
+                        : "replica \(names) has not merged the changes yet",
+                    path: path,
+                    hint: "The changes were sent. Wait longer with --timeout 10m, or run there: "
+                        + "synctool pull FILE")
             }
             try await Task.sleep(for: Self.waitInterval)
         }

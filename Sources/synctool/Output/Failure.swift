@@ -2,12 +2,13 @@ import ArgumentParser
 import SyncClient
 import SyncCore
 
-/// Ends a command that failed: what, which file, why, and what to run next, on stderr; and the
-/// status that belongs to the error's code (``ErrorTable``).
+/// Reports a command that failed: what, which file, why, and what to run next, on stderr, and the
+/// exit status of the error's code (``ErrorTable``).
 enum Failure {
-    /// Prints the error and says with which status to exit; nil: an error of the argument parser's.
+    /// Prints the error.
     ///
     /// - Parameter typed: the path that the user typed; messages name the store by it.
+    /// - Returns: the exit status; nil: an error for the argument parser to report.
     static func report(_ error: any Error, command: String, typed: String?) -> Int32? {
         switch error {
         case is OutputClosed: return 0
@@ -20,11 +21,11 @@ enum Failure {
         }
     }
 
-    /// Two lines: `synctool track: music.db: the file is not a database` and the next step.
+    /// Two lines: `synctool track: music.db: the file is not a database` and the hint.
     static func message(
         _ error: SyncError, command: String, typed: String?, on terminal: Terminal
     ) -> String {
-        var text = terminal.styled("synctool \(command):", .gone) + " "
+        var text = terminal.styled("synctool \(command):", as: .gone) + " "
         let path = TypedPath(typed)
         if let file = error.path ?? typed { text += path.naming(file) + ": " }
         text += path.naming(error.reason)

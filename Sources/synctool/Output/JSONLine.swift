@@ -2,17 +2,14 @@ import Varlink
 
 extension Terminal {
     /// Writes one JSON object as one line.
+    ///
+    /// - Throws: ``OutputClosed``.
     func json(_ object: JSONObject) throws { try line(object.description) }
 
-    /// Writes JSON that is encoded already as one line.
+    /// Writes encoded JSON as one line.
+    ///
+    /// - Throws: ``OutputClosed``.
     func json(_ bytes: [UInt8]) throws { try line(String(decoding: bytes, as: UTF8.self)) }
-}
-
-/// Numbers with their nouns.
-enum Plural {
-    static func text(_ count: Int, _ noun: String) -> String {
-        count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
-    }
 }
 
 extension JSONValue {

@@ -1,7 +1,7 @@
 import Foundation
 import SyncCore
 
-/// Moments as a person reads them, in the time zone of this machine.
+/// Times as a user reads them, in the time zone of this machine.
 enum LocalTime {
     private static let formatter: DateFormatter = {
         let formatter = DateFormatter()
@@ -26,8 +26,8 @@ enum LocalTime {
         let seconds = duration.components.seconds
         let units: [(Int64, String)] = [(86_400, "day"), (3600, "hour"), (60, "minute")]
         for (length, unit) in units where seconds >= length {
-            return Plural.text(Int(seconds / length), unit)
+            return Plural.text(Int(seconds / length), of: unit)
         }
-        return Plural.text(Int(seconds), "second")
+        return Plural.text(Int(seconds), of: "second")
     }
 }

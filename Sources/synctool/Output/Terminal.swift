@@ -2,10 +2,9 @@
     import Glibc
 #endif
 
-/// One of the process's two outputs: whole texts, unbuffered, and colour where a person looks at
-/// it.
+/// One of the process's two outputs: unbuffered, with colour on a terminal.
 struct Terminal: Sendable {
-    /// What a piece of text means; colours follow from it.
+    /// The meaning of a piece of text, which decides its colour.
     enum Style: String {
         case plain = ""
         case faint = "2"
@@ -20,26 +19,26 @@ struct Terminal: Sendable {
     static let error = Terminal(descriptor: STDERR_FILENO)
 
     let descriptor: Int32
-    /// A person looks at it.
+    /// Whether it is a terminal.
     let isInteractive: Bool
-    /// It shows colours: a terminal that is not dumb, and nobody has set `NO_COLOR`.
+    /// Whether it shows colours: a terminal that is not dumb, without `NO_COLOR`.
     let hasColour: Bool
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
         isInteractive = isatty(descriptor) == 1
-        let refused = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
+        let isRefused = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
         let isDumb = getenv("TERM").map { String(cString: $0) == "dumb" } ?? true
-        hasColour = isInteractive && !refused && !isDumb
+        hasColour = isInteractive && !isRefused && !isDumb
     }
 
-    func styled(_ text: String, _ style: Style) -> String {
+    func styled(_ text: String, as style: Style) -> String {
         hasColour && style != .plain ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    /// Writes a line in one piece, so that lines of several processes do not mix.
+    /// Writes a line with one call, so that lines of several processes do not mix.
     ///
-    /// - Throws: `OutputClosed` when nobody reads any more.
+    /// - Throws: ``OutputClosed`` when the reader has closed it.
     func line(_ text: String = "") throws {
         var bytes = Array(text.utf8)
         bytes.append(UInt8(ascii: "\n"))
@@ -56,6 +55,3 @@ struct Terminal: Sendable {
         }
     }
 }
-
-/// The reader of our output went away, as `head` does. The command ends without a word.
-struct OutputClosed: Error {}

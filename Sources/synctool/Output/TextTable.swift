@@ -23,40 +23,9 @@ struct TextTable {
                 + row.indices.filter { $0 <= last }.map { column in
                     let padding = column == last ? 0 : widths[column] - row[column].count
                     let style = column < styles.count ? styles[column] : .plain
-                    return terminal.styled(row[column], style)
+                    return terminal.styled(row[column], as: style)
                         + String(repeating: " ", count: padding)
                 }.joined(separator: "  ")
         }
-    }
-}
-
-/// Text from a database, made fit for a terminal.
-enum Printable {
-    /// Control characters become `\n`, `\t` or `\u{…}`: no value moves the cursor or rings the
-    /// bell.
-    static func text(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\n": result += "\\n"
-            case "\t": result += "\\t"
-            case "\r": result += "\\r"
-            case _ where isControl(scalar):
-                result += "\\u{" + String(scalar.value, radix: 16) + "}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
-    }
-
-    /// The same, cut to `width` characters.
-    static func text(_ text: String, width: Int) -> String {
-        let cut = text.count > width ? text.prefix(width - 1) + "…" : Substring(text)
-        return Self.text(String(cut))
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
     }
 }

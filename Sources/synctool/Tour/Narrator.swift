@@ -1,27 +1,27 @@
 import SyncClient
 import SyncCore
 
-/// Tells the tour: headings, what is run, what came. On a terminal it leaves time to read.
+/// Prints the tour: headings, commands, notices. Pauses on a terminal.
 struct Narrator {
     private let terminal = Terminal.output
 
-    func title(_ text: String) throws { try terminal.line(terminal.styled(text, .title)) }
+    func title(_ text: String) throws { try terminal.line(terminal.styled(text, as: .title)) }
 
-    /// A new act.
-    func act(_ number: Int, _ text: String) throws {
+    /// The heading of an act.
+    func act(_ number: Int, title text: String) throws {
         try terminal.line()
-        try terminal.line(terminal.styled("\(number). \(text)", .strong))
+        try terminal.line(terminal.styled("\(number). \(text)", as: .strong))
     }
 
     func say(_ text: String) throws { try terminal.line("   " + text) }
 
-    /// A command that is run now.
+    /// A command that is run next.
     func command(_ text: String) throws {
-        try terminal.line("   " + terminal.styled("$ \(text)", .title))
+        try terminal.line("   " + terminal.styled("$ \(text)", as: .title))
     }
 
-    /// What the client heard: of a transaction only its head, where a notice tells the rest.
-    func heard(_ notices: [Notice]) throws {
+    /// The notices that the client received.
+    func received(_ notices: [Notice]) throws {
         for notice in notices {
             for line in NoticeText().lines(notice) { try terminal.line("   > " + line) }
         }
@@ -31,7 +31,7 @@ struct Narrator {
         for line in lines { try terminal.line("     " + line) }
     }
 
-    /// Time to read, where a person looks.
+    /// Time to read, on a terminal only.
     func pause(_ time: Duration = .milliseconds(900)) async {
         guard terminal.isInteractive else { return }
         try? await Task.sleep(for: time)

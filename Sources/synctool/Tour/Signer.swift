@@ -1,6 +1,6 @@
 import Foundation
 
-/// A writer that says who it is: Python where there is one, else the sqlite3 shell.
+/// A writer that signs its transactions: Python if installed, otherwise the sqlite3 shell.
 struct Signer {
     private let scene: TourScene
     private let python: String?
@@ -26,7 +26,7 @@ struct Signer {
             return
         }
         _ = try await ChildProcess.run(
-            python, ["-c", Self.script, scene.database, statement], in: scene.folder)
+            python, with: ["-c", Self.script, scene.database, statement], in: scene.folder)
     }
 
     private func signed(_ statement: String) -> String {

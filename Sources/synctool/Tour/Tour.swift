@@ -2,17 +2,17 @@ import Foundation
 import SyncClient
 import SyncCore
 
-/// The tour: a daemon of its own, a copy of a database, other processes that write, and a client
-/// that hears of it. Every line that it shows comes from what really happened.
+/// The tour: a private daemon, a copy of a database, other processes that write, and a client that
+/// receives notices. All output is real.
 struct Tour {
-    /// The database to copy; nil: a small one of its own.
+    /// The database to copy; nil: a small sample.
     let original: String?
     private let narrator = Narrator()
 
     func run() async throws {
         if let original, !FileManager.default.fileExists(atPath: original) {
             throw SyncError(
-                .noSuchFile, "there is no such file", path: original,
+                .noSuchFile, "no such file", path: original,
                 hint: "Run the tour on its own database: synctool demo")
         }
         let name = original.map { URL(fileURLWithPath: $0).lastPathComponent } ?? "music.db"
@@ -31,12 +31,12 @@ struct Tour {
         let subjects = try await prepare(scene)
         let store = StoreClient(socket: scene.socket)
         let client = TourClient()
-        try await track(scene, store)
-        try await hold(scene, client, subjects)
-        try await change(scene, client, subjects)
-        try await delete(scene, client, subjects)
-        try await crash(scene, client, subjects)
-        try await history(scene, store, client)
+        try await track(in: scene, with: store)
+        try await hold(subjects, in: scene, with: client)
+        try await change(subjects, in: scene, with: client)
+        try await delete(subjects, in: scene, with: client)
+        try await crash(in: scene, with: client, meanwhile: subjects)
+        try await history(in: scene, of: store, with: client)
         await client.stop()
     }
 
@@ -49,30 +49,30 @@ struct Tour {
             return .own
         }
         try await scene.copy(original)
-        // The copy may: in WAL mode the daemon sees where each commit ends, also of writers that do
-        // not sign.
+        // In WAL mode the daemon sees where each commit ends, also of writers that do not sign.
         try await scene.sqlite("PRAGMA journal_mode = WAL")
         return try await SubjectSearch(query: { try await scene.sqlite($0) }).subjects()
     }
 
-    private func track(_ scene: TourScene, _ store: StoreClient) async throws {
+    private func track(in scene: TourScene, with store: StoreClient) async throws {
         try narrator.act(
-            1, "A database is tracked. Its tables stay as they are; writers need nothing.")
+            1, title: "A database is tracked. Its tables are not altered; writers need no change.")
         try await scene.startDaemon()
-        try await daemonAnswers(scene, store)
+        try await waitForDaemon(store)
         try narrator.command("synctool track \(Shell.quoted(scene.database))")
         let tables = try await store.track(scene.path).tables
         let left = tables.filter { !$0.isTracked && !$0.name.hasPrefix("sqlite_") }
         let names = tables.filter(\.isTracked).map(\.name)
-        try narrator.shown(["\(Plural.text(names.count, "table")) tracked: \(Self.list(names))"])
+        try narrator.shown(["\(Plural.text(names.count, of: "table")) tracked: \(Self.list(names))"]
+        )
         try narrator.shown(TableText.lines(left, indent: ""))
         await narrator.pause()
     }
 
     private func hold(
-        _ scene: TourScene, _ client: TourClient, _ subjects: TourSubjects
+        _ subjects: TourSubjects, in scene: TourScene, with client: TourClient
     ) async throws {
-        try narrator.act(2, "A client subscribes, and says which objects it holds.")
+        try narrator.act(2, title: "A client subscribes and names the objects that it holds.")
         let held = try subjects.held.map { try HistoryQuery.ObjectName(path: $0) }
         try await client.start(socket: scene.socket, store: scene.path, holding: held)
         try narrator.say("It holds \(Self.list(subjects.held)).")
@@ -80,39 +80,40 @@ struct Tour {
     }
 
     private func change(
-        _ scene: TourScene, _ client: TourClient, _ subjects: TourSubjects
+        _ subjects: TourSubjects, in scene: TourScene, with client: TourClient
     ) async throws {
         try narrator.act(
-            3, "Another process changes one of them: the sqlite3 shell, which knows nothing of us.")
+            3, title: "Another process changes one of them: the sqlite3 shell, without any setup.")
         try narrator.command(
             "sqlite3 \(Shell.quoted(scene.database)) \(Shell.quoted(subjects.update))")
         try await scene.sqlite(subjects.update)
-        try narrator.heard(
+        try narrator.received(
             try await client.next(until: { if case .changed = $0 { true } else { false } }))
         await narrator.pause()
     }
 
     private func delete(
-        _ scene: TourScene, _ client: TourClient, _ subjects: TourSubjects
+        _ subjects: TourSubjects, in scene: TourScene, with client: TourClient
     ) async throws {
         let signer = Signer(scene: scene)
-        try narrator.act(4, "A third process deletes another one, and signs: \(signer.program).")
+        try narrator.act(
+            4, title: "A third process deletes another one and signs: \(signer.program).")
         try narrator.command(signer.shown(subjects.delete))
         try await signer.run(subjects.delete)
         // The whole transaction has come when the last held object that it deletes is gone.
         let gone = subjects.held.count - 1
         for _ in 0..<gone {
-            try narrator.heard(
+            try narrator.received(
                 try await client.next(until: { if case .gone = $0 { true } else { false } }))
         }
-        try narrator.say("The values are kept: nothing has to be guessed, and it can be undone.")
+        try narrator.say("The deleted values are kept, and the delete can be undone.")
         await narrator.pause()
     }
 
     private func crash(
-        _ scene: TourScene, _ client: TourClient, _ subjects: TourSubjects
+        in scene: TourScene, with client: TourClient, meanwhile subjects: TourSubjects
     ) async throws {
-        try narrator.act(5, "syncd is killed. Others go on writing; nobody is told.")
+        try narrator.act(5, title: "syncd is killed. Others continue to write; nobody is notified.")
         try narrator.command("kill -9 $(pidof syncd)")
         scene.killDaemon()
         for statement in subjects.away {
@@ -121,22 +122,22 @@ struct Tour {
             try await scene.sqlite(statement)
         }
         await narrator.pause()
-        try narrator.say("It starts again. The client comes back by itself, with its token:")
+        try narrator.say("syncd starts again. The client reconnects and resumes from its token:")
         try await scene.startDaemon()
-        let missed = try await caughtUp(scene, client)
-        try narrator.heard(missed)
+        let missed = try await catchUp(client, in: scene)
+        try narrator.received(missed)
         if missed.contains(where: Self.isCoalesced) {
             try narrator.say(
-                "What was written while nobody watched is one transaction, marked coalesced:")
-            try narrator.say("boundaries are never guessed, and no change is lost.")
+                "Commits made while syncd was down are one transaction, marked coalesced:")
+            try narrator.say("commit boundaries are never guessed, and no change is lost.")
         }
         await narrator.pause()
     }
 
     private func history(
-        _ scene: TourScene, _ store: StoreClient, _ client: TourClient
+        in scene: TourScene, of store: StoreClient, with client: TourClient
     ) async throws {
-        try narrator.act(6, "All of it stands in the database's own history.")
+        try narrator.act(6, title: "All of it is in the database's own history.")
         try narrator.command("synctool history \(Shell.quoted(scene.database))")
         let history = try await store.history(scene.path)
         for transaction in history { try narrator.shown(TransactionText().lines(transaction)) }
@@ -144,24 +145,25 @@ struct Tour {
         guard received.map(\.token) == history.map(\.token) else {
             throw SyncError(
                 .internalFault,
-                "the client got \(received.map(\.number)), history has \(history.map(\.number))",
-                operation: "demo", hint: "Please report it")
+                "the client received \(received.map(\.number)), the history has "
+                    + "\(history.map(\.number))",
+                operation: "demo", hint: "Please report it with the output of: synctool doctor")
         }
         try narrator.say(
             "The client received these \(history.count) transactions:"
-                + " each once, in order, none missed.")
+                + " each once and in order.")
         await narrator.pause()
         try Terminal.output.line()
-        try narrator.title("Now yours:")
-        try narrator.say("syncd --user &                  a daemon of your own")
+        try narrator.title("Now with your own database:")
+        try narrator.say("syncd --user &                  start a daemon for yourself")
         try narrator.say(
-            "synctool track FILE             nothing in your tables changes; untrack undoes it")
-        try narrator.say("synctool watch FILE             and write to it from wherever you like")
+            "synctool track FILE             record its history; synctool untrack removes it")
+        try narrator.say("synctool watch FILE             then write to it from any program")
     }
 
     // MARK: Helpers
 
-    private func daemonAnswers(_ scene: TourScene, _ store: StoreClient) async throws {
+    private func waitForDaemon(_ store: StoreClient) async throws {
         let end = ContinuousClock.now + .seconds(20)
         while true {
             do {
@@ -174,10 +176,10 @@ struct Tour {
         }
     }
 
-    /// What came until the client stands where history ends.
-    private func caughtUp(_ scene: TourScene, _ client: TourClient) async throws -> [Notice] {
+    /// The notices until the client has reached the end of the history.
+    private func catchUp(_ client: TourClient, in scene: TourScene) async throws -> [Notice] {
         let store = StoreClient(socket: scene.socket)
-        try await daemonAnswers(scene, store)
+        try await waitForDaemon(store)
         let head = try await store.head(scene.path)
         return try await client.next(until: { notice in
             if case .transaction(let transaction) = notice {

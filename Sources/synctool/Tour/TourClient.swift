@@ -1,9 +1,9 @@
 import SyncClient
 import SyncCore
 
-/// The client of the tour: follows the store in this process, and keeps what it got.
+/// The client of the tour: subscribes to the store in this process and keeps its notices.
 ///
-/// `received` only grows; `shown` counts how many of it were handed out.
+/// Invariants: `received` only grows; `shown` is the number of notices returned so far.
 actor TourClient {
     private var received: [Notice] = []
     private var shown = 0
@@ -28,7 +28,7 @@ actor TourClient {
     private func take(_ notice: Notice) { received.append(notice) }
     private func fail(_ error: any Error) { failure = error }
 
-    /// The notices that came since the last call, up to the first that is `wanted`.
+    /// The notices since the last call, up to the first one that is `wanted`.
     ///
     /// - Throws: what ended the stream; ``SyncError`` `internalFault` when nothing comes for 20 s.
     func next(until wanted: @Sendable (Notice) -> Bool) async throws -> [Notice] {
@@ -42,11 +42,11 @@ actor TourClient {
             try await Task.sleep(for: .milliseconds(5))
         }
         throw SyncError(
-            .internalFault, "a notice did not come within 20 seconds", operation: "demo",
-            hint: "Please report it, with the output of: synctool doctor")
+            .internalFault, "a notice did not arrive within 20 seconds", operation: "demo",
+            hint: "Please report it with the output of: synctool doctor")
     }
 
-    /// All transactions that it got.
+    /// All transactions that it received.
     var transactions: [Transaction] {
         received.compactMap {
             if case .transaction(let transaction) = $0 { transaction } else { nil }

@@ -5,8 +5,9 @@ import SyncCore
     import Glibc
 #endif
 
-/// Where the tour happens: a temporary folder with a copy of the database, and a private daemon on
-/// a private socket. ``close()`` ends the daemon and removes the folder; the original is only read.
+/// The environment of the tour: a temporary folder with a copy of the database, and a private
+/// daemon with its own socket. ``close()`` ends the daemon and removes the folder. The original
+/// database is only read.
 final class TourScene {
     let folder: URL
     let database: String
@@ -19,7 +20,7 @@ final class TourScene {
         guard let sqlite3 = ChildProcess.find("sqlite3") else {
             throw SyncError(
                 .refused, "the tour needs the sqlite3 shell", operation: "demo",
-                hint: "Run: apt-get install sqlite3")
+                hint: "Install it: apt-get install sqlite3")
         }
         self.sqlite3 = sqlite3
         syncd = try Self.findDaemon()
@@ -34,8 +35,7 @@ final class TourScene {
 
     var path: String { folder.appendingPathComponent(database).path }
 
-    /// The daemon beside this program, as it was built or installed with it; else the one on the
-    /// PATH.
+    /// The daemon in the folder of this program, otherwise the one in the PATH.
     private static func findDaemon() throws -> String {
         let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let beside = own.map {
@@ -45,22 +45,23 @@ final class TourScene {
         if let beside, FileManager.default.isExecutableFile(atPath: beside) { return beside }
         if let found = ChildProcess.find("syncd") { return found }
         throw SyncError(
-            .refused, "the program syncd is not beside synctool, nor on the PATH",
-            operation: "demo", hint: "Run: make install")
+            .refused, "syncd is neither in the folder of synctool nor in the PATH",
+            operation: "demo",
+            hint: "Build or install it: make build, or make install")
     }
 
-    /// Copies a database as it is at this moment, without changing it.
+    /// Copies a database without changing it.
     func copy(_ original: String) async throws {
         _ = try await ChildProcess.run(
-            sqlite3, ["-readonly", original, ".backup '\(path)'"], in: folder)
+            sqlite3, with: ["-readonly", original, ".backup '\(path)'"], in: folder)
     }
 
-    /// Runs SQL in a process of its own, as any other program would.
+    /// Runs SQL in a separate process, like any other writer.
     @discardableResult
     func sqlite(_ statements: String) async throws -> [[String]] {
         let text = try await ChildProcess.run(
             sqlite3,
-            [
+            with: [
                 "-bail", "-cmd", ".timeout 5000", "-cmd", "PRAGMA foreign_keys = ON",
                 "-separator", "\u{1F}", database, statements,
             ], in: folder)
@@ -96,7 +97,7 @@ final class TourScene {
         daemon = nil
     }
 
-    /// What the daemon wrote to its log, for an error message.
+    /// The log of the daemon, for an error message.
     var daemonLog: String {
         let log = folder.appendingPathComponent("syncd.log")
         return (try? String(contentsOf: log, encoding: .utf8)) ?? ""

@@ -1,6 +1,6 @@
 import SyncCore
 
-/// Consumers as lines for a person.
+/// Consumers as lines of text.
 enum ConsumerText {
     static func lines(_ consumers: [Consumer], indent: String = "") -> [String] {
         var table = TextTable(styles: [.strong])
@@ -9,16 +9,16 @@ enum ConsumerText {
             table.add(
                 consumer.name, consumer.kind.rawValue,
                 consumer.acknowledged == 0
-                    ? "nothing acknowledged" : "has read up to #\(consumer.acknowledged)",
-                lease(consumer, now), "seen " + LocalTime.ago(consumer.lastSeen, now: now))
+                    ? "nothing acknowledged" : "acknowledged #\(consumer.acknowledged)",
+                lease(of: consumer, at: now), "seen " + LocalTime.ago(consumer.lastSeen, now: now))
         }
         return table.lines(on: .output, indent: indent)
     }
 
-    private static func lease(_ consumer: Consumer, _ now: Timestamp) -> String {
-        guard consumer.kind != .writer else { return "holds nothing back" }
+    private static func lease(of consumer: Consumer, at now: Timestamp) -> String {
+        guard consumer.kind != .writer else { return "does not hold back purging" }
         guard let lease = consumer.lease else { return "no lease" }
         return consumer.isLapsed(at: now)
-            ? "lease has lapsed" : "lease of \(LocalTime.length(lease))"
+            ? "lease expired" : "lease of \(LocalTime.length(lease))"
     }
 }

@@ -1,7 +1,7 @@
 import SyncReplica
 import Varlink
 
-/// Conflicts as lines for a person, or as JSON.
+/// Conflicts as lines of text, or as JSON.
 enum ConflictText {
     static func line(_ conflict: MergeConflict) -> String {
         var text = "\(conflict.id)  " + Printable.text(conflict.path)
@@ -9,14 +9,14 @@ enum ConflictText {
             text += "  " + conflict.properties.map(Printable.text).joined(separator: ", ")
         }
         text += "  " + what(conflict)
-        return conflict.isOpen ? text : text + "  (closed)"
+        return conflict.isOpen ? text : text + "  (resolved)"
     }
 
     static func details(_ conflict: MergeConflict) -> [String] {
         [
             line(conflict),
-            "  shown:     " + side(conflict.shown, conflict),
-            "  not shown: " + side(conflict.losing, conflict),
+            "  current:    " + side(conflict.shown),
+            "  overridden: " + side(conflict.losing),
         ]
     }
 
@@ -26,16 +26,16 @@ enum ConflictText {
             let losing =
                 conflict.losing.values.pairs.isEmpty
                 ? "a change" : TransactionText.values(conflict.losing.values)
-            return "is not shown: \(losing)" + by(conflict.losing)
-        case .olderIncarnation: return "edited, and deleted and made again elsewhere"
-        case .hidden: return "edited, and deleted elsewhere" + by(conflict.shown)
-        case .deleteLost: return "the delete did not hold" + by(conflict.losing)
+            return "overridden: \(losing)" + by(conflict.losing)
+        case .olderIncarnation: return "edited, but deleted and created again elsewhere"
+        case .hidden: return "edited, but deleted elsewhere" + by(conflict.shown)
+        case .deleteLost: return "delete overridden" + by(conflict.losing)
         }
     }
 
-    private static func side(_ side: MergeConflict.Side, _ conflict: MergeConflict) -> String {
+    private static func side(_ side: MergeConflict.Side) -> String {
         let values =
-            side.values.pairs.isEmpty ? "no object" : TransactionText.values(side.values)
+            side.values.pairs.isEmpty ? "deleted" : TransactionText.values(side.values)
         return values + by(side)
     }
 

@@ -1,6 +1,6 @@
 import Varlink
 
-/// Something that is wrong, and what to do.
+/// A problem that was found, and what to do about it.
 struct Finding: Sendable {
     let problem: String
     var hint: String?

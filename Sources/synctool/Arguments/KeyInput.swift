@@ -3,15 +3,15 @@ import Foundation
 import SyncMerge
 import SyncRemotes
 
-/// Key packets, passphrases and the user's identity, from where a person has them.
+/// Where key packets, passphrases and the user's identity are read from.
 struct KeyInput: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Read the passphrase from the first line of this file; else the terminal is asked.",
+            "Read the passphrase from the first line of this file (default: prompt for it).",
             valueName: "file"))
     var passphraseFile: String?
 
-    /// Where the user's key pair is.
+    /// The path of the user's key pair.
     static var identityPath: String {
         let environment = ProcessInfo.processInfo.environment
         let home = environment["HOME"] ?? NSHomeDirectory()
@@ -20,6 +20,7 @@ struct KeyInput: ParsableArguments {
     }
 
     /// Opens a packet from a file, or from the standard input (`-`).
+    /// - Throws: `noSuchFile`; as ``KeyPacket/open(_:with:)``.
     func ring(from file: String) throws -> (store: StoreID, ring: KeyRing) {
         let text = try Self.text(file)
         let (_, wantsPassphrase) = try KeyPacket.peek(text)
@@ -30,7 +31,9 @@ struct KeyInput: ParsableArguments {
         return try KeyPacket.open(text, with: .passphrase(try passphrase(twice: false)))
     }
 
-    /// - Parameter twice: whether a person at the terminal has to repeat it.
+    /// The passphrase, from the file or from a prompt.
+    /// - Parameter twice: whether the prompt is repeated, to catch typing errors.
+    /// - Throws: `invalidArgument` without a terminal, or when the two differ; `noSuchFile`.
     func passphrase(twice: Bool) throws -> String {
         if let passphraseFile {
             let text = try Self.text(passphraseFile)
@@ -38,11 +41,11 @@ struct KeyInput: ParsableArguments {
         }
         guard let first = getpass("Passphrase: ").map({ String(cString: $0) }) else {
             throw SyncError(
-                .invalidArgument, "there is no terminal to ask for the passphrase",
-                hint: "Write it to a file, and add: --passphrase-file FILE")
+                .invalidArgument, "there is no terminal to prompt for the passphrase",
+                hint: "Write it to a file and add: --passphrase-file FILE")
         }
         if twice {
-            let second = getpass("Once more: ").map { String(cString: $0) }
+            let second = getpass("Repeat the passphrase: ").map { String(cString: $0) }
             guard first == second else {
                 throw SyncError(.invalidArgument, "the two passphrases differ", hint: "Try again")
             }
@@ -55,8 +58,10 @@ struct KeyInput: ParsableArguments {
             let data = try FileHandle.standardInput.read(upToCount: KeyPacket.textBytesMax + 1)
             return String(decoding: data ?? Data(), as: UTF8.self)
         }
-        guard let data = FileManager.default.contents(atPath: file) else {
-            throw SyncError(.noSuchFile, "the file cannot be read", path: file)
+        guard access(file, R_OK) == 0, let data = FileManager.default.contents(atPath: file) else {
+            throw SyncError(
+                .noSuchFile, "cannot read the file: \(String(cString: strerror(errno)))",
+                path: file, hint: "Check the path and its permissions")
         }
         return String(decoding: data.prefix(KeyPacket.textBytesMax + 1), as: UTF8.self)
     }

@@ -2,20 +2,21 @@ import SyncMerge
 import SyncRemotes
 import Varlink
 
-/// What an exchange moved, as one line.
-struct ExchangeLine {
+/// The result of an exchange, as a line of text or as JSON.
+struct ExchangeText {
     let remote: String
     let report: ExchangeReport
-    let direction: RemoteConnection.Direction
-    /// Open conflicts after it.
+    let direction: ExchangeDirection
+    /// The number of open conflicts after it.
     let conflicts: Int
     let duration: Duration
-    /// The database, as the user typed it.
+    /// The path of the database, as the user typed it.
     let path: String
 
-    func print(_ common: CommonOptions) throws {
+    /// - Throws: ``OutputClosed``.
+    func print(asJSON isJSON: Bool) throws {
         let waiting = WaitingText(waiting: report.waiting, path: path)
-        if common.json {
+        if isJSON {
             try Terminal.output.json(json)
             return try waiting.print()
         }
@@ -23,10 +24,10 @@ struct ExchangeLine {
         try waiting.print()
         for problem in report.problems.prefix(10) {
             try Terminal.error.line(
-                "  passed over \(Printable.text(problem.name)): \(Printable.text(problem.reason))")
+                "  skipped \(Printable.text(problem.name)): \(Printable.text(problem.reason))")
         }
         let rest = report.problems.count - 10
-        if rest > 0 { try Terminal.error.line("  passed over \(Plural.text(rest, "other file"))") }
+        if rest > 0 { try Terminal.error.line("  skipped \(Plural.text(rest, of: "other file"))") }
     }
 
     /// The keys of docs/cli.md.
@@ -60,8 +61,8 @@ struct ExchangeLine {
         text +=
             count == 0
             ? "nothing to \(direction.rawValue)"
-            : parts.joined(separator: ", ") + " (\(StatusText.bytes(Int64(report.bytes))))"
-        if conflicts > 0 { text += "; \(Plural.text(conflicts, "open conflict"))" }
+            : parts.joined(separator: ", ") + " (\(ByteCount.text(Int64(report.bytes))))"
+        if conflicts > 0 { text += "; \(Plural.text(conflicts, of: "open conflict"))" }
         return text
     }
 }

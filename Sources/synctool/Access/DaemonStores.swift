@@ -1,15 +1,15 @@
 import SyncClient
 import SyncCore
 
-/// The daemon itself: what commands ask that are not about one store.
-struct Daemon: Sendable {
+/// The stores of the daemon, for commands that are not about one store.
+struct DaemonStores: Sendable {
     let client: StoreClient
 
-    func stores() async throws -> [StoreSummary] { try await client.list() }
+    func all() async throws -> [StoreSummary] { try await client.list() }
 
     func store(_ path: String) -> any StoreAccess { DaemonAccess(client: client, path: path) }
 
-    /// Leaves the file as it is; only the daemon forgets it.
+    /// Removes a store from the daemon; the file is not changed.
     func forget(_ path: String) async throws {
         try await client.untrack(StorePath.absolute(path), forget: true)
     }

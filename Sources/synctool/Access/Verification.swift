@@ -1,6 +1,6 @@
 import SyncClient
 
-/// What a check of the capture found: findings are sentences, empty when all is well.
+/// The result of a check of the capture. Findings are sentences; none means no problems.
 struct Verification: Sendable {
     var tables: [TableSummary]
     var findings: [String]

@@ -1,10 +1,10 @@
 import SyncReplica
 import Varlink
 
-/// Policies as lines, or as JSON.
+/// Merge policies as lines of text, or as JSON.
 enum PolicyText {
     static func lines(_ policies: MergePolicies) -> [String] {
-        if policies.entities.isEmpty { return ["the defaults hold for all tables"] }
+        if policies.entities.isEmpty { return ["all tables use the default policies"] }
         var table = TextTable(styles: [.strong])
         for (name, policy) in policies.entities.sorted(by: { $0.key < $1.key }) {
             for (what, choice) in rows(policy) { table.add(name + what, choice, "") }

@@ -2,10 +2,10 @@ import Glibc
 import SyncMerge
 import Synchronization
 
-/// One line on the terminal that says how far an exchange is, from its second second on.
+/// A line on the terminal with the progress of an exchange that takes longer than a second.
 final class ProgressLine: Sendable {
-    /// What ends sooner needs no word.
-    private static let silence: Duration = .seconds(1)
+    /// A shorter exchange shows no progress.
+    private static let delay: Duration = .seconds(1)
     private static let interval: Duration = .milliseconds(100)
 
     private let name: String
@@ -16,17 +16,17 @@ final class ProgressLine: Sendable {
 
     func show(_ report: ExchangeReport) {
         let now = ContinuousClock.now
-        guard Terminal.error.isInteractive, now - begin >= Self.silence else { return }
+        guard Terminal.error.isInteractive, now - begin >= Self.delay else { return }
         shown.withLock { last in
             if let last, now - last < Self.interval { return }
             last = now
             Self.write(
                 "\r\u{1B}[K\(name): pulled \(report.pulledCount), pushed \(report.pushedCount), "
-                    + StatusText.bytes(Int64(report.bytes)))
+                    + ByteCount.text(Int64(report.bytes)))
         }
     }
 
-    /// Takes the line away.
+    /// Erases the line.
     func end() {
         shown.withLock { last in
             if last != nil { Self.write("\r\u{1B}[K") }

@@ -1,38 +1,36 @@
 import SyncCore
 import Varlink
 
-/// What undoing did, for a person or as JSON lines.
+/// The result of `revert` and `restore`, as lines of text or as JSON.
 struct UndoText {
     let path: String
-    /// What was asked for, in the past tense: `reverted 7`.
+    /// The requested action, in the past tense: `reverted transaction 7`.
     let done: String
 
-    func print(_ report: UndoReport, _ common: CommonOptions) throws {
-        if common.json {
-            try Terminal.output.json(json(report))
-            return
-        }
+    /// - Throws: ``OutputClosed``.
+    func print(_ report: UndoReport, asJSON isJSON: Bool) throws {
+        if isJSON { return try Terminal.output.json(json(report)) }
         try Terminal.output.line("\(path): " + headline(report))
         for step in report.steps { try Terminal.output.line("  " + line(step)) }
         for refusal in report.refusals { try Terminal.output.line("  " + line(refusal)) }
     }
 
     private func headline(_ report: UndoReport) -> String {
-        let number = report.token.map { ", transaction \($0.number)" } ?? ""
+        let number = report.token.map { " as transaction \($0.number)" } ?? ""
         if report.isComplete { return done + number }
-        if !report.steps.isEmpty { return "\(done) in part" + number }
+        if !report.steps.isEmpty { return "partly \(done)" + number }
         return report.refusals.isEmpty
-            ? "nothing to do: the transaction changed no object here" : "nothing could be done"
+            ? "nothing to undo: no tracked object was changed" : "nothing was changed"
     }
 
     private func line(_ step: UndoReport.Step) -> String {
         let object = Printable.text(step.object.path)
         switch step.kind {
-        case .insert: return "+ \(object) is back"
-        case .delete: return "- \(object) is gone again"
+        case .insert: return "+ \(object) restored"
+        case .delete: return "- \(object) deleted"
         case .update:
             let names = step.properties.map(Printable.text).joined(separator: ", ")
-            return "~ \(object) has its old \(names)"
+            return "~ \(object) old value restored: \(names)"
         }
     }
 
@@ -40,7 +38,7 @@ struct UndoText {
         let names = refusal.properties.map(Printable.text).joined(separator: ", ")
         let what = Printable.text(refusal.object.path) + (names.isEmpty ? "" : " \(names)")
         let blocker = refusal.blockedBy.map { " by transaction \($0)" } ?? ""
-        return "! \(what) stays as it is: \(refusal.reason)\(blocker)"
+        return "! \(what) not changed: \(refusal.reason)\(blocker)"
     }
 
     private func json(_ report: UndoReport) -> JSONObject {

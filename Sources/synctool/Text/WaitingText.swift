@@ -1,13 +1,15 @@
 import SyncMerge
 import Varlink
 
-/// Changes that cannot be shown yet, and what to do about it.
+/// Changes that cannot be written to a table yet, and what to do about it.
 struct WaitingText {
     let waiting: [WaitingChanges]
-    /// The database, as the user typed it.
+    /// The path of the database, as the user typed it.
     let path: String
 
-    /// One line for each table, on stderr.
+    /// Prints one line for each table on stderr.
+    ///
+    /// - Throws: ``OutputClosed``.
     func print() throws {
         for changes in waiting { try Terminal.error.line("  " + line(changes)) }
     }
@@ -42,22 +44,23 @@ struct WaitingText {
         let name = Self.quoted(changes.entity)
         let database = Shell.quoted(path)
         let verb = changes.count == 1 ? "waits" : "wait"
-        var text = "\(Plural.text(changes.count, "change")) of \(name) \(verb): "
+        var text = "\(Plural.text(changes.count, of: "change")) of \(name) \(verb): "
         switch changes.reason {
         case .noTable:
-            text += "there is no table \(name) here."
+            text += "this database has no table \(name)."
             text += " Create it, then run: synctool track \(database)"
         case .notTracked:
-            text += "the table \(name) is not tracked here."
+            text += "the table \(name) is not tracked in this database."
             text += " Run: synctool track \(database)"
         case .noColumns(let names):
             let list = names.map(Self.quoted).joined(separator: ", ")
-            text += "\(name) has no column \(list) here."
+            text += "the table has no column \(list)."
             text += " Add it with: synctool alter \(database) 'ALTER TABLE ...'"
         case .otherConstraints(let names):
             let list = names.map(Self.quoted).joined(separator: ", ")
-            text += "here, other constraints of \(name) name \(list)."
-            text += " Give the table the constraints that it has at the sender"
+            text += "the constraints on \(list) differ from the sender's."
+            text +=
+                " Rebuild the table with the sender's constraints: synctool alter \(database) SQL"
         }
         return text
     }

@@ -1,13 +1,12 @@
 import SyncClient
 import SyncCore
 
-/// Transactions as a person reads them: a head line with number, time and writer, then a line for
-/// each change.
+/// Transactions as lines of text: one with number, time and writer, then one for each change.
 struct TransactionText {
-    /// Changes of one transaction that are shown unless somebody asks for all.
+    /// The default of ``changesMax``.
     static let changesShown = 20
 
-    /// More changes than this are counted, not shown.
+    /// The maximum number of changes shown for a transaction; the rest are counted.
     var changesMax = changesShown
     var terminal = Terminal.output
 
@@ -18,19 +17,22 @@ struct TransactionText {
         }
         let hidden = transaction.changes.count - changesMax
         if hidden > 0 {
-            lines.append("    " + terminal.styled("… and \(hidden) more changes", .faint))
+            lines.append(
+                "    "
+                    + terminal.styled("… and \(Plural.text(hidden, of: "more change"))", as: .faint)
+            )
         }
         return lines
     }
 
     private func head(_ transaction: Transaction) -> String {
         var parts = [
-            terminal.styled("#\(transaction.number)", .strong),
-            terminal.styled(LocalTime.text(transaction.timestamp), .faint),
+            terminal.styled("#\(transaction.number)", as: .strong),
+            terminal.styled(LocalTime.text(transaction.timestamp), as: .faint),
         ]
         parts.append(
             Self.writer(TransactionHead(transaction))
-                ?? terminal.styled("nobody said who", .faint))
+                ?? terminal.styled("author unknown", as: .faint))
         if let origin = transaction.origin {
             parts.append("from \(String(origin.replica.description.prefix(8)))#\(origin.number)")
         }
@@ -40,7 +42,7 @@ struct TransactionText {
         return parts.joined(separator: "  ")
     }
 
-    /// `importer (nightly), python3[4711]`, as far as the writer said; nil when it said nothing.
+    /// `importer (nightly), python3[4711]`, as far as the writer signed; nil: unsigned.
     static func writer(_ transaction: TransactionHead) -> String? {
         var text = transaction.author ?? ""
         if let context = transaction.context {
@@ -61,20 +63,22 @@ struct TransactionText {
             case .update: ("~", .changed)
             case .delete: ("-", .gone)
             }
-        var text = terminal.styled("\(sign) \(Printable.text(change.object.path))", style)
+        var text = terminal.styled("\(sign) \(Printable.text(change.object.path))", as: style)
         if let old = change.oldValues, !old.pairs.isEmpty {
-            text += "  " + Self.values(old) + terminal.styled("  (before)", .faint)
+            text += "  " + Self.values(old) + terminal.styled("  (before)", as: .faint)
         } else if !change.properties.isEmpty {
             text += "  " + change.properties.map(Printable.text).joined(separator: ", ")
         }
         if let tombstone = change.tombstone, !tombstone.pairs.isEmpty {
             text += "  " + Self.values(tombstone)
         }
-        if let cause = Self.cause(change.cause) { text += terminal.styled("  \(cause)", .faint) }
+        if let cause = Self.cause(change.cause) {
+            text += terminal.styled("  \(cause)", as: .faint)
+        }
         return text
     }
 
-    /// `Title 'Load', ArtistId 50`: values as SQL literals, long ones cut, not more than eight.
+    /// `Title 'Load', ArtistId 50`: at most eight values as SQL literals, long ones shortened.
     static func values(_ values: NamedValues) -> String {
         var parts = values.pairs.prefix(8).map { pair in
             Printable.text(pair.name) + " " + Printable.text(pair.value.description, width: 40)
@@ -83,7 +87,7 @@ struct TransactionText {
         return parts.joined(separator: ", ")
     }
 
-    /// Why, where no statement named the object; nil for a direct change.
+    /// The cause of an indirect change; nil for a direct one.
     static func cause(_ cause: Change.Cause) -> String? {
         switch cause {
         case .direct: return nil

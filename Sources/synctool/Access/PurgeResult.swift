@@ -1,0 +1,5 @@
+/// The number of transactions and changes that a purge deleted.
+struct PurgeResult: Sendable {
+    let transactions: Int
+    let changes: Int
+}

@@ -1,0 +1,5 @@
+import SyncClient
+
+extension TableSummary {
+    var isTracked: Bool { outcome == "tracked" }
+}

@@ -1,0 +1,4 @@
+/// The version of syncd and synctool.
+enum Version {
+    static let text = "0.1.0"
+}

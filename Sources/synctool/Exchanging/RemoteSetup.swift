@@ -1,0 +1,113 @@
+import Foundation
+import SyncCore
+import SyncRemotes
+
+/// Adds a remote to a store: makes a folder a remote, or joins the store at the address.
+struct RemoteSetup {
+    /// A key packet: the store it belongs to, and its keys.
+    typealias Packet = (store: StoreID, ring: KeyRing)
+
+    /// The path of the database, as the user typed it.
+    let path: String
+    let address: RemoteAddress
+    let entry: RemoteEntry
+    /// The keys of an encrypted remote; they are added to the store.
+    let packet: Packet?
+    /// How to join another store; nil: another store is refused.
+    let joinMethod: JoinMethod?
+
+    private var absolute: String { StorePath.absolute(path) }
+
+    /// - Returns: the key that was created, if the remote is encrypted and the store had none.
+    /// - Throws: `refused` for a name that exists, or another store without a join method;
+    ///   `cannotTrack` when the schema cannot be merged; `unreachable`.
+    func run() async throws -> StoreKey? {
+        try await prepareRemote()
+        return try addEntry()
+    }
+
+    /// Ensures that the address is a remote of this store.
+    private func prepareRemote() async throws {
+        let store = try Store.open(absolute)
+        let (id, names) = (store.id, try store.remotes().map(\.name))
+        try store.close()
+        guard !names.contains(entry.name) else {
+            throw SyncError(
+                .refused, "the remote '\(entry.name)' already exists", path: absolute,
+                hint: "Choose another name, or run first: synctool remote remove DB \(entry.name)")
+        }
+        if case .directory(let folder) = address, try DirectoryRemote.isNew(folder) {
+            try requirePacket(of: id)
+            // The schema is checked before anything is written to the folder.
+            try checkSchema()
+            return try DirectoryRemote.create(folder, store: id)
+        }
+        let other = try await RemoteConnection.store(at: address, options: entry.options)
+        try requirePacket(of: other)
+        if other != id { try await join(other) }
+        try checkSchema()
+    }
+
+    private func requirePacket(of store: StoreID) throws {
+        guard let packet, packet.store != store else { return }
+        throw SyncError(
+            .refused, "the key packet belongs to another store (\(packet.store))",
+            hint: "On a replica of the remote's store (\(store)) run: synctool key share FILE")
+    }
+
+    /// - Throws: `cannotTrack` when the schema has something that cannot be merged.
+    private func checkSchema() throws {
+        let replica = try StoreReplica(absolute)
+        defer { try? replica.close() }
+        try replica.prepare()
+    }
+
+    private func join(_ other: StoreID) async throws {
+        guard let joinMethod else {
+            throw SyncError(
+                .refused, "\(entry.url) is a remote of another store (\(other))", path: absolute,
+                hint: "To join it, add --join by-key, by-unique or separate (see: synctool help "
+                    + "remote add). Or clone it: synctool clone \(Shell.quoted(entry.url)) NEWFILE")
+        }
+        let copy = absolute + ".syncd-join"
+        removeCopy(copy)
+        defer { removeCopy(copy) }
+        try await download(other, to: copy)
+        let report = try Store.join(absolute, to: copy, by: joinMethod)
+        try Terminal.error.line(
+            "\(path): joined store \(other) \(joinMethod.rawValue): "
+                + "\(Plural.text(report.same, of: "row")) matched by number; the former history of "
+                + "\(Plural.text(report.dropped, of: "transaction")) was deleted")
+    }
+
+    /// Copies the other store, to match its rows.
+    private func download(_ other: StoreID, to copy: String) async throws {
+        let store = try Store.open(absolute)
+        let ring = try packet?.ring ?? store.keyRing()
+        try store.close()
+        do {
+            try await RemoteConnection.with(
+                entry, store: other, replica: DirectoryRemote.observer, ring: ring
+            ) { try await $0.copy(to: copy) }
+        } catch var error as SyncError where error.code == .notAllowed && packet == nil {
+            error.hint =
+                "On a replica that has the key run: synctool key share FILE, then repeat this "
+                + "command with: --key FILE"
+            throw error
+        }
+    }
+
+    private func removeCopy(_ database: String) {
+        for ending in ["", "-wal", "-shm", ".syncd-clone"] { unlink(database + ending) }
+    }
+
+    private func addEntry() throws -> StoreKey? {
+        let store = try Store.open(absolute)
+        defer { try? store.close() }
+        if let packet { try store.addKeys(packet.ring) }
+        var key: StoreKey?
+        if entry.isEncrypted, try store.keyRing().keys.isEmpty { key = try store.makeKey() }
+        try store.add(remote: entry)
+        return key
+    }
+}

@@ -1,0 +1,29 @@
+/// Text from a database, made safe for a terminal.
+enum Printable {
+    /// Control characters become `\n`, `\t` or `\u{…}`: a value cannot control the terminal.
+    static func text(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\n": result += "\\n"
+            case "\t": result += "\\t"
+            case "\r": result += "\\r"
+            case _ where isControl(scalar):
+                result += "\\u{" + String(scalar.value, radix: 16) + "}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    /// The same, cut to `width` characters.
+    static func text(_ text: String, width: Int) -> String {
+        let cut = text.count > width ? text.prefix(width - 1) + "…" : Substring(text)
+        return Self.text(String(cut))
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
+    }
+}
