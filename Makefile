@@ -45,8 +45,10 @@ else
 		'SyncdTests|EndToEndTests|DocumentationTests --no-parallel'
 endif
 
-# The tour, on a copy of DB=path or on a small database of its own.
-demo: build
+# The tour, on a copy of DB=path or on a small sample. Builds only the two programs that it runs.
+demo: setup
+	$(SWIFT) build --product synctool
+	$(SWIFT) build --product syncd
 	@"$$($(SWIFT) build --show-bin-path)/synctool" demo $(if $(DB),"$(DB)")
 
 # Figures beside the floor of the same run; wants a quiet machine.
