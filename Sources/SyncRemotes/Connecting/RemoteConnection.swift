@@ -91,6 +91,7 @@ package struct RemoteConnection: Sendable {
 
     /// The batch that a new replica starts from: of the intact ones, the one that leads furthest.
     /// - Throws: `notAllowed` when a key is missing; `refused` when there is none; `unreachable`.
+    /// - Complexity: decodes the whole batch, and each damaged one before it.
     package func snapshot() async throws -> (envelope: BatchEnvelope, bytes: [UInt8]) {
         var catalog = try await remote.catalog(since: VersionVector())
         while let item = catalog.path(since: VersionVector()).first {

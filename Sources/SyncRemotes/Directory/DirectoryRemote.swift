@@ -69,10 +69,12 @@ package struct DirectoryRemote: Remote {
 
     /// The batches that a receiver can fetch.
     /// - Throws: `unreachable`, `refused` when the folder is no longer a remote of the store.
+    /// - Complexity: O(n) in the batch files: reads the envelope of each.
     package func catalog(since: VersionVector) async throws -> BatchCatalog { try catalog() }
 
     /// How far the batches lead a receiver that has merged nothing.
     /// - Throws: `unreachable`, `refused` when the folder is no longer a remote of the store.
+    /// - Complexity: O(n²) in the batch files: reads the envelope of each.
     package func head() async throws -> VersionVector {
         try catalog().reach(since: VersionVector())
     }
@@ -110,6 +112,7 @@ package struct DirectoryRemote: Remote {
 
     /// The vectors that replicas have acknowledged.
     /// - Throws: `unreachable`, `refused` when the folder is no longer a remote of the store.
+    /// - Complexity: O(n) in the replicas: reads a file of each.
     package func acknowledged() async throws -> [ReplicaID: VersionVector] {
         try checkMarker()
         return notes(named: DirectoryLayout.merged)
@@ -129,6 +132,7 @@ package struct DirectoryRemote: Remote {
 
     /// The requests of other replicas.
     /// - Throws: `unreachable`, `refused` when the folder is no longer a remote of the store.
+    /// - Complexity: O(n) in the replicas: reads a file of each.
     package func asked() async throws -> [VersionVector] {
         try checkMarker()
         return notes(named: DirectoryLayout.asked).filter { $0.key != replica }.map(\.value)
@@ -199,6 +203,7 @@ package struct DirectoryRemote: Remote {
 
     /// The replica's own batches, if there are more than `count`.
     /// - Throws: `unreachable`, `refused` when the folder is no longer a remote of the store.
+    /// - Complexity: O(n) in the own batch files: reads the envelope of each.
     package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] {
         let folder = DirectoryLayout.folder(of: replica)
         let names = FileOperations.names(in: path + "/" + folder) ?? []

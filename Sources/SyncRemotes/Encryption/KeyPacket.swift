@@ -97,7 +97,8 @@ package enum KeyPacket {
             guard recipient == identity.shared.bytes else {
                 throw SyncError(
                     .notAllowed, "the key packet was made for another public key",
-                    hint: "Ask the sender to run: synctool key share DB --to \(identity.shared)")
+                    hint:
+                        "Ask the sender to run: synctool key share REPLICA --to \(identity.shared)")
             }
             key = try deriveKey(header: Array(all[..<reader.position])) {
                 try identity.key().sharedSecretFromKeyAgreement(
@@ -142,7 +143,7 @@ package enum KeyPacket {
             throw SyncError(
                 .badData, "this is not a key packet",
                 hint: "A key packet is one line that begins with \(prefix); "
-                    + "print one with: synctool key share DB")
+                    + "print one with: synctool key share REPLICA")
         }
         return [UInt8](data)
     }

@@ -61,7 +61,7 @@ struct KeyInput: ParsableArguments {
         guard access(file, R_OK) == 0, let data = FileManager.default.contents(atPath: file) else {
             throw SyncError(
                 .noSuchFile, "cannot read the file: \(String(cString: strerror(errno)))",
-                path: file, hint: "Check the path and its permissions")
+                path: file, hint: "Check the path and its permissions: ls -l \(Shell.quoted(file))")
         }
         return String(decoding: data.prefix(KeyPacket.textBytesMax + 1), as: UTF8.self)
     }

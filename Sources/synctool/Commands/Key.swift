@@ -129,7 +129,8 @@ extension Key {
             guard id == store.id else {
                 throw SyncError(
                     .refused, "the key packet belongs to another store (\(id))", path: store.path,
-                    hint: "On a replica of this store (\(store.id)) run: synctool key share FILE")
+                    hint: "On a replica of this store (\(store.id)) run: synctool key share REPLICA"
+                )
             }
             let count = try store.addKeys(ring)
             if output.isJSON {

@@ -88,8 +88,8 @@ struct CloneRun {
             ) { try await $0.snapshot() }
         } catch var error as SyncError where error.code == .notAllowed {
             error.hint =
-                "On a replica that has the key run: synctool key share, then here: "
-                + "synctool clone --key FILE \(Shell.quoted(url)) \(Shell.quoted(path))"
+                "On a replica that has the key run: synctool key share REPLICA > PACKET; "
+                + "then here: synctool clone --key PACKET \(Shell.quoted(url)) \(Shell.quoted(path))"
             throw error
         }
     }

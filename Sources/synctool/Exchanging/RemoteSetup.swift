@@ -52,7 +52,7 @@ struct RemoteSetup {
         guard let packet, packet.store != store else { return }
         throw SyncError(
             .refused, "the key packet belongs to another store (\(packet.store))",
-            hint: "On a replica of the remote's store (\(store)) run: synctool key share FILE")
+            hint: "On a replica of the remote's store (\(store)) run: synctool key share REPLICA")
     }
 
     /// - Throws: `cannotTrack` when the schema has something that cannot be merged.
@@ -91,8 +91,8 @@ struct RemoteSetup {
             ) { try await $0.copy(to: copy) }
         } catch var error as SyncError where error.code == .notAllowed && packet == nil {
             error.hint =
-                "On a replica that has the key run: synctool key share FILE, then repeat this "
-                + "command with: --key FILE"
+                "On a replica that has the key run: synctool key share REPLICA > PACKET; "
+                + "then repeat this command with: --key PACKET"
             throw error
         }
     }

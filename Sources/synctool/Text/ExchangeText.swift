@@ -30,7 +30,7 @@ struct ExchangeText {
         if rest > 0 { try Terminal.error.line("  skipped \(Plural.text(rest, of: "other file"))") }
     }
 
-    /// The keys of docs/cli.md.
+    /// The keys that docs/cli.md lists.
     var json: JSONObject {
         let (seconds, attoseconds) = duration.components
         let exact = Double(seconds) + Double(attoseconds) / 1e18
