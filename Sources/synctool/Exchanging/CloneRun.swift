@@ -89,7 +89,8 @@ struct CloneRun {
         } catch var error as SyncError where error.code == .notAllowed {
             error.hint =
                 "On a replica that has the key run: synctool key share REPLICA > PACKET; "
-                + "then here: synctool clone --key PACKET \(Shell.quoted(url)) \(Shell.quoted(path))"
+                + "then here: synctool clone --key PACKET \(Shell.quoted(url)) "
+                + Shell.quoted(path)
             throw error
         }
     }
