@@ -1,6 +1,6 @@
 import Varlink
 
-/// The suite's interface, and the values that go to and fro.
+/// The suite's interface, and the values of its calls and replies.
 enum CertificationInterface {
     static let values: JSONObject = [
         "bool": false, "int": 2, "float": .double(.pi), "string": "a lot of string",

@@ -1,7 +1,7 @@
 import Synchronization
 import Varlink
 
-/// The serving side: each call must bring exactly what the call before it returned, in order.
+/// The serving side: each call must have exactly the parameters of the reply before it, in order.
 final class CertificationService: Sendable {
     private struct Step {
         let method: String
@@ -10,7 +10,7 @@ final class CertificationService: Sendable {
         let next: String
     }
 
-    // What each client has to call next.
+    // The next method that each client has to call.
     private let expectedMethods = Mutex<[String: String]>([:])
 
     func served() throws -> ServedInterface {
@@ -22,13 +22,13 @@ final class CertificationService: Sendable {
         }
         for step in Self.steps {
             interface.on(step.method) { call in
-                try self.check(call, step.method, step.expected, next: step.next)
+                try self.check(call, of: step.method, expected: step.expected, next: step.next)
                 return step.answer
             }
         }
         interface.onStream("Test10") { call, stream in
             let expected: JSONObject = ["mytype": CertificationInterface.myType]
-            try self.check(call, "Test10", expected, next: "Test11")
+            try self.check(call, of: "Test10", expected: expected, next: "Test11")
             let replies = CertificationInterface.numberedReplies
             for (index, text) in replies.enumerated() {
                 stream.send(["string": .string(text)], continues: index < replies.count - 1)
@@ -36,16 +36,16 @@ final class CertificationService: Sendable {
         }
         interface.on("Test11") { call in
             let replies = CertificationInterface.numberedReplies.map(JSONValue.string)
-            let isExpected: JSONObject = ["last_more_replies": .array(replies)]
-            guard call.oneway else { throw Self.error(isExpected, call) }
-            try self.check(call, "Test11", isExpected, next: "End")
+            let expected: JSONObject = ["last_more_replies": .array(replies)]
+            guard call.oneway else { throw Self.error(call, expected: expected) }
+            try self.check(call, of: "Test11", expected: expected, next: "End")
             return [:]
         }
         return interface
     }
 
     private func check(
-        _ call: IncomingCall, _ method: String, _ expected: JSONObject, next: String
+        _ call: IncomingCall, of method: String, expected: JSONObject, next: String
     ) throws {
         guard let id = call.parameters["client_id"]?.string,
             let expectedMethod = expectedMethods.withLock({ $0[id] })
@@ -54,19 +54,19 @@ final class CertificationService: Sendable {
         }
         var expected = expected
         expected["client_id"] = .string(id)
-        // A null field and one left out are the same.
+        // A null field and a missing one are the same.
         let given = call.parameters.withoutNulls
         guard expectedMethod == method, given == expected.withoutNulls else {
             expectedMethods.withLock { $0[id] = nil }
-            throw Self.error(expected, call)
+            throw Self.error(call, expected: expected)
         }
         expectedMethods.withLock { $0[id] = next }
     }
 
-    private static func error(_ wants: JSONObject, _ call: IncomingCall) -> VarlinkError {
+    private static func error(_ call: IncomingCall, expected: JSONObject) -> VarlinkError {
         VarlinkError(
             "org.varlink.certification.CertificationError",
-            ["wants": .object(wants), "got": .object(call.parameters)])
+            parameters: ["wants": .object(expected), "got": .object(call.parameters)])
     }
 
     private static let steps: [Step] = {
@@ -97,7 +97,7 @@ final class CertificationService: Sendable {
 }
 
 extension JSONObject {
-    /// The object without null members, here and below.
+    /// The object without null members, at every depth.
     fileprivate var withoutNulls: JSONObject {
         var object = JSONObject()
         for member in members where !member.value.isNull {

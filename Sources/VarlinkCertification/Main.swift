@@ -1,7 +1,7 @@
 import Varlink
 
-/// The public certification suite of varlink, `org.varlink.certification`, played with our own
-/// server or client against another implementation's.
+/// The public certification suite of varlink, `org.varlink.certification`, with the server or
+/// client of this package against another implementation's.
 ///
 ///     varlink-certification --varlink=unix:PATH            serves until its input ends
 ///     varlink-certification --client --varlink=unix:PATH   calls, and exits 0 when all is right
@@ -37,7 +37,7 @@ struct Main {
             info: info, interfaces: [try CertificationService().served()])
         try await server.listen(at: address)
         print("listening")
-        // Whoever started this process ends it by closing its input.
+        // The parent process ends this one by closing its input.
         while readLine() != nil {}
         await server.stop()
     }

@@ -27,7 +27,7 @@ import Testing
         try sqlite3(store, "INSERT INTO Artist(Name) VALUES ('still here')")
         var query = HistoryQuery()
         query.after = before
-        #expect(try await daemon.client.history(store, query).count == 1)
+        #expect(try await daemon.client.history(store, matching: query).count == 1)
     }
 
     // MARK: Numbers
@@ -123,19 +123,20 @@ import Testing
         await expect(.unknownEntity, "Album") {
             var query = HistoryQuery()
             query.entities = ["Nothing"]
-            _ = try await client.history(store, query)
+            _ = try await client.history(store, matching: query)
         }
         await expect(.unknownEntity, "Album") {
             var options = SubscriptionOptions()
             options.filter.entities = ["Nothing"]
-            for try await _ in client.subscribe(store, options) {}
+            for try await _ in client.subscribe(store, options: options) {}
         }
         let foreign = try Token("1.\(String(repeating: "0", count: 32)).1.5.0")
         await expect(.foreignHistory, "") {
             for try await _ in client.subscribe(store, after: foreign) {}
         }
         await expect(.unknownConsumer, "") {
-            try await client.acknowledge(store, consumer: "nobody", try await client.head(store))
+            try await client.acknowledge(
+                store, consumer: "nobody", upTo: try await client.head(store))
         }
         let raw = try RawSocket(daemon.socket)
         raw.write(
@@ -218,7 +219,7 @@ import Testing
         }
         var query = HistoryQuery()
         query.after = start
-        let count = try await daemon.client.count(store, query)
+        let count = try await daemon.client.count(store, matching: query)
         #expect(count.transactions == 100 && count.changes == 200_000)
         let memory = try run("/bin/grep", ["VmHWM", "/proc/\(daemon.pid)/status"]).output
         let kilobytes = Int(memory.split(separator: " ").dropLast().last ?? "") ?? .max

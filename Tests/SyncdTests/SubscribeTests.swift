@@ -37,7 +37,7 @@ import Testing
         var options = SubscriptionOptions()
         options.filter.entities = ["artist"]
         options.filter.kinds = [.insert]
-        let seen = Notices(daemon.client.subscribe(store, options))
+        let seen = Notices(daemon.client.subscribe(store, options: options))
         let all = Notices(daemon.client.subscribe(store))
         try await seen.begun()
         try await all.begun()
@@ -60,8 +60,7 @@ import Testing
     }
 
     @Test func nothingMissingNothingTwiceThroughKills() async throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
-        print("nothingMissingNothingTwiceThroughKills: seed \(seed)")
+        let seed = Seed.next()
         var random = Dice(seed)
         let daemon = try await TestDaemon()
         let store = try await daemon.makeStore()
@@ -87,7 +86,7 @@ import Testing
         #expect(numbers == "3000")
         var query = HistoryQuery()
         query.after = start
-        let expected = try await daemon.client.history(store, query)
+        let expected = try await daemon.client.history(store, matching: query)
         let objects = expected.flatMap(\.changes).map(\.object.path)
         #expect(Set(objects).count == 3000 && objects.count == 3000)
         do {
@@ -99,14 +98,14 @@ import Testing
             let count = restlessSeen.flatMap(\.changes).count
             Issue.record(
                 """
-                seed \(seed): steady \(steady.objects.count) \(steady.error.map { "\($0)" } ?? "") at \
+                SYNCD_SEED=\(seed): steady \(steady.objects.count) \(steady.error.map { "\($0)" } ?? "") at \
                 \(steady.transactions.last?.number ?? 0), restless \(count) + \(restless.objects.count) \
                 \(restless.error.map { "\($0)" } ?? ""), history \(expected.count); \(daemon.log.suffix(600))
                 """)
         }
         let restlessObjects = (restlessSeen + restless.transactions).flatMap(\.changes)
-        #expect(steady.objects == objects, "seed \(seed)")
-        #expect(restlessObjects.map(\.object.path) == objects, "seed \(seed)")
+        #expect(steady.objects == objects, "SYNCD_SEED=\(seed)")
+        #expect(restlessObjects.map(\.object.path) == objects, "SYNCD_SEED=\(seed)")
         #expect(steady.error == nil && restless.error == nil)
         steady.expectAscending()
     }
@@ -155,7 +154,7 @@ import Testing
         let store = try await daemon.makeStore()
         var options = SubscriptionOptions()
         options.excludesOwn = true
-        let seen = Notices(daemon.client.subscribe(store, options))
+        let seen = Notices(daemon.client.subscribe(store, options: options))
         try await seen.begun()
         let own = ProcessInfo.processInfo.processIdentifier
         for pid in [own, own + 1] {
@@ -202,7 +201,7 @@ import Testing
         let store = try await daemon.makeStore(rows: 3)
         var options = SubscriptionOptions()
         options.hold = [try .init(path: "Album/1")]
-        let seen = Collector(daemon.client.subscribe(store, options))
+        let seen = Collector(daemon.client.subscribe(store, options: options))
         try await seen.begun()
         daemon.kill9()
         try sqlite3(store, "DELETE FROM Album WHERE AlbumId = 1")

@@ -71,7 +71,7 @@ struct ClientTests {
                     group.addTask {
                         let text = JSONValue.string("\(index)")
                         let method = index % 5 == 0 ? "org.example.ping.Slow" : Self.ping
-                        return try await client.call(method, ["text": text])["text"] == text
+                        return try await client.call(method, with: ["text": text])["text"] == text
                     }
                 }
                 for try await isRight in group { #expect(isRight) }
@@ -88,7 +88,7 @@ struct ClientTests {
             clientLimits.waitingRepliesMax = 16
             let client = try await VarlinkClient.connect(to: address, limits: clientLimits)
             var expected: Int64 = 0
-            for try await reply in client.callMore(Self.watch, ["count": 3000]) {
+            for try await reply in client.callMore(Self.watch, with: ["count": 3000]) {
                 #expect(reply["number"] == .integer(expected))
                 if expected == 0 {
                     // The socket is not read further than the bound: the server cannot finish.
@@ -98,14 +98,14 @@ struct ClientTests {
                 expected += 1
             }
             #expect(expected == 3000)
-            #expect(try await client.call(Self.ping, ["text": "x"]) == ["text": "x"])
+            #expect(try await client.call(Self.ping, with: ["text": "x"]) == ["text": "x"])
         }
     }
 
     @Test func leavingTheLoopClosesTheConnection() async throws {
         try await withServer(Self.counting(Shared(0))) { server, address in
             let client = try await VarlinkClient.connect(to: address)
-            for try await reply in client.callMore(Self.watch, ["count": 100_000]) {
+            for try await reply in client.callMore(Self.watch, with: ["count": 100_000]) {
                 #expect(reply["number"] == 0)
                 break
             }
@@ -118,7 +118,7 @@ struct ClientTests {
         try await withServer(Self.counting(Shared(0))) { _, address in
             var count = 0
             let replies = try await VarlinkClient.connect(to: address)
-                .callMore(Self.watch, ["count": 500])
+                .callMore(Self.watch, with: ["count": 500])
             for try await _ in replies { count += 1 }
             #expect(count == 500)
         }
@@ -129,7 +129,7 @@ struct ClientTests {
             let client = try await VarlinkClient.connect(to: address)
             let numbers = Shared<[Int64]>([])
             let ended = Shared(false)
-            client.callMore(Self.watch, ["count": 100]) { result in
+            client.callMore(Self.watch, with: ["count": 100]) { result in
                 guard case .success(let reply) = result else { return }
                 numbers.change { $0.append(reply.parameters["number"]?.integer ?? -1) }
                 if !reply.continues { ended.change { $0 = true } }
@@ -149,7 +149,7 @@ struct ClientTests {
         }
         try await withServer(interface) { server, address in
             let client = try await VarlinkClient.connect(to: address)
-            let task = Task { try await client.call("org.example.ping.Slow", ["text": ""]) }
+            let task = Task { try await client.call("org.example.ping.Slow", with: ["text": ""]) }
             #expect(try await eventually { isWaiting.value })
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
@@ -171,8 +171,8 @@ struct ClientTests {
             let client = try await VarlinkClient.connect(to: address)
             let reason = Shared<TransportError?>(nil)
             client.onClose { error in reason.change { $0 = error } }
-            async let first = client.call(Self.ping, ["text": "a"])
-            async let second = client.call(Self.ping, ["text": "b"])
+            async let first = client.call(Self.ping, with: ["text": "a"])
+            async let second = client.call(Self.ping, with: ["text": "b"])
             let results = (try? await first, try? await second)
             #expect((results.0 == nil) != (results.1 == nil))
             await #expect(throws: TransportError(.connectionLost, "")) {
@@ -209,7 +209,7 @@ struct ClientTests {
             let client = try await VarlinkClient.connect(to: address, limits: limits)
             await #expect(throws: TransportError(.messageTooLarge, "")) {
                 try await client.call(
-                    Self.ping, ["text": .string(String(repeating: "x", count: 2000))])
+                    Self.ping, with: ["text": .string(String(repeating: "x", count: 2000))])
             }
         }
     }
@@ -223,7 +223,7 @@ struct ClientTests {
             }
             for (index, client) in clients.enumerated() {
                 let text = JSONValue.string("\(index)")
-                #expect(try await client.call(Self.ping, ["text": text]) == ["text": text])
+                #expect(try await client.call(Self.ping, with: ["text": text]) == ["text": text])
             }
             clients = []
             #expect(try await eventually { server.connectionCount == 0 })

@@ -72,17 +72,17 @@ struct JSONTests {
     }
 
     @Test func readsWhatItWrites() throws {
-        let seed = UInt64.random(in: .min ... .max)
+        let seed = Seed.next()
         var random = SeededRandom(seed: seed)
         for _ in 0..<2_000 {
             let value = JSONValue.random(depth: 4, using: &random)
             let text = value.description
-            #expect(try JSONParser.parse(text) == value, "seed \(seed): \(text)")
+            #expect(try JSONParser.parse(text) == value, "SYNCD_SEED=\(seed): \(text)")
         }
     }
 
     @Test func foundationAgrees() throws {
-        let seed = UInt64.random(in: .min ... .max)
+        let seed = Seed.next()
         var random = SeededRandom(seed: seed)
         for _ in 0..<300 {
             let text = JSONValue.array([.random(depth: 3, using: &random)]).description
@@ -90,12 +90,14 @@ struct JSONTests {
             let again = try JSONSerialization.data(withJSONObject: parsed)
             // Foundation turns 1.0 into 1: compare what both make of the numbers as doubles.
             let ours = try JSONParser.parse(text).withDoubles
-            #expect(try JSONParser.parse(Array(again)).withDoubles == ours, "seed \(seed): \(text)")
+            #expect(
+                try JSONParser.parse(Array(again)).withDoubles == ours,
+                "SYNCD_SEED=\(seed): \(text)")
         }
     }
 
     @Test func survivesDamage() throws {
-        let seed = UInt64.random(in: .min ... .max)
+        let seed = Seed.next()
         var random = SeededRandom(seed: seed)
         for _ in 0..<500 {
             var bytes = Array(JSONValue.random(depth: 3, using: &random).description.utf8)
@@ -104,7 +106,7 @@ struct JSONTests {
                 bytes[Int.random(in: bytes.indices, using: &random)] =
                     UInt8.random(in: 0...255, using: &random)
                 if let value = try? JSONParser.parse(bytes) {
-                    #expect(try JSONParser.parse(value.description) == value, "seed \(seed)")
+                    #expect(try JSONParser.parse(value.description) == value, "SYNCD_SEED=\(seed)")
                 }
             }
         }

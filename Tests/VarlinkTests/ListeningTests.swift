@@ -10,7 +10,7 @@ struct ListeningTests {
 
     private static func ping(_ address: VarlinkAddress) async throws -> Bool {
         let client = try await VarlinkClient.connect(to: address)
-        return try await client.call("org.example.ping.Ping", ["text": "x"]) == ["text": "x"]
+        return try await client.call("org.example.ping.Ping", with: ["text": "x"]) == ["text": "x"]
     }
 
     @Test(arguments: [0o600, 0o660, 0o666] as [UInt32])

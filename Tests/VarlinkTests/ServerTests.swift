@@ -11,11 +11,12 @@ struct ServerTests {
             #expect(info["product"] == "p")
             #expect(info["interfaces"] == ["org.varlink.service", "org.example.ping"])
             let answer = try await client.call(
-                "org.varlink.service.GetInterfaceDescription", ["interface": "org.example.ping"])
+                "org.varlink.service.GetInterfaceDescription",
+                with: ["interface": "org.example.ping"])
             #expect(answer["description"]?.string == Ping.definition)
             let service = try await client.call(
                 "org.varlink.service.GetInterfaceDescription",
-                ["interface": "org.varlink.service"])
+                with: ["interface": "org.varlink.service"])
             let text = try #require(service["description"]?.string)
             #expect(try Interface(parsing: text).errors.count == 6)
         }
@@ -40,7 +41,7 @@ struct ServerTests {
             ("org.example.ping.Watch", ["count": 1], .expectedMore),
             (
                 "org.example.ping.Fail", [:],
-                VarlinkError("org.example.ping.Failed", ["why": "asked to"])
+                VarlinkError("org.example.ping.Failed", parameters: ["why": "asked to"])
             ),
             (
                 "org.varlink.service.GetInterfaceDescription", ["interface": "no.such"],
@@ -51,9 +52,9 @@ struct ServerTests {
     {
         try await withServer(Ping.interface()) { _, address in
             let client = try await VarlinkClient.connect(to: address)
-            await #expect(throws: expected) { try await client.call(method, parameters) }
+            await #expect(throws: expected) { try await client.call(method, with: parameters) }
             // The connection goes on.
-            let reply = try await client.call("org.example.ping.Ping", ["text": "still here"])
+            let reply = try await client.call("org.example.ping.Ping", with: ["text": "still here"])
             #expect(reply == ["text": "still here"])
         }
     }
@@ -64,7 +65,7 @@ struct ServerTests {
             let parameters: JSONObject = [
                 "text": "x", "number": nil, "options": ["loud": nil, "kind": "two"], "later": nil,
             ]
-            let reply = try await client.call("org.example.ping.Ping", parameters)
+            let reply = try await client.call("org.example.ping.Ping", with: parameters)
             #expect(reply["text"] == "x")
         }
     }
@@ -86,7 +87,8 @@ struct ServerTests {
         interface.on("Fail") { _ in throw Broken() }
         try await withServer(interface) { _, address in
             let client = try await VarlinkClient.connect(to: address)
-            let expected = VarlinkError("org.example.ping.InternalError", ["reason": "Broken()"])
+            let expected = VarlinkError(
+                "org.example.ping.InternalError", parameters: ["reason": "Broken()"])
             await #expect(throws: expected) { try await client.call("org.example.ping.Fail") }
         }
     }

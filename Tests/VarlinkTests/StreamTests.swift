@@ -202,7 +202,7 @@ struct StreamTests {
     @Test func anErrorEndsTheStream() async throws {
         let interface = try Ping.interface(watch: { call, stream in
             stream.send(["number": 1], continues: true)
-            throw VarlinkError("org.example.ping.Failed", ["why": "later"])
+            throw VarlinkError("org.example.ping.Failed", parameters: ["why": "later"])
         })
         try await withServer(interface) { _, address in
             let client = try RawClient(address)

@@ -153,7 +153,7 @@ enum Ping {
             return ["text": call.parameters["text"] ?? nil]
         }
         interface.on("Fail") { _ in
-            throw VarlinkError("org.example.ping.Failed", ["why": "asked to"])
+            throw VarlinkError("org.example.ping.Failed", parameters: ["why": "asked to"])
         }
         interface.onImmediate("Peer") {
             ["uid": .integer(Int64($0.peer.uid)), "pid": .integer(Int64($0.peer.pid))]
@@ -162,7 +162,7 @@ enum Ping {
             note(call.parameters["text"]?.string ?? "")
             return [:]
         }
-        interface.onStream("Watch", watch)
+        interface.onStream("Watch", handler: watch)
         return interface
     }
 

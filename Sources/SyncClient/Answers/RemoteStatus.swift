@@ -1,6 +1,6 @@
 import SyncCore
 
-/// How a remote of a store is, as the daemon synchronises it.
+/// The state of a remote that the daemon synchronises a store with.
 public struct RemoteStatus: Sendable, Hashable {
     /// What the daemon does with it.
     public enum State: String, Sendable, Hashable {
@@ -18,9 +18,9 @@ public struct RemoteStatus: Sendable, Hashable {
     public let url: String
     /// What the daemon does with it.
     public let state: State
-    /// When it was synchronised last; nil: not since the daemon started.
+    /// When an exchange last succeeded; nil: none since the daemon started.
     public let lastSync: Timestamp?
-    /// Since when something waits to be sent; nil: nothing does.
+    /// Since when there are unsent changes; nil: there are none.
     public let behindSince: Timestamp?
     /// Why the last exchange failed.
     public let error: String?

@@ -6,8 +6,8 @@ extension DatabaseWriter {
     /// cancelled: every `ValueObservation` and `TransactionObserver` of this queue or pool sees
     /// them as if they had been made here.
     ///
-    /// GRDB observes what is written through its own connections. This call listens to syncd and
-    /// tells GRDB which tables changed:
+    /// GRDB observes what is written through its own connections. This call subscribes to the
+    /// daemon and notifies GRDB of the tables that changed:
     ///
     /// ```swift
     /// let pool = try DatabasePool(path: path)
@@ -15,9 +15,9 @@ extension DatabaseWriter {
     /// for try await count in ValueObservation.tracking(Album.fetchCount).values(in: pool) { … }
     /// ```
     ///
-    /// Nothing is missed: after a restart of the daemon the subscription goes on from its last
+    /// Nothing is missed: after a restart of the daemon the subscription continues at its last
     /// position, and where that is impossible (the file was replaced, history was purged)
-    /// everything counts as changed. Commits of this connection are announced once more;
+    /// all tables count as changed. Commits of this connection are announced a second time;
     /// `removeDuplicates()` drops what does not change a value.
     ///
     /// An announcement takes no lock that a writer could hold: it is an empty deferred transaction.
@@ -31,7 +31,7 @@ extension DatabaseWriter {
         var options = SubscriptionOptions()
         while !Task.isCancelled {
             do {
-                for try await notice in client.subscribe(store, options) {
+                for try await notice in client.subscribe(store, options: options) {
                     try await announce(notice)
                 }
                 return
@@ -52,7 +52,7 @@ extension DatabaseWriter {
                 }
             }
         case .began, .storeReplaced, .storeReturned, .schemaChanged:
-            // What was committed before the subscription stood, or by another file, is not listed.
+            // What was committed before the subscription began, or in another file, is not listed.
             try await announceEverything()
         case .gone, .changed, .replaced, .lagged, .storeRemoved, .historyPurged: break
         }

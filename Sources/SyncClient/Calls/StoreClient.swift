@@ -1,7 +1,7 @@
 import SyncCore
 import Varlink
 
-/// The daemon, as a program in Swift sees it.
+/// A client of the daemon.
 ///
 /// ```swift
 /// let client = StoreClient()
@@ -11,10 +11,11 @@ import Varlink
 /// ```
 ///
 /// Thread-safe and cheap to keep. Calls share one connection, which is made at the first call and
-/// made anew when the daemon restarted; each subscription has its own. Stores are named by the path
-/// of the database (absolute) or by their store id.
+/// made again when the daemon restarted; each subscription has its own. Stores are named by the
+/// path of the database (absolute) or by their store id.
 ///
-/// Every method throws ``SyncError``: the daemon's own error, or `unreachable`.
+/// Every asynchronous method throws ``SyncError``, the daemon's error or `unreachable`, and
+/// `CancellationError` when its task is cancelled.
 public final class StoreClient: Sendable {
     let connection: CallConnection
 
@@ -23,16 +24,16 @@ public final class StoreClient: Sendable {
 
     /// Makes a client; connects at the first call.
     ///
-    /// - Parameter socket: nil: where ``SocketPath/find(_:)`` says.
+    /// - Parameter socket: the daemon's socket; nil: ``SocketPath/find(_:)``.
     public init(socket: String? = nil) {
         connection = CallConnection(socket: socket ?? SocketPath.find())
     }
 
-    /// Closes the connection of ordinary calls. Subscriptions go on.
+    /// Closes the connection of ordinary calls. Subscriptions continue.
     public func close() { connection.close() }
 
-    func call(_ method: String, _ parameters: JSONObject = [:]) async throws -> JSONObject {
-        try await connection.call(method, parameters)
+    func call(_ method: String, with parameters: JSONObject = [:]) async throws -> JSONObject {
+        try await connection.call(method, with: parameters)
     }
 }
 
@@ -45,6 +46,7 @@ extension StoreClient {
     ///   - entities: only these tables; empty: all.
     ///   - undo: entities that keep the old values of updates; `*`: all.
     ///   - keepsValues: deleted objects keep their values.
+    /// - Throws: ``SyncError``: `noSuchFile`, `notAllowed`, `cannotTrack`, or `unreachable`.
     public func track(
         _ path: String, entities: [String] = [], undo: [String] = [], keepsValues: Bool = true
     ) async throws -> (store: StoreSummary, tables: [TableSummary], repaired: [String]) {
@@ -52,7 +54,8 @@ extension StoreClient {
         if !entities.isEmpty { parameters["entities"] = .array(entities.map(JSONValue.string)) }
         if !undo.isEmpty { parameters["undo"] = .array(undo.map(JSONValue.string)) }
         if !keepsValues { parameters["keep"] = "none" }
-        let reader = JSONReader(try await call("Track", parameters), "the answer to Track")
+        let reader = JSONReader(
+            try await call("Track", with: parameters), of: "the answer to Track")
         return (
             try StoreSummary(json: reader.optional("store")),
             try reader.array("tables").map(TableSummary.init(json:)),
@@ -63,31 +66,39 @@ extension StoreClient {
     /// Has the daemon stop watching a store, and removes every trace of history from the database.
     ///
     /// - Parameter forget: leave the database as it is, only have the daemon forget it.
+    /// - Returns: objects of other programs that are named `syncd_…` and stay.
+    /// - Throws: ``SyncError``: `unknownStore`, `notAllowed`, or `unreachable`.
     @discardableResult
     public func untrack(_ store: String, forget: Bool = false) async throws -> [String] {
         var parameters: JSONObject = ["store": .string(store)]
         if forget { parameters["forget"] = true }
-        let answer = try await call("Untrack", parameters)
-        return try JSONReader(answer, "the answer to Untrack").strings("left")
+        let answer = try await call("Untrack", with: parameters)
+        return try JSONReader(answer, of: "the answer to Untrack").strings("left")
     }
 
-    /// The stores of the daemon that this process may see.
+    /// The stores of the daemon that this process may read.
+    ///
+    /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.
     public func list() async throws -> [StoreSummary] {
-        try JSONReader(try await call("List"), "the answer to List").array("stores")
+        try JSONReader(try await call("List"), of: "the answer to List").array("stores")
             .map { try StoreSummary(json: $0) }
     }
 
-    /// All that the daemon knows of a store.
+    /// The full status of a store.
+    ///
+    /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.
     public func status(_ store: String) async throws -> StoreReport {
-        try StoreReport(try await call("Status", ["store": .string(store)]))
+        try StoreReport(try await call("Status", with: ["store": .string(store)]))
     }
 
-    /// Triggers and schema compared with what capture installed; no findings: all is well.
+    /// Compares triggers and schema with what tracking installed; no findings: no problems found.
+    ///
+    /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.
     public func verify(
         _ store: String
     ) async throws -> (tables: [TableSummary], findings: [String]) {
-        let answer = try await call("Verify", ["store": .string(store)])
-        let reader = JSONReader(answer, "the answer to Verify")
+        let answer = try await call("Verify", with: ["store": .string(store)])
+        let reader = JSONReader(answer, of: "the answer to Verify")
         return (
             try reader.array("tables").map(TableSummary.init(json:)),
             try reader.strings("findings")
@@ -98,21 +109,26 @@ extension StoreClient {
 // MARK: History
 
 extension StoreClient {
-    /// The token at the end of a store's history now.
+    /// The token at the present end of a store's history.
+    ///
+    /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.
     public func head(_ store: String) async throws -> Token {
-        try JSONReader(try await call("Head", ["store": .string(store)]), "the answer to Head")
-            .token("token")
+        try JSONReader(
+            try await call("Head", with: ["store": .string(store)]), of: "the answer to Head"
+        )
+        .token("token")
     }
 
     /// The transactions that a query finds.
     ///
-    /// - Complexity: O(transactions) in memory: use ``forEachTransaction(_:_:_:)`` for long
-    ///   histories.
+    /// - Throws: ``SyncError``: `invalidToken`, `historyExpired`, …, or `unreachable`.
+    /// - Complexity: O(transactions) in memory: use ``forEachTransaction(_:matching:body:)`` for
+    ///   long histories.
     public func history(
-        _ store: String, _ query: HistoryQuery = HistoryQuery()
+        _ store: String, matching query: HistoryQuery = HistoryQuery()
     ) async throws -> [Transaction] {
         var transactions: [Transaction] = []
-        try await forEachTransaction(store, query) {
+        try await forEachTransaction(store, matching: query) {
             transactions.append($0)
             return true
         }
@@ -120,15 +136,19 @@ extension StoreClient {
     }
 
     /// Calls `body` for each transaction that a query finds, in its order, until it returns false.
+    ///
+    /// - Throws: ``SyncError``: `invalidToken`, `historyExpired`, …, or `unreachable`; what `body`
+    ///   throws.
     public func forEachTransaction(
-        _ store: String, _ query: HistoryQuery, _ body: (Transaction) throws -> Bool
+        _ store: String, matching query: HistoryQuery, body: (Transaction) throws -> Bool
     ) async throws {
         let client = try await connection.connect()
         defer { client.close() }
         let parameters: JSONObject = ["store": .string(store), "query": .object(query.jsonObject)]
         do {
-            for try await reply in client.callMore(StoreInterface.method("History"), parameters) {
-                let page = JSONReader(reply, "a page of history")
+            let method = StoreInterface.method("History")
+            for try await reply in client.callMore(method, with: parameters) {
+                let page = JSONReader(reply, of: "a page of history")
                 for json in try page.array("transactions") {
                     guard try body(try Transaction(json: json)) else { return }
                 }
@@ -141,23 +161,29 @@ extension StoreClient {
     }
 
     /// How many transactions and changes a query finds.
+    ///
+    /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.
     public func count(
-        _ store: String, _ query: HistoryQuery = HistoryQuery()
+        _ store: String, matching query: HistoryQuery = HistoryQuery()
     ) async throws -> (transactions: Int, changes: Int) {
         let answer = try await call(
-            "Count", ["store": .string(store), "query": .object(query.jsonObject)])
-        let reader = JSONReader(answer, "the answer to Count")
+            "Count", with: ["store": .string(store), "query": .object(query.jsonObject)])
+        let reader = JSONReader(answer, of: "the answer to Count")
         return (Int(try reader.integer("transactions")), Int(try reader.integer("changes")))
     }
 
     /// Deletes history strictly before a token; nil: all that no live consumer needs.
+    ///
+    /// - Parameter force: delete also what a consumer needs.
+    /// - Throws: ``SyncError``: `stillNeeded`, `invalidToken`, `notAllowed`, or `unreachable`.
     public func purge(
         _ store: String, before token: Token? = nil, force: Bool = false
     ) async throws -> (transactions: Int, changes: Int) {
         var parameters: JSONObject = ["store": .string(store)]
         parameters["before"] = token.map { .string($0.description) }
         if force { parameters["force"] = true }
-        let reader = JSONReader(try await call("Purge", parameters), "the answer to Purge")
+        let reader = JSONReader(
+            try await call("Purge", with: parameters), of: "the answer to Purge")
         return (Int(try reader.integer("transactions")), Int(try reader.integer("changes")))
     }
 }
@@ -166,15 +192,18 @@ extension StoreClient {
 
 extension StoreClient {
     /// The consumers of a store.
+    ///
+    /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.
     public func consumers(_ store: String) async throws -> [Consumer] {
-        let answer = try await call("Consumers", ["store": .string(store)])
-        return try JSONReader(answer, "the answer to Consumers").array("consumers")
+        let answer = try await call("Consumers", with: ["store": .string(store)])
+        return try JSONReader(answer, of: "the answer to Consumers").array("consumers")
             .map(Consumer.init(json:))
     }
 
     /// Registers a consumer, or renews its kind and lease; its position stays.
     ///
-    /// - Parameter lease: whole seconds; nil: for ever.
+    /// - Parameter lease: whole seconds; nil: it never lapses.
+    /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.
     public func register(
         _ store: String, consumer: String, kind: Consumer.Kind = .reader, lease: Duration? = nil
     ) async throws {
@@ -182,22 +211,26 @@ extension StoreClient {
             "store": .string(store), "name": .string(consumer), "kind": .string(kind.rawValue),
         ]
         parameters["lease"] = lease.map { .integer($0.components.seconds) }
-        _ = try await call("RegisterConsumer", parameters)
+        _ = try await call("RegisterConsumer", with: parameters)
     }
 
-    /// Says that a consumer is done with everything up to a token. Never moves back.
-    public func acknowledge(_ store: String, consumer: String, _ token: Token) async throws {
+    /// Records that a consumer has processed everything up to a token. Never moves back.
+    ///
+    /// - Throws: ``SyncError``: `unknownConsumer`, `invalidToken`, or `unreachable`.
+    public func acknowledge(_ store: String, consumer: String, upTo token: Token) async throws {
         _ = try await call(
             "Acknowledge",
-            [
+            with: [
                 "store": .string(store), "consumer": .string(consumer),
                 "token": .string(token.description),
             ])
     }
 
-    /// Forgets a consumer.
+    /// Removes a consumer.
+    ///
+    /// - Throws: ``SyncError``: `unknownConsumer`, or `unreachable`.
     public func remove(_ store: String, consumer: String) async throws {
         _ = try await call(
-            "RemoveConsumer", ["store": .string(store), "consumer": .string(consumer)])
+            "RemoveConsumer", with: ["store": .string(store), "consumer": .string(consumer)])
     }
 }

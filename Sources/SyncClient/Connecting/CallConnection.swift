@@ -2,13 +2,13 @@ import SyncCore
 import Synchronization
 import Varlink
 
-/// The one connection that ordinary calls of a client share; made at the first call, and made anew
+/// The one connection that ordinary calls of a client share; made at the first call, and made again
 /// when it was lost.
 ///
 /// Invariant: `client` is nil, or was connected and not yet found lost.
 final class CallConnection: Sendable {
-    /// A daemon that restarts is away for a moment: so long a call that lost its connection is
-    /// tried again. A daemon that was not there from the start is reported at once.
+    /// How long a call that lost its connection is tried again: a daemon that restarts is away for
+    /// a moment. A daemon that was not there from the start is reported at once.
     private static let retryMax: Duration = .seconds(5)
     private static let retryDelay: Duration = .milliseconds(50)
 
@@ -26,7 +26,9 @@ final class CallConnection: Sendable {
         }
     }
 
-    /// A new connection of its own, for a stream.
+    /// A separate connection, for a stream.
+    ///
+    /// - Throws: ``SyncError``: `unreachable`; `CancellationError`.
     func connect() async throws -> VarlinkClient {
         do {
             return try await VarlinkClient.connect(to: VarlinkAddress(socket))
@@ -38,14 +40,16 @@ final class CallConnection: Sendable {
     }
 
     /// Calls a method of the interface.
-    func call(_ method: String, _ parameters: JSONObject) async throws -> JSONObject {
+    ///
+    /// - Throws: ``SyncError``: the daemon's error, or `unreachable`; `CancellationError`.
+    func call(_ method: String, with parameters: JSONObject) async throws -> JSONObject {
         let deadline = ContinuousClock.now + Self.retryMax
         var wasConnected = false
         while true {
             do {
                 let client = try await shared()
                 wasConnected = true
-                return try await client.call(StoreInterface.method(method), parameters)
+                return try await client.call(StoreInterface.method(method), with: parameters)
             } catch let error as TransportError where error.code == .connectionLost {
                 forgetConnection()
             } catch let error as CancellationError {

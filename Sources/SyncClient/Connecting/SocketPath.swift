@@ -2,7 +2,7 @@
     import Glibc
 #endif
 
-/// Where the daemon listens.
+/// The path of the daemon's socket.
 public enum SocketPath {
     /// The system daemon's socket.
     public static let system = "/run/syncd/syncd.sock"
@@ -12,8 +12,8 @@ public enum SocketPath {
         environment("XDG_RUNTIME_DIR").map { $0 + "/syncd/syncd.sock" }
     }
 
-    /// Where a client looks: `SYNCD_SOCKET` when it is set, else the user's daemon where its socket
-    /// exists, else the system's.
+    /// The socket that a client connects to: `SYNCD_SOCKET` when it is set, else that of the user's
+    /// daemon where it exists, else the system daemon's.
     public static func find(_ environment: (String) -> String? = variable) -> String {
         if let path = environment("SYNCD_SOCKET") { return path }
         if let path = user(environment), access(path, F_OK) == 0 { return path }

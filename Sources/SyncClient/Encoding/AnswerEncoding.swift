@@ -17,10 +17,10 @@ extension StoreSummary {
     }
 
     init(json: JSONValue?) throws {
-        let reader = try JSONReader(json, "a store")
+        let reader = try JSONReader(json, of: "a store")
         self.init(
             path: try reader.string("path"),
-            state: try reader.require("state", State(rawValue: try reader.string("state"))),
+            state: try reader.require("state", as: State(rawValue: try reader.string("state"))),
             id: try reader.optionalString("id").flatMap { StoreID($0) },
             replica: try reader.optionalString("replica").flatMap { ReplicaID($0) },
             head: try reader.optionalToken("token"),
@@ -39,7 +39,7 @@ extension SyncError {
     }
 
     init(failure json: JSONValue) throws {
-        let reader = try JSONReader(json, "a failure")
+        let reader = try JSONReader(json, of: "a failure")
         self.init(
             ErrorTable.code(named: try reader.string("code")) ?? .internalFault,
             try reader.string("reason"), path: try reader.optionalString("path"),
@@ -57,7 +57,7 @@ extension TableSummary {
     }
 
     init(json: JSONValue) throws {
-        let reader = try JSONReader(json, "a table")
+        let reader = try JSONReader(json, of: "a table")
         self.init(
             name: try reader.string("name"), outcome: try reader.string("outcome"),
             reason: try reader.optionalString("reason"), hint: try reader.optionalString("hint"))
@@ -78,7 +78,7 @@ extension StoreReport {
     }
 
     init(_ object: JSONObject) throws {
-        let reader = JSONReader(object, "a status")
+        let reader = JSONReader(object, of: "a status")
         self.init(
             store: try StoreSummary(json: reader.optional("store")),
             pending: try reader.integer("pending"),
@@ -105,10 +105,10 @@ extension RemoteStatus {
     }
 
     init(json: JSONValue) throws {
-        let reader = try JSONReader(json, "a remote")
+        let reader = try JSONReader(json, of: "a remote")
         self.init(
             name: try reader.string("name"), url: try reader.string("url"),
-            state: try reader.require("state", State(rawValue: try reader.string("state"))),
+            state: try reader.require("state", as: State(rawValue: try reader.string("state"))),
             lastSync: try reader.optionalString("lastSync").flatMap { Timestamp($0) },
             behindSince: try reader.optionalString("behindSince").flatMap { Timestamp($0) },
             error: try reader.optionalString("error"))
@@ -130,11 +130,13 @@ extension Consumer {
     }
 
     /// Reads `type Consumer`.
+    ///
+    /// - Throws: ``SyncError`` with code `badData`.
     public init(json: JSONValue) throws {
-        let reader = try JSONReader(json, "a consumer")
+        let reader = try JSONReader(json, of: "a consumer")
         self.init(
             name: try reader.string("name"),
-            kind: try reader.require("kind", Kind(rawValue: try reader.string("kind"))),
+            kind: try reader.require("kind", as: Kind(rawValue: try reader.string("kind"))),
             acknowledged: try reader.integer("acknowledged"),
             lease: try reader.optionalInteger("lease").map { .seconds($0) },
             lastSeen: try reader.timestamp("lastSeen"), created: try reader.timestamp("created"))
@@ -150,7 +152,7 @@ extension HeldObject {
     }
 
     init(json: JSONValue, store: StoreID) throws {
-        let reader = try JSONReader(json, "a held object")
+        let reader = try JSONReader(json, of: "a held object")
         self.init(object: try reader.object(in: store), isPresent: try reader.bool("present"))
     }
 }

@@ -2,21 +2,23 @@ import SyncCore
 import Varlink
 
 /// Reads members of a JSON object with errors that name them. Absent and null are the same.
+///
+/// Every throwing member throws ``SyncError`` with code `badData`; tokens also `invalidToken`.
 struct JSONReader {
     private let object: JSONObject
     private let what: String
 
     /// - Parameter what: what the object is, for messages: `a transaction`.
-    init(_ object: JSONObject, _ what: String) {
+    init(_ object: JSONObject, of what: String) {
         self.object = object
         self.what = what
     }
 
-    init(_ value: JSONValue?, _ what: String) throws {
+    init(_ value: JSONValue?, of what: String) throws {
         guard let object = value?.object else {
             throw SyncError(.badData, "\(what) is not a JSON object")
         }
-        self.init(object, what)
+        self.init(object, of: what)
     }
 
     func optional(_ name: String) -> JSONValue? {
@@ -25,32 +27,32 @@ struct JSONReader {
     }
 
     func string(_ name: String) throws -> String {
-        try require(name, try optionalString(name))
+        try require(name, as: try optionalString(name))
     }
 
     func optionalString(_ name: String) throws -> String? {
-        try optional(name).map { try require(name, $0.string) }
+        try optional(name).map { try require(name, as: $0.string) }
     }
 
     func integer(_ name: String) throws -> Int64 {
-        try require(name, try optionalInteger(name))
+        try require(name, as: try optionalInteger(name))
     }
 
     func optionalInteger(_ name: String) throws -> Int64? {
-        try optional(name).map { try require(name, $0.integer) }
+        try optional(name).map { try require(name, as: $0.integer) }
     }
 
     func bool(_ name: String) throws -> Bool {
-        try optional(name).map { try require(name, $0.bool) } ?? false
+        try optional(name).map { try require(name, as: $0.bool) } ?? false
     }
 
     func strings(_ name: String) throws -> [String] {
-        try array(name).map { try require(name, $0.string) }
+        try array(name).map { try require(name, as: $0.string) }
     }
 
     /// The elements; none when the member is absent.
     func array(_ name: String) throws -> [JSONValue] {
-        try optional(name).map { try require(name, $0.array) } ?? []
+        try optional(name).map { try require(name, as: $0.array) } ?? []
     }
 
     func token(_ name: String) throws -> Token { try Token(try string(name)) }
@@ -60,15 +62,15 @@ struct JSONReader {
     }
 
     func timestamp(_ name: String) throws -> Timestamp {
-        try require(name, Timestamp(try string(name)))
+        try require(name, as: Timestamp(try string(name)))
     }
 
-    func require<Result>(_ name: String, _ value: Result?) throws -> Result {
+    func require<Result>(_ name: String, as value: Result?) throws -> Result {
         guard let value else { throw bad(name) }
         return value
     }
 
     func bad(_ name: String) -> SyncError {
-        SyncError(.badData, "'\(name)' of \(what) is missing or not what it should be")
+        SyncError(.badData, "'\(name)' of \(what) is missing or malformed")
     }
 }

@@ -2,19 +2,19 @@ import SyncCore
 import Varlink
 
 extension Notice {
-    /// Reads what ``json`` wrote, but for a bare transaction.
+    /// Reads what ``json`` wrote, except a bare transaction.
     ///
     /// - Parameter store: the store that objects belong to.
     /// - Returns: nil for a kind that this version does not know.
     /// - Throws: ``SyncError`` with code `badData`.
     init?(json: JSONValue, store: StoreID) throws {
         let member = json.object?.members.first { !$0.value.isNull }
-        guard let member else { throw SyncError(.badData, "a notice says nothing") }
+        guard let member else { throw SyncError(.badData, "a notice has no kind") }
         if member.name == "transaction" {
             self = .transaction(try Transaction(json: member.value))
             return
         }
-        let reader = try JSONReader(member.value, "a notice")
+        let reader = try JSONReader(member.value, of: "a notice")
         switch member.name {
         case "gone":
             self = .gone(
@@ -28,14 +28,14 @@ extension Notice {
                     object: try reader.object(in: store),
                     properties: try reader.strings("properties"),
                     oldValues: try reader.optional("oldValues").map(NamedValues.init(json:)),
-                    by: try reader.require("by", try reader.by())))
+                    by: try reader.require("by", as: try reader.by())))
         case "replaced":
             self = .replaced(Replaced(object: try reader.object(in: store), by: try reader.by()))
         case "lagged": self = .lagged(try reader.token("token"))
         case "storeReplaced":
             self = .storeReplaced(
                 path: try reader.string("path"),
-                store: try reader.require("store", StoreID(try reader.string("store"))),
+                store: try reader.require("store", as: StoreID(try reader.string("store"))),
                 token: try reader.token("token"))
         case "storeRemoved": self = .storeRemoved(path: try reader.string("path"))
         case "storeReturned":
@@ -51,7 +51,7 @@ extension Notice {
 extension JSONReader {
     fileprivate func by() throws -> TransactionHead? {
         guard let json = optional("by") else { return nil }
-        let reader = try JSONReader(json, "the writer of a change")
+        let reader = try JSONReader(json, of: "the writer of a change")
         return TransactionHead(
             token: try reader.token("token"), timestamp: try reader.timestamp("timestamp"),
             author: try reader.optionalString("author"),

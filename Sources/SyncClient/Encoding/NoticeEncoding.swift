@@ -2,7 +2,7 @@ import SyncCore
 import Varlink
 
 extension Notice {
-    /// One line of JSON, without the line's end: a transaction as in history, and
+    /// One line of JSON, without the end of line: a transaction as in history, and
     /// `{"gone":{…}}`, `{"lagged":{…}}` and so on for the others.
     public var json: [UInt8] {
         var writer = JSONWriter()
@@ -53,16 +53,16 @@ extension JSONWriter {
     private mutating func writeMembers(of notice: Notice) {
         switch notice {
         case .began(let token), .lagged(let token), .historyPurged(let token):
-            member("token", token.description)
+            member("token", text: token.description)
         case .storeReplaced(let path, let store, let token):
-            member("path", path)
-            member("store", store.description)
-            member("token", token.description)
+            member("path", text: path)
+            member("store", text: store.description)
+            member("token", text: token.description)
         case .storeRemoved(let path):
-            member("path", path)
+            member("path", text: path)
         case .storeReturned(let path, let token):
-            member("path", path)
-            member("token", token.description)
+            member("path", text: path)
+            member("token", text: token.description)
         case .schemaChanged(let entities):
             name("entities")
             beginArray()
@@ -105,7 +105,7 @@ extension JSONWriter {
     }
 
     private mutating func write(object: ObjectID) {
-        member("object", object.path)
+        member("object", text: object.path)
         write(incarnation: object.incarnation)
     }
 
@@ -118,7 +118,7 @@ extension JSONWriter {
     }
 
     /// Writes a member whose value is a string.
-    mutating func member(_ name: String, _ text: String) {
+    mutating func member(_ name: String, text: String) {
         self.name(name)
         write(string: text)
     }

@@ -2,7 +2,7 @@ import SyncCore
 import Varlink
 
 extension HistoryQuery {
-    /// The query as the wire has it (`type Query`); only what is given.
+    /// The query on the wire (`type Query`); without what is not set.
     public var jsonObject: JSONObject {
         var object = JSONObject()
         object["after"] = after.map { .string($0.description) }
@@ -28,7 +28,7 @@ extension HistoryQuery {
     /// - Throws: ``SyncError`` with code `invalidArgument`, `invalidToken` or `badData`.
     public init(jsonObject object: JSONObject) throws {
         self.init()
-        let reader = JSONReader(object, "a query")
+        let reader = JSONReader(object, of: "a query")
         after = try reader.optionalToken("after")
         upTo = try reader.optionalToken("upTo")
         since = try reader.optionalString("since").map(Self.time)
@@ -42,7 +42,7 @@ extension HistoryQuery {
         properties = try reader.strings("properties")
         if let limit = try reader.optionalInteger("limit") {
             guard limit >= 0 else {
-                throw SyncError(.invalidArgument, "a limit of \(limit) makes no sense")
+                throw SyncError(.invalidArgument, "the limit \(limit) is negative")
             }
             self.limit = Int(clamping: limit)
         }
@@ -73,6 +73,6 @@ extension HistoryQuery {
 }
 
 extension StoreID {
-    /// Stands where a path is wanted and the store does not matter.
+    /// A placeholder where a path is made and the store does not matter.
     static let none = StoreID("00000000000000000000000000000000")!
 }

@@ -4,12 +4,12 @@ import Varlink
 extension Transaction {
     /// Reads what ``json`` wrote.
     ///
-    /// Positions in the log do not travel: ``first`` is the number, and ``Change/seq`` counts from
-    /// 1 within the transaction, in order.
+    /// Positions in the log are not on the wire: ``first`` is the number, and ``Change/seq`` counts
+    /// from 1 within the transaction, in order.
     ///
     /// - Throws: ``SyncError`` with code `badData` or `invalidToken`.
     public init(json: JSONValue) throws {
-        let reader = try JSONReader(json, "a transaction")
+        let reader = try JSONReader(json, of: "a transaction")
         let token = try reader.token("token")
         let changes = try reader.array("changes").enumerated().map { index, change in
             try Change(json: change, store: token.store, seq: Int64(index + 1))
@@ -27,7 +27,7 @@ extension Transaction {
         if origin == "local" { return nil }
         let time = try reader.optionalString("originTimestamp").flatMap { Timestamp($0) }
         return Origin(
-            replica: try reader.require("origin", ReplicaID(origin)),
+            replica: try reader.require("origin", as: ReplicaID(origin)),
             number: try reader.optionalInteger("originNumber") ?? 0,
             time: time ?? Timestamp(milliseconds: 0))
     }
@@ -35,7 +35,7 @@ extension Transaction {
     private static func flags(_ reader: JSONReader) throws -> Flags {
         var flags: Flags = []
         let known: [Flags] = [.coalesced, .recovered, .remote, .repair]
-        // Names that a newer daemon may send say nothing to this version.
+        // A newer daemon may send names that this version does not know: they are ignored.
         for name in try reader.strings("flags") {
             for flag in known where flag.names == [name] { flags.insert(flag) }
         }
@@ -45,17 +45,17 @@ extension Transaction {
 
 extension Transaction.Process {
     init(json: JSONValue) throws {
-        let reader = try JSONReader(json, "a process")
+        let reader = try JSONReader(json, of: "a process")
         self.init(pid: try reader.integer("pid"), name: try reader.optionalString("name"))
     }
 }
 
 extension Change {
     init(json: JSONValue, store: StoreID, seq: Int64) throws {
-        let reader = try JSONReader(json, "a change")
+        let reader = try JSONReader(json, of: "a change")
         self.init(
             seq: seq, object: try reader.object(in: store),
-            kind: try reader.require("kind", Kind(name: try reader.string("kind"))),
+            kind: try reader.require("kind", as: Kind(name: try reader.string("kind"))),
             properties: try reader.strings("properties"),
             tombstone: try reader.optional("tombstone").map(NamedValues.init(json:)),
             oldValues: try reader.optional("oldValues").map(NamedValues.init(json:)),
@@ -75,7 +75,7 @@ extension NamedValues {
 extension JSONReader {
     /// The object that `object` and `incarnation` name.
     func object(in store: StoreID) throws -> ObjectID {
-        let name = try require("object", ObjectID.parse(path: try string("object")))
+        let name = try require("object", as: ObjectID.parse(path: try string("object")))
         return ObjectID(
             store: store, entity: name.entity, key: name.key,
             incarnation: try optionalInteger("incarnation") ?? 0)
@@ -84,7 +84,7 @@ extension JSONReader {
     /// `cause`; direct when it is absent.
     func cause(in store: StoreID) throws -> Change.Cause {
         guard let json = optional("cause") else { return .direct }
-        let reader = try JSONReader(json, "a cause")
+        let reader = try JSONReader(json, of: "a cause")
         switch try reader.string("kind") {
         case "cascade": return .cascade(of: try reader.object(in: store))
         case "renumbered": return .renumbered(try reader.object(in: store))

@@ -4,10 +4,10 @@ import Varlink
 /// Transactions as JSON, written without intermediate values: the one place that knows the shape
 /// of `type Transaction` in ``StoreInterface``, for the wire and for `synctool --json` alike.
 ///
-/// Keys that a consumer of the documented line counts on are always there; `oldValues`, `cause`,
-/// `incarnation`, `originNumber` and `originTimestamp` only where they say something.
+/// The documented keys are always there; `oldValues`, `cause`,
+/// `incarnation`, `originNumber` and `originTimestamp` only where they have a value.
 extension Transaction {
-    /// One line of JSON, without the line's end.
+    /// One line of JSON, without the end of line.
     ///
     /// - Complexity: O(changes and their values).
     public var json: [UInt8] {

@@ -1,14 +1,14 @@
 import SyncCore
 import Varlink
 
-/// Values of a database as JSON, so that every one comes back as it was.
+/// Values of a database as JSON: each one is read back as it was.
 ///
 /// NULL, text, reals and integers that every reader holds exactly (up to 2^53) are themselves;
 /// blobs are `{"blob":"BASE64"}`, larger integers `{"int":"DIGITS"}`, infinite reals
-/// `{"real":"inf"}`. A real always has a point or an exponent (`1.0`), so that it is told from an
+/// `{"real":"inf"}`. A real always has a point or an exponent (`1.0`), so that it differs from an
 /// integer.
 extension JSONWriter {
-    /// Integers beyond lose digits in readers that know doubles only.
+    /// Larger integers lose digits in readers that know doubles only.
     static let exactIntegerMax: Int64 = 1 << 53
 
     /// Writes a value of the database.
@@ -20,19 +20,19 @@ extension JSONWriter {
             if integer.magnitude <= UInt64(Self.exactIntegerMax) {
                 write(integer: integer)
             } else {
-                write(tag: "int", String(integer))
+                write(tag: "int", text: String(integer))
             }
         case .real(let real):
             if real.isFinite {
                 write(double: real)
             } else {
-                write(tag: "real", real < 0 ? "-inf" : "inf")
+                write(tag: "real", text: real < 0 ? "-inf" : "inf")
             }
-        case .blob(let bytes): write(tag: "blob", Base64.encode(bytes))
+        case .blob(let bytes): write(tag: "blob", text: Base64.encode(bytes))
         }
     }
 
-    private mutating func write(tag: String, _ text: String) {
+    private mutating func write(tag: String, text: String) {
         beginObject()
         name(tag)
         write(string: text)
@@ -52,14 +52,14 @@ extension Value {
         case .double(let real): self = .real(real)
         case .object(let object):
             guard object.count == 1, let member = object.members.first,
-                let value = Self.tagged(member.name, member.value.string)
+                let value = Self.tagged(member.name, text: member.value.string)
             else { throw SyncError(.badData, "'\(json)' is not a value of a database") }
             self = value
         case .bool, .array: throw SyncError(.badData, "'\(json)' is not a value of a database")
         }
     }
 
-    private static func tagged(_ tag: String, _ text: String?) -> Value? {
+    private static func tagged(_ tag: String, text: String?) -> Value? {
         guard let text else { return nil }
         switch tag {
         case "int": return Int64(text).map(Value.integer)

@@ -1,7 +1,7 @@
 import SyncCore
 
-/// What each error code is called on the wire, and with which status a command ends for it: the
-/// one table that the daemon, the client and the tool go by.
+/// The name of each error code on the wire, and the exit status of a command for it: the one table
+/// for the daemon, the client and the tool.
 public enum ErrorTable {
     /// One code with its names.
     public struct Row: Sendable {
@@ -12,7 +12,7 @@ public enum ErrorTable {
         /// The exit status of a command, from `sysexits.h` where it has one.
         public let exitStatus: Int32
 
-        init(_ code: SyncError.Code, _ exitStatus: Int32) {
+        init(_ code: SyncError.Code, exitStatus: Int32) {
             self.code = code
             self.exitStatus = exitStatus
             self.error = code.name.prefix(1).uppercased() + code.name.dropFirst()
@@ -21,36 +21,36 @@ public enum ErrorTable {
 
     /// Every code of ``SyncError``.
     public static let rows: [Row] = [
-        Row(.noSuchFile, 66),
-        Row(.notADatabase, 65),
-        Row(.corrupt, 65),
-        Row(.readOnly, 77),
-        Row(.notAllowed, 77),
-        Row(.busy, 75),
-        Row(.diskFull, 75),
-        Row(.notTracked, 1),
-        Row(.storeDamaged, 1),
-        Row(.newerFormat, 1),
-        Row(.cannotTrack, 1),
-        Row(.unknownStore, 66),
-        Row(.unknownEntity, 1),
-        Row(.unknownObject, 1),
-        Row(.unknownConsumer, 1),
-        Row(.invalidToken, 65),
-        Row(.historyExpired, 1),
-        Row(.foreignHistory, 1),
-        Row(.stillNeeded, 1),
-        Row(.invalidArgument, 64),
-        Row(.storeReplaced, 1),
-        Row(.storeRemoved, 66),
-        Row(.unreachable, 69),
-        Row(.badData, 65),
-        Row(.refused, 1),
-        Row(.internalFault, 70),
+        Row(.noSuchFile, exitStatus: 66),
+        Row(.notADatabase, exitStatus: 65),
+        Row(.corrupt, exitStatus: 65),
+        Row(.readOnly, exitStatus: 77),
+        Row(.notAllowed, exitStatus: 77),
+        Row(.busy, exitStatus: 75),
+        Row(.diskFull, exitStatus: 75),
+        Row(.notTracked, exitStatus: 1),
+        Row(.storeDamaged, exitStatus: 1),
+        Row(.newerFormat, exitStatus: 1),
+        Row(.cannotTrack, exitStatus: 1),
+        Row(.unknownStore, exitStatus: 66),
+        Row(.unknownEntity, exitStatus: 1),
+        Row(.unknownObject, exitStatus: 1),
+        Row(.unknownConsumer, exitStatus: 1),
+        Row(.invalidToken, exitStatus: 65),
+        Row(.historyExpired, exitStatus: 1),
+        Row(.foreignHistory, exitStatus: 1),
+        Row(.stillNeeded, exitStatus: 1),
+        Row(.invalidArgument, exitStatus: 64),
+        Row(.storeReplaced, exitStatus: 1),
+        Row(.storeRemoved, exitStatus: 66),
+        Row(.unreachable, exitStatus: 69),
+        Row(.badData, exitStatus: 65),
+        Row(.refused, exitStatus: 1),
+        Row(.internalFault, exitStatus: 70),
     ]
 
     /// The full name of the varlink error for a code. Codes that the table does not know (an open
-    /// set) travel as `InternalFault`.
+    /// set) are sent as `InternalFault`.
     public static func varlinkError(for code: SyncError.Code) -> String {
         StoreInterface.method((byCode[code] ?? fault).error)
     }
@@ -72,7 +72,7 @@ public enum ErrorTable {
         (byCode[code] ?? fault).exitStatus
     }
 
-    private static let fault = Row(.internalFault, 70)
+    private static let fault = Row(.internalFault, exitStatus: 70)
     private static let byCode = Dictionary(uniqueKeysWithValues: rows.map { ($0.code, $0) })
     private static let byError = Dictionary(uniqueKeysWithValues: rows.map { ($0.error, $0.code) })
 }

@@ -2,12 +2,12 @@
 ///
 /// The description is the contract of the wire: `docs/protocol.md` explains it, the daemon answers
 /// `GetInterfaceDescription` with it. An interface is never versioned: it grows by nullable
-/// fields and by new methods; whatever breaks a caller gets a new name.
+/// fields and by new methods; a change that breaks callers gets a new name.
 public enum StoreInterface {
     /// The interface's name.
     public static let name = "org.syncd.Store"
 
-    /// A method's full name, as a call carries it.
+    /// A method's qualified name, for a call.
     public static func method(_ method: String) -> String { name + "." + method }
 
     /// The interface in varlink's definition language.
@@ -26,11 +26,11 @@ public enum StoreInterface {
         # A store is named by the path of its database file, or by its store id. A caller sees a
         # store only if its uid and groups could open the file, and changes one only if they could
         # write it. Tokens are opaque positions in the history of one store. Values of the database:
-        # NULL, numbers and text as JSON has them; blobs are {"blob": "BASE64"}; integers beyond
-        # 2^53 {"int": "DIGITS"}; reals that JSON cannot say {"real": "inf"}.
+        # NULL, numbers and text as in JSON; blobs are {"blob": "BASE64"}; integers beyond 2^53
+        # {"int": "DIGITS"}; infinite reals {"real": "inf"}.
         interface org.syncd.Store
 
-        # The process that wrote a transaction, as far as it said so.
+        # The process that wrote a transaction, where it is known.
         type Process (pid: int, name: ?string)
 
         # Why a change happened, when no statement named the object: a foreign-key action or a
@@ -41,7 +41,7 @@ public enum StoreInterface {
         # What one transaction did to one object ("Album/348"). properties: those that an update
         # changed. tombstone: values kept of a deleted object, oldValues: values before an update,
         # by property, where they are kept. incarnation: number of the transaction that created the
-        # object; absent: it was there before history.
+        # object; absent: it existed before history.
         type Change (
           entity: string,
           object: string,
@@ -70,7 +70,7 @@ public enum StoreInterface {
           originTimestamp: ?string
         )
 
-        # Which part of a history; everything given must hold. after: strictly after this token.
+        # A selection of history; all given conditions must hold. after: strictly after this token.
         # upTo: up to it. since, until: wall time, ISO 8601. entities, object, kinds and properties
         # choose changes; transactions keep the matching ones and those without any are left out.
         type Query (
@@ -89,8 +89,8 @@ public enum StoreInterface {
           reverse: ?bool
         )
 
-        # What a subscription wants; everything given must hold. held: only changes of objects that
-        # it holds.
+        # A selection for a subscription; all given conditions must hold. held: only changes of
+        # objects that it holds.
         type Filter (
           entities: ?[]string,
           kinds: ?[]string,
@@ -100,9 +100,9 @@ public enum StoreInterface {
           held: ?bool
         )
 
-        # A registered reader of history. acknowledged: number of the last transaction it is done
-        # with, 0: none. lease: seconds it may stay silent before purging passes it; absent: for
-        # ever.
+        # A registered reader of history. acknowledged: number of the last transaction that it has
+        # processed, 0: none. lease: seconds without a call after which a purge no longer waits for
+        # it; absent: a purge always waits.
         type Consumer (
           name: string,
           kind: (reader, writer, peer),
@@ -126,11 +126,12 @@ public enum StoreInterface {
           error: ?Failure
         )
 
-        # What is wrong: an error of this interface with its name, and what to do next.
+        # A problem: an error of this interface with its name, and what to do next.
         type Failure (code: string, reason: string, hint: ?string, path: ?string)
 
-        # A remote of a store. lastSync: absent: not since the daemon started. behindSince: since
-        # when something waits to be sent; absent: nothing does. error: why the last time failed.
+        # A remote of a store. lastSync: the last successful exchange; absent: none since the daemon
+        # started. behindSince: since when there are unsent changes; absent: there are none. error:
+        # why the last exchange failed.
         type Remote (
           name: string,
           url: string,
@@ -140,30 +141,30 @@ public enum StoreInterface {
           error: ?string
         )
 
-        # A table of a tracked database. outcome: tracked; skipped: left alone, with the reason and
-        # the remedy.
+        # A table of a tracked database. outcome: tracked, or skipped with the reason and what to
+        # do about it.
         type Table (name: string, outcome: string, reason: ?string, hint: ?string)
 
         """
 
     private static let storeMethods = """
-        # Tracks a database: installs capture in it, opens it and remembers it. A tracked one is
-        # only opened. entities: only these tables; absent: all. undo: entities that keep the old
-        # values of updates ("*": all). keep: "all" (default) or "none" of a deleted object's
-        # values. repaired: what was wrong with a store whose tables had been dropped, and what of
-        # it is lost.
+        # Tracks a database: installs the triggers and tables of history in it, opens it and
+        # remembers it. A database that is tracked already is only opened. entities: only these
+        # tables; absent: all. undo: entities that keep the old values of updates ("*": all). keep:
+        # "all" (default) or "none" of a deleted object's values. repaired: for a store whose tables
+        # had been dropped, what was repaired and what is lost.
         method Track(path: string, entities: ?[]string, undo: ?[]string, keep: ?string)
           -> (store: Store, tables: []Table, repaired: ?[]string)
 
-        # Stops watching a store and removes every trace of capture and history from it. forget:
-        # leave the database as it is, only forget it here (also when its file is gone). left:
-        # objects named syncd_... that are of somebody else's making and stay.
+        # Stops watching a store and removes the triggers and tables of history from it. forget:
+        # leave the database as it is, only stop watching it (also when its file is gone). left:
+        # objects named syncd_... that another program made; they stay.
         method Untrack(store: string, forget: ?bool) -> (left: ?[]string)
 
         # The stores that the caller may see.
         method List() -> (stores: []Store)
 
-        # One store with all that is known of it. pending: log rows not digested yet.
+        # The full status of one store. pending: log rows that are not in the history tables yet.
         method Status(store: string) -> (
           store: Store,
           pending: int,
@@ -175,35 +176,35 @@ public enum StoreInterface {
           remotes: ?[]Remote
         )
 
-        # Compares triggers and schema with what capture installed. findings: what is wrong, empty
-        # when all is well.
+        # Compares triggers and schema with what Track installed. findings: the problems found;
+        # empty: none.
         method Verify(store: string) -> (tables: []Table, findings: []string)
 
         """
 
     private static let historyMethods = """
-        # The token at the end of a store's history now.
+        # The token at the present end of a store's history.
         method Head(store: string) -> (token: string)
 
         # Transactions, oldest first. With more: all of them, in several replies; without: the first
-        # page, and next, the token to go on after, when there is more.
+        # page, and next, the token to continue after, when there is more.
         method History(store: string, query: ?Query) -> (transactions: []Transaction, next: ?string)
 
         # How many transactions and changes a query finds.
         method Count(store: string, query: ?Query) -> (transactions: int, changes: int)
 
-        # Deletes history strictly before a token; absent: all that no live consumer needs. Refuses
-        # what a consumer needs (StillNeeded), unless force.
+        # Deletes history strictly before a token; absent: all that no live consumer needs. Fails
+        # with StillNeeded when a consumer needs some of it, unless force.
         method Purge(store: string, before: ?string, force: ?bool)
           -> (transactions: int, changes: int, token: string)
 
         """
 
     private static let subscriptionMethods = """
-        # An object that a subscription holds, as it is now. incarnation: of the present object.
+        # The present state of an object that a subscription holds.
         type Held (object: string, present: bool, incarnation: ?int)
 
-        # Who changed a held object, and when.
+        # The transaction that changed a held object, without its changes.
         type By (
           number: int,
           token: string,
@@ -214,7 +215,7 @@ public enum StoreInterface {
           origin: string
         )
 
-        # A held object was deleted; stays held, until replaced or released.
+        # A held object was deleted; it stays held until it is replaced or released.
         type Gone (object: string, incarnation: ?int, tombstone: ?object, cause: ?Cause, by: ?By)
 
         # A held object changed.
@@ -229,11 +230,11 @@ public enum StoreInterface {
         # The key of a held object came back as another object.
         type Replaced (object: string, incarnation: ?int, by: ?By)
 
-        # Exactly one is set. lagged: the reader was too slow for its queue; what follows comes from
+        # Exactly one is set. lagged: the subscriber's queue was full; what follows comes from
         # history, nothing is lost (token: the last position sent). storeReplaced: another file, or
-        # an older state of this one, is at the path: read the objects anew, the stream goes on at
-        # token. storeRemoved: the file is gone; storeReturned: it is back. schemaChanged: tables or
-        # columns changed. historyPurged: history before token is gone.
+        # an older state of this one, is at the path: read all objects again, the stream continues
+        # at token. storeRemoved: the file is gone; storeReturned: it is back. schemaChanged: tables
+        # or columns changed. historyPurged: history before token was deleted.
         type Notice (
           gone: ?Gone,
           changed: ?Changed,
@@ -246,16 +247,16 @@ public enum StoreInterface {
           historyPurged: ?(token: string)
         )
 
-        # Streams a store's transactions, each once, in order; call it with more. after: first what
-        # was missed since that token. excludeOwn: without the transactions that the caller's own
-        # process marked. hold: objects to hold from the start ("Album/348", or "Album/348#7" with
-        # the incarnation known). transactions: false for notices about held objects and the store
-        # only.
+        # Streams a store's transactions, each once, in order; call it with more. after: begin with
+        # what was missed since that token. excludeOwn: without the transactions that the caller's
+        # process marked as its own. hold: objects to hold from the start ("Album/348", or
+        # "Album/348#7" with the known incarnation). transactions: false: only notices about held
+        # objects and the store.
         #
         # First reply: subscription (its name for Hold and Release), token (where the stream
         # begins), head (the end of history now), held (the objects in hold). Then: a transaction,
-        # notices that belong to it or to the store, and the token to resume after. A reply with a
-        # token alone only moves the position on.
+        # notices that belong to it or to the store, and the token to resume after. A reply with
+        # only a token moves the position forward.
         method Subscribe(
           store: string,
           after: ?string,
@@ -272,11 +273,11 @@ public enum StoreInterface {
           notices: ?[]Notice
         )
 
-        # Adds objects to those that a subscription of the caller holds, and says how they are now:
-        # what changes after that comes as notices of the subscription.
+        # Adds objects to those that a subscription of the caller holds, and returns their present
+        # state: later changes come as notices of the subscription.
         method Hold(subscription: string, objects: []string) -> (held: []Held)
 
-        # Takes objects back from a subscription; absent: all.
+        # Removes objects from those that a subscription holds; absent: all.
         method Release(subscription: string, objects: ?[]string) -> ()
 
         """
@@ -286,10 +287,10 @@ public enum StoreInterface {
         # and peers.
         method RegisterConsumer(store: string, name: string, kind: ?string, lease: ?int) -> ()
 
-        # Says that a consumer is done with everything up to a token. Never moves back.
+        # Records that a consumer has processed everything up to a token. Never moves back.
         method Acknowledge(store: string, consumer: string, token: string) -> ()
 
-        # Forgets a consumer.
+        # Removes a consumer.
         method RemoveConsumer(store: string, consumer: string) -> ()
 
         # The consumers of a store.
@@ -298,7 +299,7 @@ public enum StoreInterface {
         """
 
     private static let errors =
-        "# Every error has the reason, what to do next, the file and the operation it is about.\n"
+        "# Every error has a reason, and where known what to do next, the file and the operation.\n"
         + ErrorTable.rows.map { row in
             "error \(row.error) (reason: string, hint: ?string, path: ?string, operation: ?string)"
         }.joined(separator: "\n") + "\n"

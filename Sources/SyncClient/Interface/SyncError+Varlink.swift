@@ -2,22 +2,22 @@ import SyncCore
 import Varlink
 
 extension SyncError {
-    /// The error as it travels.
+    /// The error on the wire.
     public var varlinkError: VarlinkError {
         var parameters: JSONObject = ["reason": .string(fullReason)]
         parameters["hint"] = hint.map { .string($0) }
         parameters["path"] = path.map { .string($0) }
         parameters["operation"] = operation.map { .string($0) }
-        return VarlinkError(ErrorTable.varlinkError(for: code), parameters)
+        return VarlinkError(ErrorTable.varlinkError(for: code), parameters: parameters)
     }
 
-    /// The error below is told as well: it does not travel by itself.
+    /// With the reason of the underlying error, which is not on the wire.
     private var fullReason: String {
-        guard let below = underlying as? SyncError, below.reason != reason else { return reason }
-        return "\(reason) (\(below.reason))"
+        guard let cause = underlying as? SyncError, cause.reason != reason else { return reason }
+        return "\(reason) (\(cause.reason))"
     }
 
-    /// What a service answered, or what the connection suffered, as an error of this module.
+    /// An error that a service answered, or of the connection to it, as an error of this module.
     ///
     /// - Parameter socket: the daemon's socket, for the message.
     public init(answer error: any Error, socket: String) {
@@ -41,14 +41,15 @@ extension SyncError {
         switch error.name {
         case "org.varlink.service.InvalidParameter":
             let name = parameters["parameter"]?.string ?? ""
-            self.init(.invalidArgument, "the daemon does not take the parameter '\(name)'")
+            self.init(.invalidArgument, "the daemon does not accept the parameter '\(name)'")
         case "org.varlink.service.InterfaceNotFound", "org.varlink.service.MethodNotFound",
             "org.varlink.service.MethodNotImplemented":
             self.init(
-                .unreachable, "who answers there is no syncd, or an older one (\(error.name))",
+                .unreachable,
+                "the service at this socket is not syncd, or an older version (\(error.name))",
                 hint: "Restart the daemon after an upgrade: systemctl restart syncd")
         case "org.varlink.service.PermissionDenied":
-            self.init(.notAllowed, "the daemon does not allow it")
+            self.init(.notAllowed, "the daemon refused permission")
         default: self.init(.internalFault, "the daemon answered \(error)")
         }
     }
@@ -61,7 +62,8 @@ extension SyncError {
             self.init(.badData, "the daemon's answer cannot be read: \(error.reason)", path: socket)
         default:
             self.init(
-                .unreachable, "no daemon answers (\(error.reason))", path: error.path ?? socket,
+                .unreachable, "the daemon does not answer (\(error.reason))",
+                path: error.path ?? socket,
                 hint: "Start it: systemctl start syncd, or syncd --user, or give its --socket",
                 underlying: error)
         }

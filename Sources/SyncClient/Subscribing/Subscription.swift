@@ -5,20 +5,20 @@ import Varlink
 /// The stream of a store's transactions and notices: each once, in order, through restarts of the
 /// daemon.
 ///
-/// When the connection is lost it is made again, with a growing delay, and the stream goes on after
-/// the last token that was received: the daemon replays what was missed from history. What ends the
-/// stream is an error that waiting does not help: `historyExpired` or `foreignHistory` (resync:
-/// read the present objects, subscribe anew), `unknownStore`, `notAllowed`. A daemon that is not
-/// there at the first attempt is `unreachable` at once.
+/// When the connection is lost it is made again, with a growing delay, and the stream continues
+/// after the last token that was received: the daemon replays what was missed from history. The
+/// stream ends with an error that waiting does not mend: `historyExpired` or `foreignHistory`
+/// (resync: read all objects, then subscribe again), `unknownStore`, `notAllowed`. A daemon that
+/// does not answer at the first attempt is `unreachable` at once.
 ///
 /// Only one iterator can be made. Leaving the loop, or cancelling its task, ends the subscription.
 public final class Subscription: AsyncSequence, Sendable {
-    /// What comes.
-    /// What the sequence gives.
+    /// A notice of the store.
     public typealias Element = Notice
 
     /// Invariants, guarded by the mutex: `position` never moves back within one store; `held` is
-    /// what the daemon holds for us, or will after the next connect; `name` is set while connected.
+    /// what the daemon holds for this client, or will after the next connect; `name` is set while
+    /// connected.
     struct State {
         var position: Token?
         var held: Set<HistoryQuery.ObjectName>
@@ -31,20 +31,20 @@ public final class Subscription: AsyncSequence, Sendable {
     let options: SubscriptionOptions
     let state: Mutex<State>
 
-    init(_ client: StoreClient, _ store: String, _ options: SubscriptionOptions) {
+    init(to store: String, of client: StoreClient, options: SubscriptionOptions) {
         self.client = client
         self.store = store
         self.options = options
         state = Mutex(State(position: options.after, held: options.hold))
     }
 
-    /// Where the stream is: after the last notice that was received.
+    /// The position after the last notice that was received.
     public var position: Token? { state.withLock { $0.position } }
 
-    /// Holds more objects: their deletion, change and return come as notices of this stream. Says
-    /// how they are now.
+    /// Holds more objects: their deletion, change and return come as notices of this stream.
     ///
-    /// - Throws: ``SyncError``: `unreachable` while the daemon is away; they are held all the same
+    /// - Returns: how they are now.
+    /// - Throws: ``SyncError``: `unreachable` while the daemon is away; they are held nevertheless
     ///   once the stream is connected again.
     @discardableResult
     public func hold(_ objects: [HistoryQuery.ObjectName]) async throws -> [HeldObject] {
@@ -57,15 +57,17 @@ public final class Subscription: AsyncSequence, Sendable {
         }
         let answer = try await client.call(
             "Hold",
-            [
+            with: [
                 "subscription": .string(name),
                 "objects": .array(objects.map { .string($0.path) }),
             ])
-        return try JSONReader(answer, "the answer to Hold").array("held")
+        return try JSONReader(answer, of: "the answer to Hold").array("held")
             .map { try HeldObject(json: $0, store: store) }
     }
 
-    /// Gives objects back; nil: all.
+    /// Releases held objects; nil: all.
+    ///
+    /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.
     public func release(_ objects: [HistoryQuery.ObjectName]? = nil) async throws {
         let name = state.withLock { state in
             if let objects { state.held.subtract(objects) } else { state.held = [] }
@@ -74,13 +76,13 @@ public final class Subscription: AsyncSequence, Sendable {
         guard let name else { return }
         var parameters: JSONObject = ["subscription": .string(name)]
         parameters["objects"] = objects.map { .array($0.map { .string($0.path) }) }
-        _ = try await client.call("Release", parameters)
+        _ = try await client.call("Release", with: parameters)
     }
 
     /// Walks through the notices.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// The parameters of the call that goes on where the stream is.
+    /// The parameters of the call that continues the stream.
     func parameters() -> JSONObject {
         var options = self.options
         state.withLock { state in
@@ -92,7 +94,10 @@ public final class Subscription: AsyncSequence, Sendable {
         return object
     }
 
-    /// Takes a reply in: moves the position, and gives what the reader is to see.
+    /// Takes a reply: moves the position.
+    ///
+    /// - Returns: the notices for the reader.
+    /// - Throws: ``SyncError`` with code `badData`.
     func accept(_ object: JSONObject) throws -> [Notice] {
         let reply = try SubscriptionReply(object, store: position?.store)
         return state.withLock { state in
@@ -115,15 +120,15 @@ public final class Subscription: AsyncSequence, Sendable {
 
 extension StoreClient {
     /// Subscribes to a store.
-    public func subscribe(_ store: String, _ options: SubscriptionOptions) -> Subscription {
-        Subscription(self, store, options)
+    public func subscribe(_ store: String, options: SubscriptionOptions) -> Subscription {
+        Subscription(to: store, of: self, options: options)
     }
 
     /// Subscribes to all transactions of a store.
     ///
-    /// - Parameter after: begin with what was missed since; nil: with what is committed from now
-    ///   on.
+    /// - Parameter after: begin with what was missed since this position; nil: with what is
+    ///   committed from now on.
     public func subscribe(_ store: String, after: Token? = nil) -> Subscription {
-        subscribe(store, SubscriptionOptions(after: after))
+        subscribe(store, options: SubscriptionOptions(after: after))
     }
 }

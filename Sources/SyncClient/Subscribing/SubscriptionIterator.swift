@@ -2,10 +2,11 @@ import SyncCore
 import Varlink
 
 extension Subscription {
-    /// Walks through a subscription's notices; connects and connects again.
+    /// Iterates over a subscription's notices; connects, and reconnects when the connection is
+    /// lost.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// How long to wait before connecting again: doubled from the least to the most, so that a
-        /// restarting daemon is found at once and a dead one is not hammered.
+        /// How long to wait before connecting again: doubled from the least to the most. Shorter
+        /// would load a machine whose daemon is down; longer delays notices after a restart.
         private static let delayMin: Duration = .milliseconds(20)
         private static let delayMax: Duration = .seconds(2)
 
@@ -20,7 +21,7 @@ extension Subscription {
 
         /// The next notice; nil when the task was cancelled.
         ///
-        /// - Throws: ``SyncError``; the stream is over then.
+        /// - Throws: ``SyncError``; the stream has then ended.
         public mutating func next() async throws -> Notice? {
             while !hasEnded {
                 if let notice = waiting.popFirst() { return notice }
@@ -40,7 +41,7 @@ extension Subscription {
                 let client = try await subscription.client.connection.connect()
                 wasConnected = true
                 replies = client.callMore(
-                    StoreInterface.method("Subscribe"), subscription.parameters()
+                    StoreInterface.method("Subscribe"), with: subscription.parameters()
                 ).makeAsyncIterator()
             }
             guard let reply = try await replies?.next() else {

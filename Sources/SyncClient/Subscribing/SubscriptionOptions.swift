@@ -1,13 +1,13 @@
 import SyncCore
 import Varlink
 
-/// What to tell a subscriber.
+/// What a subscriber gets.
 public struct SubscriptionOptions: Sendable, Hashable {
     /// Begin after this position, with what was missed since; nil: with what is committed from now
     /// on.
     public var after: Token?
-    /// Which transactions and changes: `entities`, `kinds`, `properties`, `authors` and
-    /// `excludedAuthors` count.
+    /// The transactions and changes to send: `entities`, `kinds`, `properties`, `authors` and
+    /// `excludedAuthors` are used, the rest is ignored.
     public var filter = HistoryQuery()
     /// Only changes of objects that the subscription holds.
     public var heldOnly = false
@@ -18,10 +18,10 @@ public struct SubscriptionOptions: Sendable, Hashable {
     /// False: only notices about held objects and the store.
     public var transactions = true
 
-    /// Everything from now on.
+    /// All transactions and notices, from `after` or from now on.
     public init(after: Token? = nil) { self.after = after }
 
-    /// The parameters of `Subscribe`, but for the store.
+    /// The parameters of `Subscribe`, except the store.
     public var jsonObject: JSONObject {
         var object = JSONObject()
         object["after"] = after.map { .string($0.description) }
@@ -41,7 +41,7 @@ public struct SubscriptionOptions: Sendable, Hashable {
     ///
     /// - Throws: ``SyncError`` with code `invalidArgument`, `invalidToken` or `badData`.
     public init(jsonObject object: JSONObject) throws {
-        let reader = JSONReader(object, "a subscription")
+        let reader = JSONReader(object, of: "a subscription")
         after = try reader.optionalToken("after")
         if let filter = reader.optional("filter")?.object {
             self.filter = try HistoryQuery(jsonObject: filter)
@@ -57,7 +57,7 @@ extension HistoryQuery.ObjectName {
     /// `Album/348`, as ``init(path:)`` reads it.
     public var path: String { ObjectID(store: .none, entity: entity, key: key).path }
 
-    /// Reads `Album/348` or `Album/348#7`: the incarnation says nothing about what to hold.
+    /// Reads `Album/348` or `Album/348#7`: the incarnation is ignored.
     ///
     /// - Throws: ``SyncError`` with code `invalidArgument`.
     public init(held text: String) throws {

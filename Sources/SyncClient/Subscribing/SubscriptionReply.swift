@@ -14,7 +14,7 @@ struct SubscriptionReply {
 
     /// - Parameter store: the store of the reply before; a first reply needs none.
     init(_ object: JSONObject, store: StoreID?) throws {
-        let reader = JSONReader(object, "a reply of Subscribe")
+        let reader = JSONReader(object, of: "a reply of Subscribe")
         name = try reader.optionalString("subscription")
         head = try reader.optionalToken("head")
         let token = try reader.optionalToken("token")

@@ -1,12 +1,12 @@
 import NIOCore
 
-/// A client's end of a connection: writes calls, gives each reply to the call it belongs to.
+/// A client's end of a connection: writes calls and gives each reply to its call.
 ///
-/// Invariants: everything is touched on the channel's event loop only. `pending` holds one
-/// entry for each call that was written and whose last reply is due. Once `failure` is set,
-/// `pending` is empty and stays so.
+/// Invariants: all state is used on the channel's event loop only. `pending` holds one entry for
+/// each call that was written and whose last reply is due. Once `failure` is set, `pending` stays
+/// empty.
 ///
-/// `@unchecked Sendable`: the event loop guards the state, `preconditionInEventLoop` at the doors.
+/// `@unchecked Sendable`: the event loop guards the state; the entry points check it.
 final class ClientConnection: ChannelDuplexHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
@@ -91,7 +91,7 @@ extension ClientConnection {
         onLoop { $0.fail(error) }
     }
 
-    /// Stops or goes on reading from the socket.
+    /// Stops or resumes reading from the socket.
     func setReading(stopped: Bool) {
         onLoop { connection in
             connection.isReadingStopped = stopped
@@ -123,17 +123,18 @@ extension ClientConnection {
 
     private func deliver(_ reply: ReplyMessage) throws {
         guard let call = pending.first else {
-            throw TransportError(.malformedMessage, "a reply that no call asked for")
+            throw TransportError(.malformedMessage, "a reply without a call")
         }
         if reply.continues, reply.error == nil {
             guard call.more else {
-                throw TransportError(.malformedMessage, "many replies to a call that wants one")
+                throw TransportError(
+                    .malformedMessage, "several replies to a call that expects one")
             }
         } else {
             pending.removeFirst()
         }
         if let error = reply.error {
-            call.callback(.failure(VarlinkError(error, reply.parameters)))
+            call.callback(.failure(VarlinkError(error, parameters: reply.parameters)))
         } else {
             call.callback(.success(reply))
         }

@@ -1,11 +1,11 @@
 import NIOCore
 import Synchronization
 
-/// The replies to one `callMore`, one after the other.
+/// The replies to one `callMore`, in order.
 ///
-/// At most `ClientLimits.waitingRepliesMax` wait here; then the socket is read no further. To stop
-/// before the end, leave the loop or cancel its task: that closes the connection, since varlink
-/// knows no other way. An error reply is thrown as `VarlinkError`, a lost connection as
+/// At most `ClientLimits.waitingRepliesMax` are queued; then reading from the socket stops. To stop
+/// before the end, leave the loop or cancel its task: that closes the connection, because varlink
+/// has no other way. An error reply is thrown as `VarlinkError`, a lost connection as
 /// `TransportError`.
 public struct Replies: AsyncSequence, Sendable {
     /// The parameters of a reply.
@@ -16,7 +16,7 @@ public struct Replies: AsyncSequence, Sendable {
         JSONObject, any Error, Strategy, ReadingControl
     >
 
-    /// Carries the reader's wishes to the connection.
+    /// Stops and resumes reading from the connection as the reader needs it.
     final class ReadingControl: NIOAsyncSequenceProducerDelegate {
         private let connection: ClientConnection
         private let hasEnded = Atomic(false)
@@ -25,7 +25,7 @@ public struct Replies: AsyncSequence, Sendable {
             self.connection = connection
         }
 
-        /// The last reply came, or an error: the connection is free for other calls.
+        /// The last reply or an error came: the connection is free for other calls.
         func end() {
             hasEnded.store(true, ordering: .releasing)
         }
@@ -38,18 +38,21 @@ public struct Replies: AsyncSequence, Sendable {
             if hasEnded.load(ordering: .acquiring) {
                 connection.setReading(stopped: false)
             } else {
-                connection.close(TransportError(.closed, "the replies are not wanted any more"))
+                connection.close(
+                    TransportError(.closed, "the reader stopped before the last reply"))
             }
         }
     }
 
-    /// Walks through the replies.
+    /// Iterates over the replies.
     public struct AsyncIterator: AsyncIteratorProtocol {
         var iterator: Producer.AsyncIterator
-        // Letting the client go would close the connection.
+        // Keeps the connection open.
         let client: VarlinkClient
 
         /// The next reply, or nil after the last.
+        ///
+        /// - Throws: `VarlinkError` for an error reply, `TransportError` for a lost connection.
         public mutating func next() async throws -> JSONObject? {
             try await iterator.next()
         }
@@ -60,8 +63,8 @@ public struct Replies: AsyncSequence, Sendable {
 
     /// Sends the call.
     init(
-        _ client: VarlinkClient, _ connection: ClientConnection, _ message: ByteBuffer,
-        _ limits: ClientLimits
+        to message: ByteBuffer, over connection: ClientConnection, of client: VarlinkClient,
+        limits: ClientLimits
     ) {
         self.client = client
         let strategy = Strategy(
@@ -87,7 +90,7 @@ public struct Replies: AsyncSequence, Sendable {
         }
     }
 
-    /// Starts to walk. Only one iterator can be made.
+    /// The iterator. Only one can be made.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(iterator: sequence.makeAsyncIterator(), client: client)
     }

@@ -6,24 +6,24 @@ import NIOPosix
 ///
 /// ```swift
 /// let client = try await VarlinkClient.connect(to: VarlinkAddress("unix:/run/example/socket"))
-/// let reply = try await client.call("org.example.ping.Ping", ["text": "hello"])
+/// let reply = try await client.call("org.example.ping.Ping", with: ["text": "hello"])
 /// for try await event in client.callMore("org.example.ping.Watch") { print(event) }
 /// ```
 ///
 /// Calls may be made from many tasks at once; the service answers them in order, one after the
 /// other. A `callMore` keeps the connection until its last reply: give each subscription its own.
-/// Keep the client: letting it go closes the connection.
+/// Keep the client: its deinitialisation closes the connection.
 public final class VarlinkClient: Sendable {
     private let connection: ClientConnection
     private let limits: ClientLimits
 
-    private init(_ connection: ClientConnection, _ limits: ClientLimits) {
+    private init(_ connection: ClientConnection, limits: ClientLimits) {
         self.connection = connection
         self.limits = limits
     }
 
     deinit {
-        connection.close(TransportError(.closed, "the client was let go"))
+        connection.close(TransportError(.closed, "the client was released"))
     }
 
     /// Connects. Many connections may share a group.
@@ -33,7 +33,7 @@ public final class VarlinkClient: Sendable {
         to address: VarlinkAddress, limits: ClientLimits = ClientLimits(),
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) async throws -> VarlinkClient {
-        let descriptor = try await connectedSocket(address, limits)
+        let descriptor = try await connectedSocket(to: address, limits: limits)
         let handler = ClientBootstrap(group: group)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -46,25 +46,27 @@ public final class VarlinkClient: Sendable {
                 try channel.pipeline.syncOperations.handler(type: ClientConnection.self)
             }
         do {
-            return VarlinkClient(try await handler.get(), limits)
+            return VarlinkClient(try await handler.get(), limits: limits)
         } catch {
             throw TransportError(.cannotConnect, "\(error)", path: address.path)
         }
     }
 
-    /// Calls a method and gives the parameters of its reply.
+    /// Calls a method and returns the parameters of its reply.
     ///
-    /// Cancelling the task closes the connection: a reply that is on its way cannot be called back.
+    /// Cancelling the task closes the connection: a call cannot be withdrawn.
     ///
     /// - Parameter timeout: How long to wait for the reply; then the connection is closed.
     /// - Throws: `VarlinkError` for an error reply, `TransportError`, `CancellationError`.
     public func call(
-        _ method: String, _ parameters: JSONObject = [:], timeout: Duration? = nil
+        _ method: String, with parameters: JSONObject = [:], timeout: Duration? = nil
     ) async throws -> JSONObject {
         try Task.checkCancellation()
         let result: Result<ReplyMessage, any Error> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                call(method, parameters, timeout: timeout) { continuation.resume(returning: $0) }
+                call(method, with: parameters, timeout: timeout) {
+                    continuation.resume(returning: $0)
+                }
             }
         } onCancel: {
             close()
@@ -78,7 +80,7 @@ public final class VarlinkClient: Sendable {
     /// Calls a method; `onReply` gets the result on the event loop: quicker than `await` by a
     /// thread switch. It must not block.
     public func call(
-        _ method: String, _ parameters: JSONObject = [:], timeout: Duration? = nil,
+        _ method: String, with parameters: JSONObject = [:], timeout: Duration? = nil,
         onReply: @escaping @Sendable (Result<ReplyMessage, any Error>) -> Void
     ) {
         let message = CallMessage(method: method, parameters: parameters)
@@ -98,24 +100,24 @@ public final class VarlinkClient: Sendable {
     }
 
     /// Calls a method that answers many times. The call is sent at once.
-    public func callMore(_ method: String, _ parameters: JSONObject = [:]) -> Replies {
+    public func callMore(_ method: String, with parameters: JSONObject = [:]) -> Replies {
         let message = CallMessage(method: method, parameters: parameters, more: true)
-        return Replies(self, connection, message.buffer, limits)
+        return Replies(to: message.buffer, over: connection, of: self, limits: limits)
     }
 
     /// Calls a method that answers many times; `onReply` gets each reply on the event loop, the
-    /// last with `continues` false, or one error. It must not block, and nothing holds the service
-    /// back: what is too much to handle must be dropped or the connection closed.
+    /// last with `continues` false, or one error. It must not block. Nothing slows the
+    /// service down: `onReply` drops what it cannot handle, or closes the connection.
     public func callMore(
-        _ method: String, _ parameters: JSONObject = [:],
+        _ method: String, with parameters: JSONObject = [:],
         onReply: @escaping @Sendable (Result<ReplyMessage, any Error>) -> Void
     ) {
         let message = CallMessage(method: method, parameters: parameters, more: true)
         connection.send(message.buffer, more: true, callback: onReply)
     }
 
-    /// Calls a method without wanting a reply. Errors are not reported.
-    public func oneway(_ method: String, _ parameters: JSONObject = [:]) {
+    /// Calls a method without a reply. Errors are not reported.
+    public func oneway(_ method: String, with parameters: JSONObject = [:]) {
         let message = CallMessage(method: method, parameters: parameters, oneway: true)
         connection.send(message.buffer, more: false, callback: nil)
     }
@@ -132,7 +134,7 @@ public final class VarlinkClient: Sendable {
     }
 
     private static func connectedSocket(
-        _ address: VarlinkAddress, _ limits: ClientLimits
+        to address: VarlinkAddress, limits: ClientLimits
     ) async throws -> CInt {
         let descriptor = try UnixSocket.make()
         let deadline = ContinuousClock.now + limits.connectTimeout
@@ -141,7 +143,7 @@ public final class VarlinkClient: Sendable {
                 let error = UnixSocket.connect(descriptor, to: address)
                 if error == 0 { return descriptor }
                 guard error == EAGAIN, ContinuousClock.now < deadline else {
-                    throw failure(error, address)
+                    throw failure(error, at: address)
                 }
                 try await Task.sleep(for: .milliseconds(5))
             }
@@ -151,11 +153,13 @@ public final class VarlinkClient: Sendable {
         }
     }
 
-    private static func failure(_ error: CInt, _ address: VarlinkAddress) -> TransportError {
+    private static func failure(
+        _ error: CInt, at address: VarlinkAddress
+    ) -> TransportError {
         let reason =
             switch error {
             case ENOENT: "no such socket"
-            case ECONNREFUSED: "nobody listens on this socket"
+            case ECONNREFUSED: "no process listens on this socket"
             case EAGAIN: "too many connections wait to be accepted"
             case EACCES: "permission to connect is denied"
             default: "cannot connect: \(UnixSocket.message(error))"

@@ -1,4 +1,4 @@
-/// An interface in the words of its definition: types, methods and errors in their order.
+/// A parsed interface definition: types, methods and errors in their order.
 ///
 /// ```swift
 /// let interface = try Interface(parsing: """
@@ -16,7 +16,7 @@ public struct Interface: Sendable, Hashable {
     public var documentation: [String]
     /// What is defined, in order. Names are unique among all of them.
     public var members: [Member]
-    /// Comment lines behind the last member.
+    /// Comment lines after the last member.
     public var trailingComments: [String]
 
     /// One definition within an interface.
@@ -35,7 +35,7 @@ public struct Interface: Sendable, Hashable {
         }
     }
 
-    /// Makes an interface of parts; nothing is checked until its text is parsed.
+    /// Makes an interface of parts, without checks; parsing its text checks it.
     public init(
         name: String, documentation: [String] = [], members: [Member],
         trailingComments: [String] = []
@@ -66,59 +66,5 @@ public struct Interface: Sendable, Hashable {
     /// - Complexity: O(members).
     public func method(_ name: String) -> Method? {
         methods.first { $0.name == name }
-    }
-}
-
-/// A method: what a call brings and what each reply carries.
-public struct Method: Sendable, Hashable {
-    /// The name within its interface.
-    public var name: String
-    /// The parameters of a call.
-    public var input: [Field]
-    /// The parameters of a reply.
-    public var output: [Field]
-    /// The comment lines before it, without their `#`.
-    public var documentation: [String]
-
-    /// Makes a method.
-    public init(name: String, input: [Field], output: [Field], documentation: [String] = []) {
-        self.name = name
-        self.input = input
-        self.output = output
-        self.documentation = documentation
-    }
-}
-
-/// A named type: a structure or an enumeration.
-public struct TypeDefinition: Sendable, Hashable {
-    /// The name within its interface.
-    public var name: String
-    /// A `.structure` or an `.enumeration`.
-    public var type: TypeReference
-    /// The comment lines before it, without their `#`.
-    public var documentation: [String]
-
-    /// Makes a type.
-    public init(name: String, type: TypeReference, documentation: [String] = []) {
-        self.name = name
-        self.type = type
-        self.documentation = documentation
-    }
-}
-
-/// An error that methods of the interface may answer.
-public struct ErrorDefinition: Sendable, Hashable {
-    /// The name within its interface.
-    public var name: String
-    /// What it tells.
-    public var parameters: [Field]
-    /// The comment lines before it, without their `#`.
-    public var documentation: [String]
-
-    /// Makes an error.
-    public init(name: String, parameters: [Field], documentation: [String] = []) {
-        self.name = name
-        self.parameters = parameters
-        self.documentation = documentation
     }
 }

@@ -1,6 +1,6 @@
-/// Why a text is no interface definition, and where.
+/// Why a text is not an interface definition, and where.
 public struct InterfaceError: Error, Hashable, CustomStringConvertible {
-    /// What is wrong, in words.
+    /// What is wrong.
     public let reason: String
     /// The line, from 1.
     public let line: Int

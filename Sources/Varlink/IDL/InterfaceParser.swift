@@ -1,9 +1,9 @@
 extension Interface {
-    /// Bytes of a definition that are read at most.
+    /// The maximum size of a definition in bytes.
     public static let textBytesMax = 1 << 20
 
-    /// Reads a definition by the varlink grammar, and checks what the grammar cannot say: that
-    /// names are unique and that every named type is defined.
+    /// Reads a definition by the varlink grammar, and checks what the grammar does not: that names
+    /// are unique and that every named type is defined.
     ///
     /// - Throws: `InterfaceError` with line and column.
     /// - Complexity: O(length of the text).
@@ -18,7 +18,7 @@ extension Interface {
 
 /// Recursive descent over the words of an `InterfaceScanner`.
 private struct InterfaceParser {
-    /// Types within types; recursion goes this deep and no deeper.
+    /// The maximum depth of types within types.
     static let depthMax = 32
 
     private var scanner: InterfaceScanner
@@ -107,7 +107,7 @@ private struct InterfaceParser {
         if scanner.take("?") {
             let position = scanner.position
             let type = try type()
-            if case .optional = type { throw scanner.error("`??` means nothing", at: position) }
+            if case .optional = type { throw scanner.error("`??` is not allowed", at: position) }
             return .optional(type)
         }
         if scanner.take("[]") { return .array(try type()) }
@@ -124,7 +124,7 @@ private struct InterfaceParser {
         case "object": return .object
         default:
             guard Names.isMember(word) else {
-                throw scanner.error("`\(word)` is no type", at: position)
+                throw scanner.error("`\(word)` is not a type", at: position)
             }
             references.append((word, position))
             return .named(word)
@@ -140,7 +140,7 @@ private struct InterfaceParser {
         return fields
     }
 
-    /// Both begin alike: what follows the first name decides.
+    /// Both begin with `(` and a name; what follows the first name decides.
     private mutating func structureOrEnumeration() throws(InterfaceError) -> TypeReference {
         guard scanner.take("(") else { throw scanner.error("expected a type or `(`") }
         if scanner.take(")") { return .structure([]) }
@@ -152,7 +152,7 @@ private struct InterfaceParser {
             let position = scanner.position
             let name = try name(of: "field", isValid: Names.isField)
             guard names.insert(name).inserted else {
-                throw scanner.error("`\(name)` stands twice", at: position)
+                throw scanner.error("`\(name)` is repeated", at: position)
             }
             let documentation = scanner.takeComments()
             let hasType = scanner.take(":")
@@ -170,7 +170,7 @@ private struct InterfaceParser {
     }
 }
 
-/// Which words may name what.
+/// The valid names.
 private enum Names {
     /// `[A-Z][A-Za-z0-9]*`
     static func isMember(_ name: String) -> Bool {

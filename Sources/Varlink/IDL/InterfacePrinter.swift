@@ -7,9 +7,10 @@ extension Interface: CustomStringConvertible {
     }
 }
 
-/// Lays a definition out: two spaces deep, one line where it fits and nothing inside is documented.
+/// Formats a definition: two spaces of indent; one line where it fits and has no documentation
+/// inside.
 private struct InterfacePrinter {
-    /// Columns of a line that holds several fields.
+    /// The maximum columns of a line with several fields.
     static let columnMax = 80
 
     private(set) var text = ""
@@ -56,12 +57,12 @@ private struct InterfacePrinter {
         }
     }
 
-    /// A type over several lines; what need not be broken stays on one.
+    /// A type on several lines; parts that fit stay on one.
     private mutating func append(_ type: TypeReference, indent: String) {
         switch type {
-        case .array(let element): prefixed("[]", element, indent)
-        case .map(let element): prefixed("[string]", element, indent)
-        case .optional(let element): prefixed("?", element, indent)
+        case .array(let element): append(prefix: "[]", element, indent: indent)
+        case .map(let element): append(prefix: "[string]", element, indent: indent)
+        case .optional(let element): append(prefix: "?", element, indent: indent)
         case .structure(let fields) where !fields.isEmpty:
             list(fields, indent: indent) { printer, field, indent in
                 printer.comments(field.documentation, indent: indent)
@@ -84,7 +85,7 @@ private struct InterfacePrinter {
         }
     }
 
-    private mutating func prefixed(_ prefix: String, _ type: TypeReference, _ indent: String) {
+    private mutating func append(prefix: String, _ type: TypeReference, indent: String) {
         text += prefix
         append(type, indent: indent)
     }

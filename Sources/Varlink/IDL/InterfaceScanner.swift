@@ -1,6 +1,6 @@
-/// Cuts a definition into words and signs, and gathers the comments between them.
+/// Splits a definition into words and signs, and collects the comments between them.
 ///
-/// Invariant: `position` only grows. `comments` holds what was passed since somebody took it.
+/// Invariant: `position` only grows. `comments` holds the comments since ``takeComments()``.
 struct InterfaceScanner {
     private let scalars: [Unicode.Scalar]
     private(set) var position = 0
@@ -10,19 +10,19 @@ struct InterfaceScanner {
         scalars = Array(text.unicodeScalars)
     }
 
-    /// The comment lines passed since the last call.
+    /// The comment lines since the last call.
     mutating func takeComments() -> [String] {
         defer { comments = [] }
         return comments
     }
 
-    /// Passes white space and comments; true at the end of the text.
+    /// Skips white space and comments; true at the end of the text.
     mutating func atEnd() -> Bool {
         skip()
         return position == scalars.count
     }
 
-    /// Takes `sign` if it comes next.
+    /// Takes `sign` if it is next.
     mutating func take(_ sign: String) -> Bool {
         skip()
         let sign = sign.unicodeScalars
@@ -31,8 +31,8 @@ struct InterfaceScanner {
         return true
     }
 
-    /// The word that comes next (letters, digits, `_`, and where `isInterface` also `-` and `.`);
-    /// empty when something else comes.
+    /// Takes the next word (letters, digits, `_`, and if `isInterface` also `-` and `.`); empty
+    /// when something else is next.
     mutating func word(isInterface: Bool = false) -> String {
         skip()
         let start = position
@@ -48,12 +48,7 @@ struct InterfaceScanner {
         return String(word)
     }
 
-    /// Goes back to a place that `position` told.
-    mutating func rewind(to position: Int) {
-        self.position = position
-    }
-
-    /// An error at `position`, by default the present one.
+    /// An error at `position`, by default the current one.
     func error(_ reason: String, at position: Int? = nil) -> InterfaceError {
         var line = 1
         var column = 1

@@ -1,6 +1,6 @@
-/// Holds values against the types of one interface.
+/// Checks values against the types of one interface.
 public struct TypeChecker: Sendable {
-    /// Where a value departs from its type.
+    /// A value that does not match its type.
     public struct Mismatch: Error, Hashable, CustomStringConvertible {
         /// The field: `name`, `name.inner`, `name[3]`.
         public let field: String
@@ -19,11 +19,11 @@ public struct TypeChecker: Sendable {
             interface.types.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Checks parameters against fields. Every field must be there unless it is optional. A member
-    /// that no field names is refused unless it is null: ignoring, say, a filter that this version
-    /// does not know yet would answer another question than was asked.
+    /// Checks parameters against fields. Every field must be present unless it is optional. A
+    /// member that no field names is refused unless it is null: if a filter that this version does
+    /// not know were ignored, the reply would be wrong.
     ///
-    /// - Throws: `Mismatch` of the first departure.
+    /// - Throws: the first `Mismatch`.
     /// - Complexity: O(size of the object * fields).
     public func check(_ object: JSONObject, against fields: [Field]) throws(Mismatch) {
         try check(object, against: fields, path: "")
@@ -56,7 +56,7 @@ public struct TypeChecker: Sendable {
         }
     }
 
-    /// `path` is a closure so that the text of a path is made only for an error or a nested value.
+    /// `path` is a closure so that its text is made only for an error or a nested value.
     private func check(
         _ value: JSONValue, against type: TypeReference, path: () -> String
     ) throws(Mismatch) {

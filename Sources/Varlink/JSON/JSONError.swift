@@ -1,6 +1,6 @@
-/// Why bytes are not the JSON that was asked for.
+/// Why bytes are not valid JSON.
 public struct JSONError: Error, Hashable, CustomStringConvertible {
-    /// What is wrong, in words.
+    /// What is wrong.
     public let reason: String
 
     /// Where: the number of bytes before the offending one.
@@ -12,6 +12,6 @@ public struct JSONError: Error, Hashable, CustomStringConvertible {
         self.offset = offset
     }
 
-    /// The reason with its place.
+    /// The reason and the offset.
     public var description: String { "\(reason) at byte \(offset)" }
 }

@@ -1,7 +1,7 @@
 /// The members of a JSON object, in the order in which they were written.
 ///
-/// Names are unique: setting a name that is there replaces its value in place. Two objects are
-/// equal when they have the same members, in whatever order.
+/// Names are unique: setting an existing name replaces its value in place. Two objects are
+/// equal when they have the same members, in any order.
 public struct JSONObject: Sendable {
     /// One name with its value.
     public struct Member: Sendable, Hashable {
@@ -25,7 +25,7 @@ public struct JSONObject: Sendable {
         members = []
     }
 
-    /// Takes members whose names the caller knows to be unique (as the parser does).
+    /// Makes an object of members whose names are known to be unique, as in the parser.
     init(members: [Member]) {
         self.members = members
     }
@@ -79,7 +79,7 @@ extension JSONObject: Hashable {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// An object with the literal's members; of two with one name the last value stands.
+    /// An object with the literal's members; of two with one name the last value counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self.init()
         for (name, value) in elements { self[name] = value }

@@ -1,16 +1,15 @@
-/// A strict JSON reader (RFC 8259) for bytes that nobody vouches for.
+/// A strict JSON parser (RFC 8259) for untrusted bytes.
 ///
-/// Whatever the bytes, the answer is a value or a `JSONError`; memory stays within a constant
-/// factor of the input. Refused beyond the grammar: text that is not UTF-8, half a surrogate pair,
-/// a name that stands twice in one object, numbers beyond a double, too deep nesting, too many
-/// bytes.
+/// For any bytes the result is a value or a `JSONError`; memory stays within a constant factor of
+/// the input. Refused beyond the grammar: text that is not UTF-8, half a surrogate pair, a repeated
+/// name in one object, numbers beyond a double, too deep nesting, too many bytes.
 public struct JSONParser {
-    /// What is refused as too much.
+    /// Larger input is refused.
     public struct Limits: Sendable, Hashable {
-        /// Arrays and objects within each other. Recursion goes this deep and no deeper.
+        /// The maximum depth of arrays and objects within each other.
         public var depthMax: Int
 
-        /// Bytes of the whole text.
+        /// The maximum size of the text in bytes.
         public var bytesMax: Int
 
         /// Makes limits; the default is what a protocol message may need.
@@ -25,16 +24,17 @@ public struct JSONParser {
     private var position = 0
     private var depthLeft: Int
 
-    /// Parses one value that fills `bytes`, white space around it aside.
+    /// Parses `bytes`: one value, with white space around it.
     ///
     /// - Throws: `JSONError`.
     /// - Complexity: O(bytes).
     public static func parse(
         _ bytes: some Collection<UInt8>, limits: Limits = Limits()
     ) throws(JSONError) -> JSONValue {
-        let result = bytes.withContiguousStorageIfAvailable { Self.result($0, limits) }
+        let result = bytes.withContiguousStorageIfAvailable { Self.result(of: $0, limits: limits) }
         if let result { return try result.get() }
-        return try Array(bytes).withUnsafeBufferPointer { Self.result($0, limits) }.get()
+        return try Array(bytes).withUnsafeBufferPointer { Self.result(of: $0, limits: limits) }
+            .get()
     }
 
     /// Parses the text of one value.
@@ -45,11 +45,11 @@ public struct JSONParser {
         _ text: String, limits: Limits = Limits()
     ) throws(JSONError) -> JSONValue {
         var text = text
-        return try text.withUTF8 { Self.result($0, limits) }.get()
+        return try text.withUTF8 { Self.result(of: $0, limits: limits) }.get()
     }
 
     private static func result(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ limits: Limits
+        of bytes: UnsafeBufferPointer<UInt8>, limits: Limits
     ) -> Result<JSONValue, JSONError> {
         Result { () throws(JSONError) in
             guard bytes.count <= limits.bytesMax else {
@@ -150,7 +150,7 @@ extension JSONParser {
             guard next == UInt8(ascii: "\"") else { throw error("expected a member's name") }
             let name = try string()
             guard names.insert(name, after: members) else {
-                throw JSONError("the name \(name.debugDescription) stands twice", offset: start)
+                throw JSONError("the name \(name.debugDescription) is repeated", offset: start)
             }
             skipSpace()
             guard take(UInt8(ascii: ":")) else { throw error("expected :") }
@@ -161,8 +161,8 @@ extension JSONParser {
         }
     }
 
-    /// Finds a name that comes twice: by looking through a small object, by hashing in a large
-    /// one, so that an object of 100,000 members costs no quadratic time.
+    /// Finds a repeated name: by comparison in a small object, by hashing in a large one, because
+    /// 100,000 members must not cost quadratic time.
     private struct UniqueNames {
         private static let linearMax = 12
         private var hashed: Set<String> = []
@@ -252,7 +252,7 @@ extension JSONParser {
         return text
     }
 
-    /// The slow way: `position` stands on the first backslash.
+    /// A string with escapes: `position` is at the first backslash.
     private mutating func stringWithEscapes(from start: Int) throws(JSONError) -> String {
         var unescaped = Array(bytes[start..<position])
         while let byte = next {

@@ -1,4 +1,4 @@
-/// A JSON value that keeps what its text said: integers stay integers, members keep their order.
+/// A JSON value. Integers stay integers, and members keep their order.
 ///
 /// ```swift
 /// let value: JSONValue = ["entity": "Album", "number": 7, "tombstone": nil]
@@ -17,17 +17,18 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// The truth value, or nil when this is something else.
+    /// True or false; nil when this is another kind of value.
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The integer, or nil when this is something else (a double is something else, even 1.0).
+    /// The integer, or nil when this is another kind of value (a double is one, even 1.0).
     public var integer: Int64? {
         if case .integer(let value) = self { value } else { nil }
     }
 
-    /// The number as a double, whichever way it was written, or nil when this is no number.
+    /// The number as a double, written with or without a fraction, or nil when this is not a
+    /// number.
     public var number: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -36,17 +37,17 @@ extension JSONValue {
         }
     }
 
-    /// The string, or nil when this is something else.
+    /// The string, or nil when this is another kind of value.
     public var string: String? {
         if case .string(let value) = self { value } else { nil }
     }
 
-    /// The elements, or nil when this is no array.
+    /// The elements, or nil when this is not an array.
     public var array: [JSONValue]? {
         if case .array(let value) = self { value } else { nil }
     }
 
-    /// The object, or nil when this is something else.
+    /// The object, or nil when this is another kind of value.
     public var object: JSONObject? {
         if case .object(let value) = self { value } else { nil }
     }
@@ -56,7 +57,7 @@ extension JSONValue {
         if case .null = self { true } else { false }
     }
 
-    /// The member `name` of an object; nil when it is missing or this is no object.
+    /// The member `name` of an object; nil when it is missing or this is not an object.
     ///
     /// - Complexity: O(members).
     public subscript(name: String) -> JSONValue? {

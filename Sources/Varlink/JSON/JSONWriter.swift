@@ -1,7 +1,7 @@
-/// Writes compact JSON into a byte array, some 40 times faster than Foundation's encoder.
+/// Writes compact JSON into a byte array, about 40 times faster than Foundation's encoder.
 ///
-/// Values are written whole by `write(_:)`, or piece by piece with the `begin`, `name` and `end`
-/// calls, which put the commas:
+/// `write(_:)` writes whole values; `begin`, `name` and `end` write them piece by piece, with the
+/// commas:
 ///
 /// ```swift
 /// var writer = JSONWriter()
@@ -15,7 +15,7 @@
 /// The piecewise calls do not check that the pieces form one document; a debug build asserts
 /// that every `end` has its `begin`.
 public struct JSONWriter: Sendable {
-    /// What was written so far.
+    /// The bytes written so far.
     public private(set) var bytes: [UInt8] = []
 
     // Whether the next value or name is the first of its container: then no comma goes before.
@@ -27,7 +27,7 @@ public struct JSONWriter: Sendable {
         bytes.reserveCapacity(capacity)
     }
 
-    /// What was written so far, as a string.
+    /// The text written so far.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Empties the writer and keeps its memory.
@@ -37,7 +37,7 @@ public struct JSONWriter: Sendable {
         depth = 0
     }
 
-    /// Appends bytes that are no JSON value, such as the end of a message.
+    /// Appends bytes that are not a JSON value, such as the end of a message.
     public mutating func append(raw byte: UInt8) {
         bytes.append(byte)
     }
@@ -80,7 +80,7 @@ public struct JSONWriter: Sendable {
         append(integer: value)
     }
 
-    /// A double in the fewest digits that read back the same; what JSON cannot say becomes `null`.
+    /// A double in the fewest digits that read back the same; infinity and NaN become `null`.
     public mutating func write(double value: Double) {
         separate()
         guard value.isFinite else { return append(ascii: "null") }
@@ -93,7 +93,7 @@ public struct JSONWriter: Sendable {
         append(quoted: value)
     }
 
-    /// JSON text that was encoded before and is trusted to be one whole value.
+    /// One value that was encoded before. It is not checked.
     public mutating func write(encoded json: some Collection<UInt8>) {
         separate()
         bytes.append(contentsOf: json)

@@ -1,14 +1,14 @@
-/// A call as it goes over the wire.
+/// A call on the wire.
 public struct CallMessage: Sendable, Hashable {
     /// The qualified name of the method.
     public var method: String
     /// The parameters; empty when the message had none.
     public var parameters: JSONObject
-    /// The caller wants no reply.
+    /// The caller expects no reply.
     public var oneway: Bool
-    /// The caller takes many replies.
+    /// The caller accepts several replies.
     public var more: Bool
-    /// The caller wants to leave varlink on this connection.
+    /// The caller asks to leave varlink on this connection.
     public var upgrade: Bool
 
     /// Makes a call.
@@ -25,7 +25,7 @@ public struct CallMessage: Sendable, Hashable {
 
     /// Reads one message, without its NUL.
     ///
-    /// - Throws: `JSONError`; unknown members of the message are let pass, as the protocol asks.
+    /// - Throws: `JSONError`; unknown members of the message are ignored, as the protocol requires.
     public init(parsing bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) {
         let message = try messageObject(bytes)
         var method: String?

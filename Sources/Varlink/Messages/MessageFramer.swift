@@ -1,19 +1,19 @@
-/// Cuts a byte stream into messages: each ends with a NUL byte, which JSON never contains.
+/// Splits a byte stream into messages: each ends with a NUL byte, which JSON never contains.
 ///
 /// Invariants: `readIndex <= scanIndex <= bytes.count`; no NUL lies in `readIndex..<scanIndex`, so
-/// that every byte is looked at once, however small the pieces in which a message arrives.
+/// that every byte is scanned once, however small the pieces in which a message arrives.
 public struct MessageFramer {
-    /// A message longer than allowed is coming in.
+    /// A message is longer than allowed.
     public struct TooLarge: Error {}
 
-    /// Bytes of a message at most, without its NUL.
+    /// The maximum size of a message in bytes, without its NUL.
     public let messageBytesMax: Int
 
     private var bytes: [UInt8] = []
     private var readIndex = 0
     private var scanIndex = 0
 
-    // Memory that a large message took is given back beyond this.
+    // More memory than this is freed after a large message.
     private static let keptBytesMax = 64 << 10
 
     /// Makes an empty framer.
@@ -21,7 +21,7 @@ public struct MessageFramer {
         self.messageBytesMax = messageBytesMax
     }
 
-    /// Bytes that arrived and were not taken as messages yet.
+    /// Bytes that arrived and are not part of a complete message yet.
     public var bufferedBytes: Int { bytes.count - readIndex }
 
     /// Adds what arrived.
@@ -39,7 +39,7 @@ public struct MessageFramer {
         bytes.append(contentsOf: new)
     }
 
-    /// Gives the next whole message to `body` and takes it out; nil when none is whole yet.
+    /// Calls `body` with the next complete message, and removes it; nil when none is complete yet.
     ///
     /// - Throws: `TooLarge` as soon as the message is known to exceed the limit, or what `body`
     ///   throws.

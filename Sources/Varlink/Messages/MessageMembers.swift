@@ -2,7 +2,7 @@ func messageObject(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) -> JSO
     // The framer has bounded the bytes already.
     let limits = JSONParser.Limits(bytesMax: .max)
     guard case .object(let object) = try JSONParser.parse(bytes, limits: limits) else {
-        throw JSONError("a message is no object", offset: 0)
+        throw JSONError("a message is not an object", offset: 0)
     }
     return object
 }
@@ -11,7 +11,7 @@ func memberParameters(_ value: JSONValue) throws(JSONError) -> JSONObject {
     switch value {
     case .object(let object): return object
     case .null: return [:]
-    default: throw JSONError("`parameters` is no object", offset: 0)
+    default: throw JSONError("`parameters` is not an object", offset: 0)
     }
 }
 
@@ -19,6 +19,6 @@ func flag(_ member: JSONObject.Member) throws(JSONError) -> Bool {
     switch member.value {
     case .bool(let value): return value
     case .null: return false
-    default: throw JSONError("`\(member.name)` is no truth value", offset: 0)
+    default: throw JSONError("`\(member.name)` is not true or false", offset: 0)
     }
 }

@@ -1,4 +1,4 @@
-/// A reply as it goes over the wire.
+/// A reply on the wire.
 public struct ReplyMessage: Sendable, Hashable {
     /// The parameters of the reply or of the error; empty when the message had none.
     public var parameters: JSONObject
@@ -21,7 +21,7 @@ public struct ReplyMessage: Sendable, Hashable {
 
     /// Reads one message, without its NUL.
     ///
-    /// - Throws: `JSONError`; unknown members of the message are let pass, as the protocol asks.
+    /// - Throws: `JSONError`; unknown members of the message are ignored, as the protocol requires.
     public init(parsing bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) {
         let message = try messageObject(bytes)
         self.init()
@@ -32,7 +32,7 @@ public struct ReplyMessage: Sendable, Hashable {
             case "error":
                 if member.value.isNull { continue }
                 guard let name = member.value.string else {
-                    throw JSONError("`error` is no string", offset: 0)
+                    throw JSONError("`error` is not a string", offset: 0)
                 }
                 error = name
             default: break
@@ -45,7 +45,7 @@ public struct ReplyMessage: Sendable, Hashable {
         Self.encoded(error: error, continues: continues) { $0.write(parameters) }
     }
 
-    /// A message with its NUL whose parameters `write` puts down as one value.
+    /// A message with its NUL whose parameters `write` writes as one value.
     static func encoded(
         error: String? = nil, continues: Bool, parameters write: (inout JSONWriter) -> Void
     ) -> [UInt8] {

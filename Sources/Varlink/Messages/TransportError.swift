@@ -1,4 +1,4 @@
-/// What went wrong below the level of calls: addresses, sockets, bytes.
+/// An error below the level of calls: addresses, sockets, bytes.
 public struct TransportError: Error, CustomStringConvertible {
     /// The kind of failure. More may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -7,13 +7,13 @@ public struct TransportError: Error, CustomStringConvertible {
         /// The code's name.
         public var description: String { name }
 
-        /// The address is no varlink address, or its path is too long for a socket.
+        /// The address is not a varlink address, or its path is too long for a socket.
         public static let invalidAddress = Code(name: "invalidAddress")
         /// Another process listens there.
         public static let addressInUse = Code(name: "addressInUse")
-        /// The socket cannot be made or listened on.
+        /// The socket cannot be created or listened on.
         public static let cannotListen = Code(name: "cannotListen")
-        /// Nobody answers at the address.
+        /// No service answers at the address.
         public static let cannotConnect = Code(name: "cannotConnect")
         /// The connection ended while replies were due.
         public static let connectionLost = Code(name: "connectionLost")
@@ -21,21 +21,21 @@ public struct TransportError: Error, CustomStringConvertible {
         public static let closed = Code(name: "closed")
         /// A reply did not come in time; the connection is closed.
         public static let timedOut = Code(name: "timedOut")
-        /// The other side sent bytes that are no varlink message; the connection is closed.
+        /// The other side sent bytes that are not a varlink message; the connection is closed.
         public static let malformedMessage = Code(name: "malformedMessage")
         /// A message exceeds the limit; the connection is closed.
         public static let messageTooLarge = Code(name: "messageTooLarge")
-        /// The interfaces of a server do not fit its handlers or each other.
+        /// The interfaces of a server do not match its handlers, or conflict with each other.
         public static let invalidInterface = Code(name: "invalidInterface")
     }
 
     /// The kind of failure.
     public let code: Code
-    /// What happened, in words.
+    /// What happened.
     public let reason: String
-    /// The address or path it happened at, when there is one.
+    /// The address or path, when there is one.
     public let path: String?
-    /// What to do about it, when that is known.
+    /// What to do about it, where that is known.
     public let hint: String?
 
     /// Makes an error.

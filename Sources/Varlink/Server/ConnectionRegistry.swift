@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The living connections of a server, counted in total and by user.
+/// The open connections of a server, counted in total and by user.
 ///
 /// Invariants, guarded by the mutex: `perUser` holds the number of `connections` by uid and no
-/// zeros; once stopped, nobody is admitted.
+/// zeros; once stopped, no connection is admitted.
 final class ConnectionRegistry: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: ServerConnection] = [:]
@@ -22,11 +22,13 @@ final class ConnectionRegistry: Sendable {
 
     var count: Int { state.withLock { $0.connections.count } }
 
-    /// Takes a connection in; or says why not.
+    /// Adds a connection.
+    ///
+    /// - Returns: nil, or why it is refused.
     func admit(_ connection: ServerConnection) -> String? {
         let uid = connection.peer.uid
         return state.withLock { state in
-            if state.isStopped { return "the server stops" }
+            if state.isStopped { return "the server is stopping" }
             if state.connections.count >= connectionsMax {
                 return "\(connectionsMax) connections are open"
             }
@@ -51,7 +53,9 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Admits nobody any more, and gives the connections that are left.
+    /// Admits no connection any more.
+    ///
+    /// - Returns: the connections that are open.
     func stop() -> [ServerConnection] {
         state.withLock { state in
             state.isStopped = true

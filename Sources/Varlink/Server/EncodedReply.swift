@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A reply in its bytes, encoded once and shared by all clients that get it.
+/// An encoded reply, shared by all clients that get it.
 public struct EncodedReply: Sendable {
     let buffer: ByteBuffer
 
@@ -14,7 +14,9 @@ public struct EncodedReply: Sendable {
         self.init(continues: continues) { $0.write(parameters) }
     }
 
-    /// Encodes a reply whose parameters `write` puts down as one JSON object.
+    /// Encodes a reply whose parameters `write` writes as one JSON object.
+    ///
+    /// - Complexity: O(size of the parameters).
     public init(continues: Bool, parameters write: (inout JSONWriter) -> Void) {
         buffer = ByteBuffer(bytes: ReplyMessage.encoded(continues: continues, parameters: write))
         self.continues = continues
@@ -26,6 +28,6 @@ public struct EncodedReply: Sendable {
         continues = false
     }
 
-    /// Bytes that go over the wire.
+    /// Its size on the wire in bytes.
     public var byteCount: Int { buffer.readableBytes }
 }

@@ -13,7 +13,7 @@ struct MethodTable: Sendable {
     init(info: ServiceInfo, interfaces served: [ServedInterface]) throws {
         var entries: [String: Entry] = [:]
         var names: Set<String> = []
-        let all = [try Self.serviceInterface(info, served)] + served
+        let all = [try Self.serviceInterface(info, with: served)] + served
         for one in all {
             try one.checkHandlers()
             guard names.insert(one.interface.name).inserted else {
@@ -31,7 +31,7 @@ struct MethodTable: Sendable {
         interfaces = names
     }
 
-    /// The method that `call` names, once its parameters are found to fit.
+    /// The method that `call` names. Its parameters are checked.
     func entry(for call: CallMessage) throws(VarlinkError) -> Entry {
         guard let entry = entries[call.method] else {
             let interface = call.method.lastIndex(of: ".").map { String(call.method[..<$0]) } ?? ""
@@ -51,7 +51,7 @@ struct MethodTable: Sendable {
     }
 
     private static func serviceInterface(
-        _ info: ServiceInfo, _ served: [ServedInterface]
+        _ info: ServiceInfo, with served: [ServedInterface]
     ) throws -> ServedInterface {
         var service = try ServedInterface(serviceDefinition)
         let names = [service.interface.name] + served.map(\.interface.name)
@@ -73,10 +73,10 @@ struct MethodTable: Sendable {
     }
 
     private static let serviceDefinition = """
-        # Every varlink service provides this: what it is, and the interfaces it has.
+        # Every varlink service has this interface: it describes the service and its interfaces.
         interface org.varlink.service
 
-        # Tells about the implementation, and lists the interfaces.
+        # Describes the implementation, and lists the interfaces.
         method GetInfo() -> (
           vendor: string,
           product: string,
@@ -85,7 +85,7 @@ struct MethodTable: Sendable {
           interfaces: []string
         )
 
-        # Gives the definition of an interface.
+        # Returns the definition of an interface.
         method GetInterfaceDescription(interface: string) -> (description: string)
 
         # The service does not have this interface.
@@ -94,13 +94,13 @@ struct MethodTable: Sendable {
         # The interface does not have this method.
         error MethodNotFound (method: string)
 
-        # The interface has the method, the service does not do it.
+        # The interface has this method, but the service does not implement it.
         error MethodNotImplemented (method: string)
 
-        # A parameter is missing, unknown or wrong.
+        # A parameter is missing, unknown or of the wrong type.
         error InvalidParameter (parameter: string)
 
-        # The caller may not do this.
+        # The caller has no permission for this call.
         error PermissionDenied ()
 
         # The method must be called with `more`.

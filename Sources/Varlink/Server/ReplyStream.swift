@@ -1,40 +1,40 @@
 import NIOCore
 import Synchronization
 
-/// The replies to one streaming call. Any thread may use it; nothing here ever waits.
+/// The replies to one streaming call. Thread-safe; no call blocks.
 ///
-/// Replies reach the client in the order in which `send` and `broadcast` took them. What a slow
+/// Replies reach the client in the order in which `send` and `broadcast` accepted them. What a slow
 /// client leaves unread is bounded by `ServerLimits.queuedBytesMax`: beyond, replies are refused
-/// (`.overBound`), until half has been read and `onDrained` says so. The sender then goes on from
-/// wherever its own history says.
+/// (`.overBound`), until half has been read and `onDrained` is called. The sender then continues
+/// from its own history.
 ///
-/// A reply that finds nothing before it goes to the socket at once, on the caller's thread: waking
-/// the event loop for it costs more than the write (some 30 us of 100 to a waiting client).
+/// A reply is written to the socket at once, on the caller's thread, when the queue is empty:
+/// waking the event loop for it costs more than the write (about 30 µs of 100 to a waiting client).
 ///
-/// Invariants, guarded by the mutex: replies in `outbox` have not been given to the channel;
-/// `isScheduled` while a flush is on its way to the event loop, `isFlushing` while it runs; after
+/// Invariants, guarded by the mutex: replies in `queue` have not been given to the channel;
+/// `isScheduled` while a flush is scheduled on the event loop, `isFlushing` while it runs; after
 /// `isFinished` nothing is added; each of the callbacks is called on the event loop. The sender
-/// writes to the socket itself only while `outbox` and channel are empty and no flush is near:
-/// bytes of two threads never mix.
+/// writes to the socket itself only while `queue` and channel are empty and no flush is scheduled
+/// or running: bytes of two threads never mix.
 public final class ReplyStream: Sendable {
-    /// What became of a reply.
+    /// What happened to a reply.
     public enum SendResult: Sendable, Hashable {
-        /// It will be written, unless the client goes away.
+        /// It is written, unless the client disconnects.
         case accepted
-        /// Too much waits for this client already. The reply was dropped.
+        /// The client's queue is full. The reply was dropped.
         case overBound
         /// The client is gone, or the stream was finished. The reply was dropped.
         case closed
     }
 
     private struct State {
-        var outbox: [ByteBuffer] = []
-        var outboxBytes = 0
+        var queue: [ByteBuffer] = []
+        var bytesInQueue = 0
         var isScheduled = false
         var isFlushing = false
         var isFinished = false
-        /// The stream's own way to the socket; nil before the first flush (replies to earlier calls
-        /// may wait in the channel) and after the end.
+        /// For direct writes; nil before the first flush (replies to earlier calls may be in the
+        /// channel) and after the end.
         var socket: StreamSocket?
         var isClosed = false
         var awaitsDrain = false
@@ -42,10 +42,10 @@ public final class ReplyStream: Sendable {
         var onDrained: (@Sendable () -> Void)?
     }
 
-    /// The loop on which the connection lives and the callbacks run.
+    /// The loop of the connection and of the callbacks.
     public let eventLoop: any EventLoop
 
-    /// Who called.
+    /// The calling process.
     public let peer: PeerIdentity
 
     private let connection: ServerConnection
@@ -61,18 +61,17 @@ public final class ReplyStream: Sendable {
         self.queuedBytesMax = queuedBytesMax
     }
 
-    /// Whether the next reply would be taken.
+    /// Whether the next reply would be accepted.
     public var isWritable: Bool {
         state.withLock { accepts($0) }
     }
 
-    /// Bytes that wait to be written. What the client has read since the last send may still be
-    /// counted in.
+    /// Bytes that are queued. What the client has read since the last send may still be counted.
     public var queuedBytes: Int {
-        state.withLock { $0.outboxBytes } + connection.bufferedBytes
+        state.withLock { $0.bytesInQueue } + connection.bufferedBytes
     }
 
-    /// Sends a reply. One that does not continue is taken even over the bound, and finishes the
+    /// Sends a reply. One that does not continue is accepted even over the bound, and finishes the
     /// stream.
     @discardableResult
     public func send(_ reply: EncodedReply) -> SendResult {
@@ -107,23 +106,23 @@ public final class ReplyStream: Sendable {
         if isClosed { eventLoop.execute(body) }
     }
 
-    /// Calls `body` on the event loop each time that replies are taken again after one was
+    /// Calls `body` on the event loop each time that replies are accepted again after one was
     /// refused as over the bound. Replaces what was set before.
     public func onDrained(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.onDrained = body }
     }
 
-    /// Beyond so many streams a broadcast leaves the writing to the event loops: the caller has
-    /// other stores to look at.
+    /// A broadcast to more streams leaves the writing to the event loops: the caller has other
+    /// stores to serve.
     private static let directStreamsMax = 128
 
     /// Sends one encoded reply to many streams: no copy, no task; at most one hop to each event
-    /// loop, and none for few streams that have nothing waiting.
+    /// loop, and none for few streams whose queues are empty.
     ///
     /// - Parameter atOnce: false when many replies follow each other: the event loops write them
     ///   then, several at a time, and the caller is free sooner.
-    /// - Returns: the streams that are over their bound and did not take it. Closed ones are
-    ///   passed over.
+    /// - Returns: the streams that refused it because they are over their bound. Closed ones are
+    ///   skipped.
     /// - Complexity: O(streams).
     public static func broadcast(
         _ reply: EncodedReply, to streams: some Collection<ReplyStream>, atOnce: Bool = true
@@ -156,11 +155,13 @@ extension ReplyStream: Hashable {
 
 extension ReplyStream {
     private func accepts(_ state: State) -> Bool {
-        !state.isFinished && !state.isClosed && state.outboxBytes <= queuedBytesMax
+        !state.isFinished && !state.isClosed && state.bytesInQueue <= queuedBytesMax
             && connection.channel.isWritable
     }
 
-    /// Takes the reply into the outbox, or not, and says whether the caller must see to a flush.
+    /// Adds a reply to the queue, or refuses it.
+    ///
+    /// - Returns: `needsFlush`: the caller has to flush.
     private func enqueue(
         _ reply: EncodedReply, isDirect: Bool
     ) -> (result: SendResult, needsFlush: Bool) {
@@ -169,15 +170,15 @@ extension ReplyStream {
             let accepted = !reply.continues || accepts(state)
             if accepted {
                 var rest = reply.buffer
-                if isDirect, reply.continues { sendDirectly(&rest, state) }
+                if isDirect, reply.continues { sendDirectly(&rest, in: state) }
                 guard rest.readableBytes > 0 else { return (.accepted, false) }
-                state.outbox.append(rest)
-                state.outboxBytes += rest.readableBytes
+                state.queue.append(rest)
+                state.bytesInQueue += rest.readableBytes
                 state.isFinished = !reply.continues
             } else if state.awaitsDrain {
                 return (.overBound, false)
             } else {
-                // The flush looks again, so that a drain in this very moment is not missed.
+                // The flush checks again, so that a drain in this very moment is not missed.
                 state.awaitsDrain = true
             }
             defer { state.isScheduled = true }
@@ -185,9 +186,9 @@ extension ReplyStream {
         }
     }
 
-    /// Writes what the socket takes now, if nothing stands before it.
-    private func sendDirectly(_ reply: inout ByteBuffer, _ state: State) {
-        guard let socket = state.socket, state.outbox.isEmpty, !state.isScheduled,
+    /// Writes what the socket accepts now, if the queue is empty.
+    private func sendDirectly(_ reply: inout ByteBuffer, in state: State) {
+        guard let socket = state.socket, state.queue.isEmpty, !state.isScheduled,
             !state.isFlushing, connection.bufferedBytes == 0
         else { return }
         socket.send(&reply)
@@ -201,16 +202,16 @@ extension ReplyStream {
         }
     }
 
-    /// On the event loop: gives the outbox to the channel.
+    /// On the event loop: writes the queue to the channel.
     private func flush() {
         let (buffers, isFinished) = state.withLock { state in
             defer {
-                state.outbox = []
-                state.outboxBytes = 0
+                state.queue = []
+                state.bytesInQueue = 0
             }
             state.isScheduled = false
             state.isFlushing = true
-            return (state.outbox, state.isFinished)
+            return (state.queue, state.isFinished)
         }
         if !isMuted, !buffers.isEmpty { connection.write(buffers) }
         state.withLock { state in
@@ -228,7 +229,7 @@ extension ReplyStream {
         }
     }
 
-    /// On the event loop, by the connection, when the channel takes bytes again.
+    /// On the event loop, by the connection, when the channel accepts bytes again.
     func checkDrained() {
         let onDrained = state.withLock { state -> (@Sendable () -> Void)? in
             guard state.awaitsDrain, accepts(state) else { return nil }
@@ -244,8 +245,8 @@ extension ReplyStream {
             guard !state.isClosed else { return nil }
             state.isClosed = true
             state.socket = nil
-            state.outbox = []
-            state.outboxBytes = 0
+            state.queue = []
+            state.bytesInQueue = 0
             state.onDrained = nil
             defer { state.onClose = nil }
             return state.isFinished ? nil : state.onClose

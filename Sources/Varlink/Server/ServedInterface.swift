@@ -1,4 +1,4 @@
-/// An interface with the code behind its methods.
+/// An interface with the handlers of its methods.
 ///
 /// ```swift
 /// var ping = try ServedInterface("""
@@ -12,7 +12,7 @@ public struct ServedInterface: Sendable {
     /// Answers a call.
     public typealias CallHandler = @Sendable (IncomingCall) async throws -> JSONObject
 
-    /// Answers a call without ever waiting.
+    /// Answers a call without blocking.
     public typealias ImmediateHandler = @Sendable (IncomingCall) throws -> JSONObject
 
     /// Answers a call by sending to a stream, now or later.
@@ -27,36 +27,39 @@ public struct ServedInterface: Sendable {
     /// The parsed definition.
     public let interface: Interface
 
-    /// The definition as it was given; clients that ask get this text.
+    /// The definition as it was given, for `GetInterfaceDescription`.
     public let text: String
 
     private(set) var handlers: [String: Handler] = [:]
 
-    /// Reads the definition; handlers come by `on`, `onImmediate` and `onStream`.
+    /// Reads the definition; `on`, `onImmediate` and `onStream` add the handlers.
+    ///
+    /// - Throws: `InterfaceError` with line and column.
     public init(_ text: String) throws(InterfaceError) {
         self.text = text
         interface = try Interface(parsing: text)
     }
 
-    /// Answers `method` with what `handler` returns. A `VarlinkError` it throws is answered as it
-    /// is, other errors by way of the server's error mapper. The task is cancelled when the client
-    /// goes away, unless the call was oneway.
-    public mutating func on(_ method: String, _ handler: @escaping CallHandler) {
+    /// Answers `method` with what `handler` returns. A `VarlinkError` it throws is sent as it
+    /// is, other errors through the server's error mapper. The task is cancelled when the client
+    /// disconnects, unless the call was oneway.
+    public mutating func on(_ method: String, handler: @escaping CallHandler) {
         handlers[method] = .call(handler)
     }
 
     /// Like `on`, for a handler that runs on the connection's event loop: quicker by two thread
     /// switches, and while it runs, no other client of that loop is served. It must not block.
-    public mutating func onImmediate(_ method: String, _ handler: @escaping ImmediateHandler) {
+    public mutating func onImmediate(_ method: String, handler: @escaping ImmediateHandler) {
         handlers[method] = .immediate(handler)
     }
 
-    /// Answers `method` with a stream of replies. The handler may return while the stream goes on;
-    /// somebody must then keep the stream and finish it, or the connection waits until its client
-    /// goes away. A call without `more` is answered `ExpectedMore`, unless `requiresMore` is
-    /// false: then the handler looks at `call.more`, and sends one final reply when it is false.
+    /// Answers `method` with a stream of replies. The handler may return while the stream
+    /// continues; the stream must then be kept and finished, or the connection waits until its
+    /// client disconnects. A call without `more` is answered with `ExpectedMore`, unless
+    /// `requiresMore` is false: then the handler checks `call.more`, and sends one final reply when
+    /// it is false.
     public mutating func onStream(
-        _ method: String, requiresMore: Bool = true, _ handler: @escaping StreamHandler
+        _ method: String, requiresMore: Bool = true, handler: @escaping StreamHandler
     ) {
         handlers[method] = .stream(handler, requiresMore: requiresMore)
     }

@@ -3,12 +3,12 @@ import Synchronization
 
 /// One client of a server: reads calls, runs them one after the other, writes the replies.
 ///
-/// Invariants: everything but `bufferedBytes` is touched on the channel's event loop only. At most
-/// one call is under way, so replies leave in the order of the calls. While one is, or while the
+/// Invariants: all state but `bufferedBytes` is used on the channel's event loop only. At most
+/// one call is under way, so replies are sent in the order of the calls. While one is, or while the
 /// client leaves replies unread, at most `pipelinedBytesMax` (and one read) of further calls are
-/// taken in; then reading stops and the client's own socket fills.
+/// read; then reading stops and the client's own socket fills.
 ///
-/// `@unchecked Sendable`: the event loop guards the state, `preconditionInEventLoop` at the doors.
+/// `@unchecked Sendable`: the event loop guards the state; the entry points check it.
 final class ServerConnection: ChannelDuplexHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
@@ -50,7 +50,7 @@ final class ServerConnection: ChannelDuplexHandler, @unchecked Sendable {
         framer = MessageFramer(messageBytesMax: service.limits.messageBytesMax)
     }
 
-    /// Bytes in the channel that the socket did not take yet. Any thread may ask.
+    /// Bytes in the channel that the socket did not accept yet. Thread-safe.
     var bufferedBytes: Int { buffered.load(ordering: .relaxed) }
 }
 
@@ -87,7 +87,7 @@ extension ServerConnection {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case ChannelEvent.inputClosed = event else { return }
-        // A client may close its side and still wait for its replies.
+        // A client may close its side and still expect its replies.
         inputEnded = true
         process()
     }
@@ -105,7 +105,7 @@ extension ServerConnection {
             state = .idle
             stream.connectionClosed()
         }
-        // Oneway calls that came in whole are carried out all the same.
+        // Oneway calls that were received completely are run nevertheless.
         process()
         service.onClose(self)
     }
@@ -150,7 +150,7 @@ extension ServerConnection {
         if case .idle = state { true } else { false }
     }
 
-    /// Runs calls until one takes its time or none is left. Called whenever something changed.
+    /// Runs calls until one is asynchronous or none is left. Called after every change of state.
     private func process() {
         guard !isProcessing else { return }
         isProcessing = true
@@ -170,7 +170,7 @@ extension ServerConnection {
             flush()
             drop("a message of more than \(service.limits.messageBytesMax) bytes")
         } catch {
-            // What was right before is answered.
+            // The valid calls before it are answered.
             flush()
             drop("not a varlink call: \(error)")
         }
@@ -185,7 +185,9 @@ extension ServerConnection {
         }
     }
 
-    /// Starts a call. Returns its reply when that is there at once.
+    /// Starts a call.
+    ///
+    /// - Returns: its reply, if it is ready.
     private func start(_ message: CallMessage) -> ByteBuffer? {
         let call = IncomingCall(
             method: message.method, parameters: message.parameters, more: message.more,
@@ -193,27 +195,27 @@ extension ServerConnection {
         do {
             switch try service.methods.entry(for: message).handler {
             case .immediate(let handler):
-                return reply(to: call, .success(try handler(call)))
+                return reply(to: call, with: .success(try handler(call)))
             case .call(let handler):
                 state = .calling(nil, oneway: call.oneway)
-                let task = run(call, handler)
+                let task = run(handler, for: call)
                 state = .calling(task, oneway: call.oneway)
             case .stream(let handler, _):
                 let stream = ReplyStream(
                     connection: self, call: call, queuedBytesMax: service.limits.queuedBytesMax)
                 state = .streaming(stream, nil)
-                state = .streaming(stream, run(call, stream, handler))
+                state = .streaming(stream, run(handler, for: call, on: stream))
             }
             return nil
         } catch {
-            return reply(to: call, .failure(error))
+            return reply(to: call, with: .failure(error))
         }
     }
 
     // The tasks belong to the connection: it cancels them when it ends, and takes no other call
     // before they end.
     private func run(
-        _ call: IncomingCall, _ handler: @escaping ServedInterface.CallHandler
+        _ handler: @escaping ServedInterface.CallHandler, for call: IncomingCall
     ) -> Task<Void, Never> {
         Task {
             let result: Result<JSONObject, any Error>
@@ -222,13 +224,13 @@ extension ServerConnection {
             } catch {
                 result = .failure(error)
             }
-            channel.eventLoop.execute { self.callFinished(call, result) }
+            channel.eventLoop.execute { self.callFinished(call, with: result) }
         }
     }
 
     private func run(
-        _ call: IncomingCall, _ stream: ReplyStream,
-        _ handler: @escaping ServedInterface.StreamHandler
+        _ handler: @escaping ServedInterface.StreamHandler, for call: IncomingCall,
+        on stream: ReplyStream
     ) -> Task<Void, Never> {
         let mapError = service.mapError
         return Task {
@@ -240,10 +242,12 @@ extension ServerConnection {
         }
     }
 
-    private func callFinished(_ call: IncomingCall, _ result: Result<JSONObject, any Error>) {
+    private func callFinished(
+        _ call: IncomingCall, with result: Result<JSONObject, any Error>
+    ) {
         channel.eventLoop.preconditionInEventLoop()
         state = .idle
-        if !isClosed, let reply = reply(to: call, result) {
+        if !isClosed, let reply = reply(to: call, with: result) {
             context?.write(wrapOutboundOut(reply), promise: nil)
             flush()
         }
@@ -251,7 +255,7 @@ extension ServerConnection {
     }
 
     private func reply(
-        to call: IncomingCall, _ result: Result<JSONObject, any Error>
+        to call: IncomingCall, with result: Result<JSONObject, any Error>
     ) -> ByteBuffer? {
         if call.oneway { return nil }
         switch result {
@@ -262,7 +266,7 @@ extension ServerConnection {
         }
     }
 
-    /// Bounds the time that half a message may lie here. Not reset by further bytes of it.
+    /// Limits the time between the first and the last byte of a message.
     private func watchPartialMessage() {
         guard isIdle, framer.bufferedBytes > 0, channel.isWritable else {
             partialMessage?.timeout.cancel()

@@ -1,4 +1,4 @@
-/// Something an operator may want in the log. The library itself never logs.
+/// An event for the operator's log. The library itself never logs.
 public enum ServerEvent: Sendable, Hashable {
     /// A connection was closed as soon as it was made, because of a limit.
     case connectionRefused(PeerIdentity, reason: String)

@@ -1,7 +1,7 @@
-/// What a server grants its clients. Nothing a client sends makes it use more than these.
+/// The limits of what clients may use. No client makes a server use more.
 public struct ServerLimits: Sendable, Hashable {
     /// Connections at once. One more is closed as soon as it is accepted. Too low turns clients
-    /// away; too high runs out of descriptors, and then nobody is accepted at all.
+    /// away; too high runs out of descriptors, and then no client is accepted at all.
     public var connectionsMax = 4096
 
     /// Connections at once of one user, so that none can take all. Too low breaks desktops where
@@ -15,13 +15,13 @@ public struct ServerLimits: Sendable, Hashable {
     /// socket fills up and it waits: pipelining is not slowed below this.
     public var pipelinedBytesMax = 64 << 10
 
-    /// Bytes that wait for a client to read them. A stream beyond takes no more until half of it
-    /// is read; ordinary calls of that client wait meanwhile. Too low makes short bursts lag;
+    /// Bytes in the queue of a client. A stream whose queue is full accepts no reply until half of
+    /// it is read; ordinary calls of that client wait meanwhile. Too low makes short bursts lag;
     /// the product with `connectionsMax` is memory.
     public var queuedBytesMax = 1 << 20
 
-    /// How long a message may take from its first byte to its last. Too short cuts off a
-    /// suspended client; too long lets half messages hold memory.
+    /// How long a message may take from its first byte to its last. Too short disconnects a
+    /// suspended client; too long lets incomplete messages hold memory.
     public var messageTimeout: Duration = .seconds(30)
 
     /// The defaults.

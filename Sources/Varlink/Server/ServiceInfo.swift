@@ -1,12 +1,12 @@
-/// What `org.varlink.service.GetInfo` tells about the implementation.
+/// The implementation, for `org.varlink.service.GetInfo`.
 public struct ServiceInfo: Sendable, Hashable {
-    /// Who makes it.
+    /// Its vendor.
     public var vendor: String
-    /// What it is called.
+    /// Its name.
     public var product: String
     /// Its version.
     public var version: String
-    /// Where to read about it.
+    /// Its web page.
     public var url: String
 
     /// Makes the description of a service.

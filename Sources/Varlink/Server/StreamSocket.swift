@@ -1,11 +1,11 @@
 import Glibc
 import NIOCore
 
-/// A stream's own descriptor of its connection's socket, by which any thread may send.
+/// A stream's own descriptor of its connection's socket. Thread-safe.
 ///
 /// A duplicate, because the channel's descriptor can be closed and its number given to another
 /// connection at any time. The client sees the end of the connection only when this one is closed
-/// too: whoever holds it drops it as soon as the channel has ended.
+/// too: its owner releases it as soon as the channel has ended.
 final class StreamSocket: Sendable {
     private let descriptor: Int32
 
@@ -17,8 +17,8 @@ final class StreamSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Takes from `buffer` what the socket takes without waiting. Errors take nothing: the channel
-    /// finds them itself.
+    /// Sends from `buffer` what the socket accepts without blocking. After an error nothing is
+    /// sent: the channel gets the same error.
     func send(_ buffer: inout ByteBuffer) {
         let sent = buffer.withUnsafeReadableBytes {
             Glibc.send(

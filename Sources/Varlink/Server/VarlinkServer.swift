@@ -12,15 +12,15 @@ import Synchronization
 /// ```
 ///
 /// Calls of one connection are answered in their order; those of different connections run at the
-/// same time. Who calls is told to handlers as `IncomingCall.peer`.
+/// same time. Handlers get the calling process as `IncomingCall.peer`.
 ///
-/// Every connection lives on one loop of the group. Use a group of one loop where a broadcast must
-/// be quick: it costs one thread switch per loop.
+/// Every connection belongs to one loop of the group. Use a group of one loop where a broadcast
+/// must be quick: it costs one thread switch per loop.
 public final class VarlinkServer: Sendable {
-    /// Turns an error that is no `VarlinkError` into the one that is answered.
+    /// Turns an error that is not a `VarlinkError` into the one that is sent.
     public typealias ErrorMapper = @Sendable (any Error, IncomingCall) -> VarlinkError
 
-    /// What waits in the kernel to be accepted.
+    /// Connections that the kernel queues until they are accepted.
     private static let backlog: CInt = 1024
 
     private struct State {
@@ -37,7 +37,7 @@ public final class VarlinkServer: Sendable {
     /// Makes a server that does not listen yet.
     ///
     /// - Throws: `TransportError` (`invalidInterface`) when a method has no handler, a handler no
-    ///   method, or two interfaces one name.
+    ///   method, or two interfaces have the same name.
     public init(
         info: ServiceInfo, interfaces: [ServedInterface], limits: ServerLimits = ServerLimits(),
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
@@ -56,16 +56,16 @@ public final class VarlinkServer: Sendable {
     /// The connections that are open.
     public var connectionCount: Int { registry.count }
 
-    /// Makes a socket at `address` and listens. Its file gets `mode`; the umask does not count.
+    /// Makes a socket at `address` and listens. Its file gets `mode`, whatever the umask.
     ///
     /// A socket file that a dead server left is replaced.
     ///
-    /// - Throws: `TransportError`: `addressInUse` when a living process listens there,
-    ///   `cannotListen` when the file cannot be made.
+    /// - Throws: `TransportError`: `addressInUse` when a process listens there,
+    ///   `cannotListen` when the file cannot be created.
     public func listen(at address: VarlinkAddress, mode: UInt32 = 0o600) async throws {
         let socket = try ListeningSocket(at: address, mode: mode_t(mode))
         do {
-            try await listen(socket.descriptor, socket)
+            try await listen(on: socket.descriptor, of: socket)
         } catch {
             socket.unlinkFile()
             throw error
@@ -73,11 +73,11 @@ public final class VarlinkServer: Sendable {
     }
 
     /// Listens on a Unix socket that was inherited (socket activation). The server owns the
-    /// descriptor from now on; the socket's file belongs to whoever made it and stays.
+    /// descriptor from now on; the socket's file is not removed.
     ///
     /// - Throws: `TransportError` (`cannotListen`).
     public func listen(onInherited descriptor: Int32) async throws {
-        try await listen(descriptor, nil)
+        try await listen(on: descriptor, of: nil)
     }
 
     /// Stops listening, removes the sockets' files that this server made, and closes every
@@ -100,10 +100,11 @@ public final class VarlinkServer: Sendable {
     /// The default mapper: `InternalError` of the called interface, with the error's text.
     public static let internalError: ErrorMapper = { error, call in
         let interface = call.method.lastIndex(of: ".").map { call.method[..<$0] } ?? ""
-        return VarlinkError("\(interface).InternalError", ["reason": .string("\(error)")])
+        return VarlinkError(
+            "\(interface).InternalError", parameters: ["reason": .string("\(error)")])
     }
 
-    private func listen(_ descriptor: CInt, _ socket: ListeningSocket?) async throws {
+    private func listen(on descriptor: CInt, of socket: ListeningSocket?) async throws {
         let channel: any Channel
         do {
             channel = try await bootstrap().withBoundSocket(descriptor).get()
@@ -121,7 +122,7 @@ public final class VarlinkServer: Sendable {
     }
 
     private func bootstrap() -> ServerBootstrap {
-        // The lower mark is where a lagging client counts as drained.
+        // At the lower mark a lagging client counts as drained.
         let watermark = ChannelOptions.Types.WriteBufferWaterMark(
             low: limits.queuedBytesMax / 2, high: limits.queuedBytesMax)
         return ServerBootstrap(group: group)
@@ -130,22 +131,22 @@ public final class VarlinkServer: Sendable {
             .childChannelOption(.writeBufferWaterMark, value: watermark)
             .childChannelInitializer { [registry, service] channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try Self.accept(channel, registry, service)
+                    try Self.accept(channel, in: registry, for: service)
                 }
             }
     }
 
-    /// Lets a connection in. An error closes its channel, and no other.
+    /// Accepts a connection. An error closes its channel, and no other.
     private static func accept(
-        _ channel: any Channel, _ registry: ConnectionRegistry,
-        _ service: ServerConnection.Service
+        _ channel: any Channel, in registry: ConnectionRegistry,
+        for service: ServerConnection.Service
     ) throws {
         let pipeline = channel.pipeline.syncOperations
         let peer = try pipeline.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
             PeerIdentity(socket: $0)
         }
         guard let peer = peer ?? nil else {
-            throw TransportError(.closed, "the kernel does not tell who connects")
+            throw TransportError(.closed, "the kernel does not identify the connecting process")
         }
         let connection = ServerConnection(channel: channel, peer: peer, service: service)
         if let reason = registry.admit(connection) {

@@ -1,18 +1,19 @@
 import Glibc
 
-/// The socket of a server at a path, and the care for the file it makes.
+/// The socket of a server at a path, and its file.
 ///
 /// Invariant: the file is removed only while it is the one that this socket made (same device and
 /// inode): a successor that replaced it keeps its own.
 struct ListeningSocket: Sendable {
-    /// The bound descriptor. It listens already, so that nobody takes it for a dead server's.
+    /// The bound descriptor. It listens already: a socket that does not is taken for a dead
+    /// server's.
     let descriptor: CInt
     private let path: String?
     private let device: dev_t
     private let inode: ino_t
 
-    /// Binds to `address`. The socket file of a dead server is replaced; a living one is left
-    /// alone. Two servers that start at once are kept apart by a lock on the directory.
+    /// Binds to `address`. The socket file of a dead server is replaced; that of a running one is
+    /// not. A lock on the directory separates two servers that start at the same time.
     ///
     /// - Throws: `TransportError` (`addressInUse`, `cannotListen`).
     init(at address: VarlinkAddress, mode: mode_t) throws {
@@ -20,7 +21,8 @@ struct ListeningSocket: Sendable {
         defer { if lock >= 0 { close(lock) } }
         if !address.isAbstract { try Self.removeStale(address) }
         descriptor = try UnixSocket.make()
-        // The file gets the socket's mode less the umask: never more than asked, at no moment.
+        // The file gets the socket's mode less the umask: never more permissions than
+        // asked for, at no moment.
         fchmod(descriptor, mode)
         let error = UnixSocket.bind(descriptor, to: address)
         guard error == 0 else {
@@ -28,7 +30,7 @@ struct ListeningSocket: Sendable {
             throw TransportError(
                 error == EADDRINUSE ? .addressInUse : .cannotListen,
                 "cannot listen: \(UnixSocket.message(error))", path: address.path,
-                hint: error == ENOENT ? "make the directory first" : nil)
+                hint: error == ENOENT ? "create the directory first" : nil)
         }
         guard listen(descriptor, CInt(SOMAXCONN)) == 0 else {
             let error = errno
@@ -69,7 +71,7 @@ struct ListeningSocket: Sendable {
         guard lstat(address.path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw TransportError(
-                .addressInUse, "a file is in the way that is no socket", path: address.path)
+                .addressInUse, "a file that is not a socket is at this path", path: address.path)
         }
         let probe = try UnixSocket.make()
         defer { close(probe) }
@@ -79,10 +81,11 @@ struct ListeningSocket: Sendable {
         case 0, EAGAIN:
             throw TransportError(
                 .addressInUse, "another process listens on this socket", path: address.path,
-                hint: "stop it first: `ss -xlp` names it")
+                hint: "stop it first: `ss -xlp` shows which one")
         case let error:
             throw TransportError(
-                .addressInUse, "cannot tell whose socket this is: \(UnixSocket.message(error))",
+                .addressInUse,
+                "cannot check whether a process listens here: \(UnixSocket.message(error))",
                 path: address.path)
         }
     }

@@ -14,7 +14,7 @@ public struct PeerIdentity: Sendable, Hashable {
     /// Its supplementary groups.
     public let groups: [UInt32]
 
-    /// Makes an identity, for tests and for callers that are no socket.
+    /// Makes an identity, for tests and for callers without a socket.
     public init(pid: Int32, uid: UInt32, gid: UInt32, groups: [UInt32]) {
         self.pid = pid
         self.uid = uid
@@ -22,7 +22,8 @@ public struct PeerIdentity: Sendable, Hashable {
         self.groups = groups
     }
 
-    /// Asks the kernel about a connected socket; nil when it does not tell.
+    /// The process at the other end of a connected socket; nil when the kernel does not identify
+    /// it.
     public init?(socket: CInt) {
         var peer = syncd_peer()
         guard syncd_peer_credentials(socket, &peer) == 0 else { return nil }

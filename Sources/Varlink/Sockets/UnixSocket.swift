@@ -1,11 +1,11 @@
 import Glibc
 
-/// Unix stream sockets as descriptors: the calls that NIO does not make as we need them.
-///
-/// Paths of up to 107 bytes (NIO allows 103), the file's mode set before anybody can connect,
-/// and errors that say what the path is about.
+/// Unix stream sockets as descriptors, for what NIO does not have: paths of up to 107 bytes (NIO
+/// allows 103), the file's mode set before a client can connect, errors with the path.
 enum UnixSocket {
-    /// A socket that does not block and is not inherited by children.
+    /// A socket that does not block and is not inherited by child processes.
+    ///
+    /// - Throws: `TransportError` (`cannotConnect`) when the process has no descriptor left.
     static func make() throws -> CInt {
         let type =
             CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
@@ -16,8 +16,8 @@ enum UnixSocket {
         return descriptor
     }
 
-    /// Connects. Returns 0, or the error number. Never waits: on Unix sockets a connection is made
-    /// at once, or refused, or (EAGAIN) the other side has too many waiting.
+    /// Connects. Returns 0, or the error number. Never blocks: on Unix sockets a connection is made
+    /// at once, or refused, or (EAGAIN) the other side has too many in its queue.
     static func connect(_ descriptor: CInt, to address: VarlinkAddress) -> CInt {
         withSocketAddress(address) { Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
     }
@@ -27,14 +27,14 @@ enum UnixSocket {
         withSocketAddress(address) { Glibc.bind(descriptor, $0, $1) == 0 ? 0 : errno }
     }
 
-    /// The system's words for an error number.
+    /// The system's message for an error number.
     static func message(_ number: CInt) -> String {
         guard let text = strerror(number) else { return "error \(number)" }
         return String(cString: text)
     }
 
     private static func withSocketAddress<Result>(
-        _ address: VarlinkAddress, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+        _ address: VarlinkAddress, body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) -> Result {
         var raw = sockaddr_un()
         raw.sun_family = sa_family_t(AF_UNIX)
@@ -44,7 +44,7 @@ enum UnixSocket {
             target.copyBytes(from: path)
             if address.isAbstract { target[0] = 0 }
         }
-        // An abstract name has no end but its length.
+        // The end of an abstract name is given only by its length.
         let offset = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
         let length = address.isAbstract ? offset + path.count : MemoryLayout<sockaddr_un>.size
         return withUnsafePointer(to: &raw) { pointer in

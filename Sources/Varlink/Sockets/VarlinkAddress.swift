@@ -1,4 +1,4 @@
-/// Where a service listens: `unix:/path`, `unix:@abstract`, or a plain path.
+/// The address of a service: `unix:/path`, `unix:@abstract`, or a plain path.
 public struct VarlinkAddress: Sendable, Hashable, CustomStringConvertible {
     /// Bytes of a socket's path at most: Linux has 108, one of which ends the path.
     public static let pathBytesMax = 107
@@ -14,7 +14,7 @@ public struct VarlinkAddress: Sendable, Hashable, CustomStringConvertible {
         var path = text
         if text.hasPrefix("unix:") {
             path = String(text.dropFirst("unix:".count))
-            // `;` begins options in some implementations; there are none that concern us.
+            // `;` begins options in some implementations; none of them matters here.
             if let options = path.firstIndex(of: ";") { path = String(path[..<options]) }
         } else if text.hasPrefix("tcp:") || text.hasPrefix("ssh:") || text.hasPrefix("exec:") {
             throw TransportError(
@@ -22,7 +22,7 @@ public struct VarlinkAddress: Sendable, Hashable, CustomStringConvertible {
                 hint: "use unix:/path")
         }
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw TransportError(.invalidAddress, "not a path of a socket", path: text)
+            throw TransportError(.invalidAddress, "not the path of a socket", path: text)
         }
         guard path.utf8.count <= Self.pathBytesMax else {
             throw TransportError(
@@ -33,7 +33,7 @@ public struct VarlinkAddress: Sendable, Hashable, CustomStringConvertible {
         self.path = path
     }
 
-    /// Whether the name lives outside the file system (and so has no permissions).
+    /// Whether the name is outside the file system (and so has no permissions).
     public var isAbstract: Bool { path.hasPrefix("@") }
 
     /// The address in varlink's notation.

@@ -29,14 +29,14 @@ struct DaemonAccess: StoreAccess {
     func forEachTransaction(
         matching query: HistoryQuery, _ body: (Transaction) throws -> Void
     ) async throws {
-        try await client.forEachTransaction(path, query) {
+        try await client.forEachTransaction(path, matching: query) {
             try body($0)
             return true
         }
     }
 
     func count(_ query: HistoryQuery) async throws -> (transactions: Int, changes: Int) {
-        try await client.count(path, query)
+        try await client.count(path, matching: query)
     }
 
     func watch(
@@ -45,7 +45,7 @@ struct DaemonAccess: StoreAccess {
         var options = SubscriptionOptions(after: choice.after)
         options.filter = choice.filter
         options.hold = Set(choice.held)
-        for try await notice in client.subscribe(path, options) {
+        for try await notice in client.subscribe(path, options: options) {
             guard try body(notice) else { return }
         }
     }
@@ -57,7 +57,7 @@ struct DaemonAccess: StoreAccess {
     }
 
     func acknowledge(consumer: String, _ token: Token) async throws {
-        try await client.acknowledge(path, consumer: consumer, token)
+        try await client.acknowledge(path, consumer: consumer, upTo: token)
     }
 
     func remove(consumer: String) async throws { try await client.remove(path, consumer: consumer) }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SyncClient
 
 /// The root command. Each subcommand has its own file.
 struct Synctool: AsyncParsableCommand {
@@ -18,7 +19,7 @@ struct Synctool: AsyncParsableCommand {
             69 daemon or remote not reachable, 70 internal fault, 75 try again, 77 not allowed, \
             78 configuration.
             """,
-        version: Version.text,
+        version: SyncdVersion.current,
         subcommands: [
             Track.self, Untrack.self, Status.self, History.self, Watch.self, Consumers.self,
             Purge.self, Revert.self, Restore.self, Remote.self, Push.self, Pull.self, Sync.self,

@@ -14,7 +14,7 @@ actor TourClient {
     func start(socket: String, store: String, holding: [HistoryQuery.ObjectName]) async throws {
         var options = SubscriptionOptions()
         options.hold = Set(holding)
-        let subscription = StoreClient(socket: socket).subscribe(store, options)
+        let subscription = StoreClient(socket: socket).subscribe(store, options: options)
         task = Task {
             do {
                 for try await notice in subscription { self.take(notice) }
