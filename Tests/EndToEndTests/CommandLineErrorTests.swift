@@ -162,7 +162,7 @@ struct CommandLineErrorTests {
             try await scene.tool("track", music).expectSuccess()
             try await scene.sql("plain.db", "CREATE TABLE a(id INTEGER PRIMARY KEY)")
             try scene.chmod("plain.db", 0o444)
-            guard let user = try scene.otherUser() else { return }
+            let user = try scene.otherUser()
             expect(try await scene.tool(asUser: user, "track", "plain.db"), 77, "plain.db")
             // A folder that the caller cannot write: SQLite could not make its journal.
             try scene.chmod("plain.db", 0o666)
@@ -174,7 +174,7 @@ struct CommandLineErrorTests {
         try await Scene.with { scene in
             let music = try await scene.makeMusic()
             try scene.chmod(music, 0o600)
-            guard let user = try scene.otherUser() else { return }
+            let user = try scene.otherUser()
             expect(try await scene.tool(asUser: user, "track", music), 77, music)
             expect(try await scene.tool(asUser: user, "history", music), 77, music)
         }

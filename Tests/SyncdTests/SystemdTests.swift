@@ -2,7 +2,8 @@ import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct SystemdTests {
-    /// `scripts/systemd-test.sh` boots a systemd of its own; it ends with 77 where that is refused.
+    /// `scripts/systemd-test.sh` boots a separate systemd; it exits with 77 where that is refused, and
+    /// the test is then reported as skipped.
     @Test(.timeLimit(.minutes(5))) func startsActivatesReloadsAndRestartsUnderSystemd() throws {
         let ended = try run(
             "/bin/bash",
@@ -11,8 +12,8 @@ import Testing
                 Programs.directory.path,
             ])
         if ended.status == 77 {
-            print("systemd: \(ended.errors.trimmingCharacters(in: .whitespacesAndNewlines))")
-            return
+            let reason = ended.errors.trimmingCharacters(in: .whitespacesAndNewlines)
+            try Test.cancel("systemd cannot be started here: \(reason)")
         }
         #expect(ended.status == 0, "\(ended.output)\n\(ended.errors)")
     }

@@ -85,7 +85,7 @@ private final class World: Sendable {
 
     static func with(_ body: (World) async throws -> Void) async throws {
         try await Scene.with { scene in
-            guard let disk = try await SmallDisk(scene, megabytes: 4) else { return }
+            let disk = try await SmallDisk(scene, megabytes: 4)
             do {
                 let world = try await World(scene, disk)
                 do { try await body(world) } catch {

@@ -9,8 +9,9 @@ final class SmallDisk: Sendable {
     let path: String
     private let holder: Child
 
-    /// Nil where mounting is refused (it takes root, or a kernel that lets users have namespaces).
-    init?(_ scene: Scene, megabytes: Int) async throws {
+    /// Cancels the test where mounting is refused (it takes root, or a kernel that lets users have
+    /// namespaces).
+    init(_ scene: Scene, megabytes: Int) async throws {
         self.scene = scene
         path = scene.folder.path("disk")
         try FileManager.default.createDirectory(
@@ -25,9 +26,9 @@ final class SmallDisk: Sendable {
             holder.text.contains("mounted") || !holder.isRunning
         }
         guard isMounted, holder.isRunning else {
-            print("skipped: no small disk can be mounted here: \(holder.errors)")
+            let reason = holder.errors
             await holder.stop()
-            return nil
+            try Test.cancel("no small disk can be mounted here: \(reason)")
         }
     }
 
