@@ -11,60 +11,89 @@ import Varlink
 /// The daemon from start to stop: the threads it has, the order in which its parts come up and go
 /// down.
 ///
-/// Up: stores opened, then the socket (so that whoever gets a connection finds its store), then
-/// READY. Down: no new calls, then the stores written and closed. Threads: one that watches all
-/// stores (``StoreWatcher``), one event loop for all clients, and a pool for what waits for SQLite.
+/// Up: stores opened, then the socket (so that every client that can connect finds its store), then
+/// READY. Down: no new calls, then the stores written and closed.
+///
+/// Five mechanisms of concurrency, each for one reason:
+/// - the watch thread (``StoreWatcher``): it waits for all stores in one `poll()`, and takes a
+///   commit to the sockets of its subscribers without a change of thread; a queue or an actor in
+///   between costs more than all the rest of the way;
+/// - the NIO event loop: the sockets of all clients, and timers; nothing on it blocks;
+/// - the NIO pool: everything that waits for SQLite. Swift's own threads must not: there are as
+///   many as cores, and a few stores whose write lock is taken would stop them all;
+/// - mutexes (``HubState``, ``StoreRegistry``, ``ReplicationQueue``, …): state that the three above
+///   share. An actor would make the watch thread wait for a hop;
+/// - actor ``Replicator`` with its tasks: exchanges are sequences of waits over networks, which are
+///   cancelled together at the stop. What blocks in them runs on a ``BlockingExecutor``, and remote
+///   folders are watched on a dispatch queue (``FolderWatch``), because it needs no thread of its
+///   own.
 struct Daemon: Sendable {
     /// SQLite's work: opening, queries, catch-ups, digests. More threads than cores, because they
     /// wait.
     private static let poolThreads = 4
     /// How often stores that could not be opened are tried again.
     private static let retryInterval: TimeAmount = .seconds(1)
-    /// Between two looks for history that has become too old or too much.
+    /// How often history is purged that has become too old or too large.
     private static let purgeInterval: TimeAmount = .minutes(10)
-    /// How often stores that nobody asks give back what they hold.
-    private static let restInterval: TimeAmount = .seconds(10)
+    /// How often idle stores free their memory.
+    private static let unloadInterval: TimeAmount = .seconds(10)
 
     let configuration: Configuration
     /// Reads the configuration again.
-    let readAgain: @Sendable () throws -> Configuration
+    let reread: @Sendable () throws -> Configuration
     let log: Logger
+
+    /// What runs from start to stop.
+    private struct Parts: Sendable {
+        let group: MultiThreadedEventLoopGroup
+        let pool: NIOThreadPool
+        let watcher: StoreWatcher
+        let replicator: Replicator
+        let registry: StoreRegistry
+        let server: VarlinkServer
+    }
 
     /// Runs until a signal ends it.
     ///
-    /// - Throws: ``ConfigurationFault``, ``SyncError`` when it cannot start.
+    /// - Throws: ``ConfigurationFault``, ``StartFailure``, ``SyncError`` when it cannot start.
     func run() async throws {
+        let parts = try await startParts()
+        try await listen(parts.server)
+        let line = Self.status(of: parts).line
+        ServiceManager.ready(status: line)
+        log.info("ready, \(line)")
+        let timers = startTimers(for: parts)
+        try await serve(parts)
+        for timer in timers { timer.cancel() }
+        ServiceManager.stopping()
+        await parts.server.stop()
+        try await parts.pool.runIfActive { parts.registry.stop() }
+        parts.watcher.stop()
+        try await parts.pool.shutdownGracefully()
+        try await parts.group.shutdownGracefully()
+        log.info("stopped")
+    }
+
+    private func startParts() async throws -> Parts {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let pool = NIOThreadPool(numberOfThreads: Self.poolThreads)
         pool.start()
         let watcher = try StoreWatcher()
-        let loop = group.next()
-        let replicator = Replicator(configuration.replication, log: log)
+        let replicator = Replicator(options: configuration.replication, log: log)
         let registry = StoreRegistry(
             StoreHub.Environment(
-                watcher: watcher, pool: pool, loop: loop, log: log,
-                stateDirectory: configuration.stateDirectory, replication: replicator.inbox),
-            try RememberedStores(directory: configuration.stateDirectory))
+                watcher: watcher, pool: pool, loop: group.next(), log: log,
+                stateDirectory: configuration.stateDirectory, replication: replicator.queue),
+            remembered: try RememberedStores(directory: configuration.stateDirectory))
         try await pool.runIfActive { [configuration] in registry.load(configuration) }
-        let server = try makeServer(registry, replicator, pool, group)
-        try await listen(server)
-        ServiceManager.ready(status: Self.status(registry, server).line)
-        log.info("ready, \(Self.status(registry, server).line)")
-        let timers = startTimers(loop, pool, watcher, registry, server)
-        try await serve(registry, replicator, pool, server)
-        for timer in timers { timer.cancel() }
-        ServiceManager.stopping()
-        await server.stop()
-        try await pool.runIfActive { registry.stop() }
-        watcher.stop()
-        try await pool.shutdownGracefully()
-        try await group.shutdownGracefully()
-        log.info("stopped")
+        let service = StoreService(registry: registry, replicator: replicator, pool: pool)
+        return Parts(
+            group: group, pool: pool, watcher: watcher, replicator: replicator, registry: registry,
+            server: try makeServer(for: service, group: group))
     }
 
     private func makeServer(
-        _ registry: StoreRegistry, _ replicator: Replicator, _ pool: NIOThreadPool,
-        _ group: any EventLoopGroup
+        for service: StoreService, group: any EventLoopGroup
     ) throws -> VarlinkServer {
         var limits = ServerLimits()
         limits.connectionsMax = configuration.connectionsMax
@@ -74,9 +103,7 @@ struct Daemon: Sendable {
             info: ServiceInfo(
                 vendor: "syncd", product: "syncd", version: SyncdVersion.current,
                 url: "https://github.com/syncd/syncd"),
-            interfaces: [
-                StoreService(registry: registry, replicator: replicator, pool: pool).interface()
-            ], limits: limits,
+            interfaces: [service.interface()], limits: limits,
             group: group, mapError: StoreService.mapError
         ) { event in
             switch event {
@@ -88,12 +115,12 @@ struct Daemon: Sendable {
         }
     }
 
-    /// On the sockets that were passed in, else on one of our own.
+    /// On the sockets that were passed in, else on the configured one.
     private func listen(_ server: VarlinkServer) async throws {
         let passed = ServiceManager.takeSockets()
         let usable = passed.filter { $0.name == "varlink" || passed.count == 1 }
         for socket in passed where !usable.contains(where: { $0.descriptor == socket.descriptor }) {
-            log.warning("the socket '\(socket.name)' is not known here")
+            log.warning("ignored the passed socket '\(socket.name)': only 'varlink' is known")
             close(socket.descriptor)
         }
         for socket in usable { try await server.listen(onInherited: socket.descriptor) }
@@ -104,105 +131,97 @@ struct Daemon: Sendable {
             try await server.listen(at: address, mode: configuration.socketMode)
             log.info("listening", metadata: ["socket": .string(configuration.socket)])
         } catch let error as TransportError {
-            throw StartFailure(error, configuration.socket)
+            throw StartFailure(error, at: configuration.socket)
         }
     }
 
     private func makeDirectory(of socket: String) throws {
         guard let slash = socket.lastIndex(of: "/"), slash != socket.startIndex else { return }
         let directory = String(socket[..<slash])
-        // Whose socket it is decides who may come in; a user's own folder is nobody else's
-        // business.
+        // The mode of the socket restricts access; only a user's own directory is private.
         let mode: mode_t = configuration.socketMode & 0o077 == 0 ? 0o700 : 0o755
         if mkdir(directory, mode) != 0, errno != EEXIST, errno != ENOENT {
             throw StartFailure(
                 exitStatus: 77,
-                "\(directory): cannot be made: \(String(cString: strerror(errno)))")
+                "\(directory): cannot be created: \(String(cString: strerror(errno)))")
         }
     }
 
     // MARK: Running
 
-    private func serve(
-        _ registry: StoreRegistry, _ replicator: Replicator, _ pool: NIOThreadPool,
-        _ server: VarlinkServer
-    ) async throws {
-        let reloading = ReloadService { await reload(registry, replicator, pool, server) }
+    private func serve(_ parts: Parts) async throws {
         let group = ServiceGroup(
             configuration: .init(
                 services: [
-                    .init(service: reloading),
-                    .init(service: ReplicationService(replicator: replicator)),
+                    .init(service: ReloadService { await reload(parts) }),
+                    .init(service: ReplicationService(replicator: parts.replicator)),
                 ],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger.silent))
         try await group.run()
     }
 
-    /// A configuration that is wrong changes nothing.
-    private func reload(
-        _ registry: StoreRegistry, _ replicator: Replicator, _ pool: NIOThreadPool,
-        _ server: VarlinkServer
-    ) async {
+    /// A configuration with errors changes nothing.
+    private func reload(_ parts: Parts) async {
         ServiceManager.reloading()
         do {
-            let configuration = try readAgain()
-            try await pool.runIfActive {
-                registry.load(configuration)
-                registry.retry()
+            let configuration = try reread()
+            try await parts.pool.runIfActive {
+                parts.registry.load(configuration)
+                parts.registry.retry()
             }
-            await replicator.adopt(configuration.replication)
-            log.info("read the configuration again")
+            await parts.replicator.adopt(configuration.replication)
+            log.info("reloaded the configuration")
         } catch {
-            log.error("the configuration stays as it was: \(error)")
+            log.error("reload failed, keeping the running configuration: \(error)")
         }
-        ServiceManager.ready(status: Self.status(registry, server).line)
+        ServiceManager.ready(status: Self.status(of: parts).line)
     }
 
-    private func startTimers(
-        _ loop: any EventLoop, _ pool: NIOThreadPool, _ watcher: StoreWatcher,
-        _ registry: StoreRegistry, _ server: VarlinkServer
-    ) -> [RepeatedTask] {
-        var timers: [RepeatedTask] = []
-        if let interval = ServiceManager.watchdogInterval() {
-            // From the event loop by way of the watch thread: a ping says that both are alive.
-            let half = TimeAmount(interval / 2)
-            timers.append(
-                loop.scheduleRepeatedTask(initialDelay: .zero, delay: half) { _ in
-                    watcher.perform { ServiceManager.pingWatchdog() }
-                })
+    private func startTimers(for parts: Parts) -> [RepeatedTask] {
+        let (loop, pool, registry) = (parts.group.next(), parts.pool, parts.registry)
+        let sent = LastStatus()
+        func onPool(
+            after delay: TimeAmount, every interval: TimeAmount,
+            _ work: @escaping @Sendable () -> Void
+        ) -> RepeatedTask {
+            loop.scheduleRepeatedTask(initialDelay: delay, delay: interval) { _ in
+                pool.submit { if $0 == .active { work() } }
+            }
         }
-        let told = LastStatus()
-        timers.append(
-            loop.scheduleRepeatedTask(
-                initialDelay: Self.retryInterval, delay: Self.retryInterval
-            ) { _ in
-                let (status, isWhole) = Self.status(registry, server)
-                if !isWhole { pool.submit { if $0 == .active { registry.retry() } } }
-                if told.isNew(status) { ServiceManager.status(status) }
-            })
-        timers.append(
-            loop.scheduleRepeatedTask(
-                initialDelay: Self.retryInterval, delay: Self.purgeInterval
-            ) { _ in
-                pool.submit { if $0 == .active { registry.purge() } }
-            })
-        timers.append(
-            loop.scheduleRepeatedTask(initialDelay: Self.restInterval, delay: Self.restInterval) {
-                _ in pool.submit { if $0 == .active { registry.rest() } }
-            })
-        return timers
+        let status = loop.scheduleRepeatedTask(
+            initialDelay: Self.retryInterval, delay: Self.retryInterval
+        ) { _ in
+            let (line, isWhole) = Self.status(of: parts)
+            if !isWhole { pool.submit { if $0 == .active { registry.retry() } } }
+            if sent.isNew(line) { ServiceManager.status(line) }
+        }
+        let purge = onPool(after: Self.retryInterval, every: Self.purgeInterval) {
+            registry.purge()
+        }
+        let unload = onPool(after: Self.unloadInterval, every: Self.unloadInterval) {
+            registry.unloadIdle()
+        }
+        return [status, purge, unload] + [startWatchdog(for: parts)].compactMap(\.self)
+    }
+
+    private func startWatchdog(for parts: Parts) -> RepeatedTask? {
+        guard let interval = ServiceManager.watchdogInterval() else { return nil }
+        let half = TimeAmount(interval / 2)
+        return parts.group.next().scheduleRepeatedTask(initialDelay: .zero, delay: half) { _ in
+            // From the event loop by way of the watch thread: a ping shows that both are alive.
+            parts.watcher.perform { ServiceManager.pingWatchdog() }
+        }
     }
 
     /// A line for people, and whether all stores are open.
-    private static func status(
-        _ registry: StoreRegistry, _ server: VarlinkServer
-    ) -> (line: String, isWhole: Bool) {
-        let hubs = registry.hubs
+    private static func status(of parts: Parts) -> (line: String, isWhole: Bool) {
+        let hubs = parts.registry.hubs
         let closed = hubs.count { !$0.isOpen }
-        let count = server.connectionCount
+        let count = parts.server.connectionCount
         let line =
-            "\(hubs.count) stores" + (closed > 0 ? " (\(closed) not open)" : "")
-            + ", \(count) clients"
+            (hubs.count == 1 ? "1 store" : "\(hubs.count) stores")
+            + (closed > 0 ? ", \(closed) unavailable" : "")
+            + (count == 1 ? ", 1 client" : ", \(count) clients")
         return (line, closed == 0)
     }
 }

@@ -12,34 +12,39 @@ struct Syncd: AsyncParsableCommand {
         commandName: "syncd",
         abstract: "Persistent history and change notices for SQLite databases.",
         discussion: """
-            Flags win over the environment (SYNCD_SOCKET, SYNCD_STATE, SYNCD_CONFIG, SYNCD_LOG), \
-            which wins over the configuration files: /etc/syncd/syncd.yaml and stores.d/*.yaml for \
-            the system, ~/.config/syncd for a user. SIGHUP reads them again. Exit status: 69 \
-            socket taken, 77 not allowed, 78 configuration.
+            Flags override the environment (SYNCD_SOCKET, SYNCD_STATE, SYNCD_CONFIG, SYNCD_LOG), \
+            which overrides the configuration files: /etc/syncd/syncd.yaml and stores.d/*.yaml for \
+            the system, ~/.config/syncd for a user. SIGHUP rereads them. Exit status: 69 socket in \
+            use, 77 permission denied, 78 configuration error.
             """,
         version: SyncdVersion.current)
 
     @Flag(
         exclusivity: .exclusive,
-        help: "Run for the system, or for one user (default: by who runs it).")
+        help: "Run for the system or for one user (default: system for root, else user).")
     var role: Role?
 
-    @Option(help: ArgumentHelp("The configuration file.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("The configuration file, instead of the default one.", valueName: "path")
+    )
     var config: String?
 
-    @Option(help: ArgumentHelp("Where to listen.", valueName: "path"))
+    @Option(help: ArgumentHelp("The socket to listen on.", valueName: "path"))
     var socket: String?
 
-    @Option(help: ArgumentHelp("Where to keep state.", valueName: "directory"))
+    @Option(help: ArgumentHelp("The directory for the daemon's state.", valueName: "directory"))
     var state: String?
 
-    @Option(help: ArgumentHelp("The least severe messages to write.", valueName: "level"))
+    @Option(
+        help: ArgumentHelp(
+            "The lowest level to log: trace, debug, info, notice, warning, error or critical.",
+            valueName: "level"))
     var log: String?
 
     @Option(help: ArgumentHelp("A store to open; may be repeated.", valueName: "path"))
     var store: [String] = []
 
-    @Flag(help: "Check the configuration and end.")
+    @Flag(help: "Check the configuration and exit.")
     var checkConfig = false
 
     enum Role: String, EnumerableFlag {
@@ -62,21 +67,22 @@ struct Syncd: AsyncParsableCommand {
             // Thousands of connections, most of which read a few pages.
             _ = syncd_sqlite_set_page_cache_start(0)
             let daemon = Daemon(
-                configuration: configuration, readAgain: { try read() },
+                configuration: configuration, reread: { try read() },
                 log: Logger(label: "syncd"))
             try await daemon.run()
         } catch let fault as ConfigurationFault {
-            throw failure("\(fault)", 78)
+            throw failure("\(fault)", exitStatus: 78)
         } catch let failure as StartFailure {
-            throw self.failure(failure.description, failure.exitStatus)
+            throw self.failure(failure.description, exitStatus: failure.exitStatus)
         } catch let error as SyncError {
-            throw failure(error.description, ErrorTable.exitStatus(for: error.code))
+            throw failure(
+                error.description, exitStatus: ErrorTable.exitStatus(for: error.code))
         }
     }
 
-    private func failure(_ message: String, _ status: Int32) -> ExitCode {
+    private func failure(_ message: String, exitStatus: Int32) -> ExitCode {
         StandardError.write("syncd: \(message)")
-        return ExitCode(status)
+        return ExitCode(exitStatus)
     }
 
     /// Defaults, overridden by files, by the environment, by flags.
@@ -97,13 +103,14 @@ struct Syncd: AsyncParsableCommand {
         if let text = log ?? SocketPath.variable("SYNCD_LOG") {
             guard let level = Logger.Level(rawValue: text) else {
                 let names = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ConfigurationFault("--log \(text)", "known levels are: \(names)")
+                throw ConfigurationFault(
+                    in: "--log \(text)", "unknown log level; known levels: \(names)")
             }
             configuration.logLevel = level
         }
         for path in store {
             guard path.hasPrefix("/") else {
-                throw ConfigurationFault("--store \(path)", "the path has to be absolute")
+                throw ConfigurationFault(in: "--store \(path)", "the path has to be absolute")
             }
             configuration.stores.append(Configuration.StoreEntry(path: path))
         }

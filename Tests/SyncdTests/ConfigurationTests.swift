@@ -85,7 +85,7 @@ import Testing
         ("stores:\n  - path: /a\n    keep: some", 3, "one of all, none"),
         ("- a\n- b", 1, "keys and values"),
         ("log: [info", 2, "not YAML"),
-        ("log: info\nlog: debug", 2, "stands twice"),
+        ("log: info\nlog: debug", 2, "duplicate key"),
     ])
     func faultsNameFileAndLine(text: String, line: Int, reason: String) throws {
         do {
@@ -96,7 +96,7 @@ import Testing
             #expect(fault.reason.contains(reason), "\(fault)")
             // An unclosed list is found where the text ends.
             #expect(
-                fault.line == line || reason == "not YAML" || reason == "stands twice", "\(fault)")
+                fault.line == line || reason == "not YAML" || reason == "duplicate key", "\(fault)")
         }
     }
 

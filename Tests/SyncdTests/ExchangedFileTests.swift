@@ -43,18 +43,23 @@ struct ExchangedFileTests {
         let link = directory.file("link.db")
         symlink(path, link)
         let file = try #require(FileIdentity(path: path))
-        #expect(Access.file(.read, path, somebody) == file)
-        #expect(Access.file(.read, link, somebody) == nil, "a link is not followed")
+        #expect(FilePermission.file(at: path, for: .read, peer: somebody) == file)
+        #expect(
+            FilePermission.file(at: link, for: .read, peer: somebody) == nil,
+            "a link is not followed")
         #expect(FileIdentity(unlinkedPath: link) == nil)
         let folder = directory.file("folder")
         symlink(directory.path, folder)
-        #expect(Access.file(.read, folder + "/a.db", somebody) == nil, "nor is one on the way")
-        #expect(Access.file(.read, directory.path + "/../a.db", somebody) == nil)
-        #expect(Access.file(.read, "a.db", somebody) == nil)
+        #expect(
+            FilePermission.file(at: folder + "/a.db", for: .read, peer: somebody) == nil,
+            "nor is one on the way")
+        #expect(
+            FilePermission.file(at: directory.path + "/../a.db", for: .read, peer: somebody) == nil)
+        #expect(FilePermission.file(at: "a.db", for: .read, peer: somebody) == nil)
         chmod(path, 0o600)
-        #expect(Access.file(.read, path, somebody) == nil)
+        #expect(FilePermission.file(at: path, for: .read, peer: somebody) == nil)
         let root = PeerIdentity(pid: 1, uid: 0, gid: 0, groups: [])
-        #expect(Access.file(.write, path, root) == file)
+        #expect(FilePermission.file(at: path, for: .write, peer: root) == file)
     }
 
     @Test func anOpenStoreNeverReadsAnotherFile() throws {
@@ -96,7 +101,7 @@ struct ExchangedFileTests {
         var asked = 0
         let check: (FileIdentity) throws -> Void = { file in
             asked += 1
-            guard Access.file(.write, path, somebody) == file else {
+            guard FilePermission.file(at: path, for: .write, peer: somebody) == file else {
                 throw SyncError(.notAllowed, "another file")
             }
         }

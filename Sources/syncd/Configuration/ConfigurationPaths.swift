@@ -1,7 +1,7 @@
 import Glibc
 import SyncClient
 
-/// Where a system's and a user's daemon look for their files.
+/// The files of a system's and of a user's daemon.
 struct ConfigurationPaths: Sendable, Equatable {
     /// The daemon of the system, not of a user.
     let isSystem: Bool
@@ -15,7 +15,7 @@ struct ConfigurationPaths: Sendable, Equatable {
     let stateDirectory: String
 
     /// - Parameter environment: variables by name; nil when not set.
-    init(isSystem: Bool, _ environment: (String) -> String? = SocketPath.variable) {
+    init(isSystem: Bool, environment: (String) -> String? = SocketPath.variable) {
         self.isSystem = isSystem
         if isSystem {
             file = "/etc/syncd/syncd.yaml"

@@ -4,11 +4,11 @@ import SyncCore
 import Yams
 
 /// Reads the configuration's files. Unknown keys and values of a wrong type are faults that name
-/// file and line: a misspelt key that is passed over is a store that nobody watches.
+/// file and line: if a misspelt key were ignored, a store would silently not be watched.
 struct ConfigurationReader {
     /// Applies the main file and those of the stores directory, by name, to `configuration`.
     ///
-    /// - Parameter isRequired: the main file was named: it has to be there.
+    /// - Parameter isRequired: the main file was named: it has to exist.
     /// - Throws: ``ConfigurationFault``.
     static func read(
         into configuration: inout Configuration, file: String, isRequired: Bool,
@@ -16,13 +16,13 @@ struct ConfigurationReader {
     ) throws {
         if let text = try contents(of: file, isRequired: isRequired) {
             let root = try YAMLReader(file: file, text: text)
-            try readMain(root, &configuration)
+            try readMain(root, into: &configuration)
         }
         for file in try storeFiles(in: storesDirectory) {
             guard let text = try contents(of: file, isRequired: true) else { continue }
             let root = try YAMLReader(file: file, text: text)
             try root.members { key, value in
-                guard key == "stores" else { throw root.unknown(key, value, known: ["stores"]) }
+                guard key == "stores" else { throw root.unknown(key, at: value, known: ["stores"]) }
                 configuration.stores += try value.list(readStore)
             }
         }
@@ -34,7 +34,7 @@ struct ConfigurationReader {
     ]
 
     private static func readMain(
-        _ root: YAMLReader, _ configuration: inout Configuration
+        _ root: YAMLReader, into configuration: inout Configuration
     ) throws {
         try root.members { key, value in
             switch key {
@@ -46,9 +46,9 @@ struct ConfigurationReader {
             case "queuedBytes":
                 configuration.queuedBytesMax = try value.integer(4096...(1 << 30))
             case "purge": configuration.limits = try readLimits(value)
-            case "sync": try readSync(value, &configuration.replication)
+            case "sync": try readSync(value, into: &configuration.replication)
             case "stores": configuration.stores += try value.list(readStore)
-            default: throw root.unknown(key, value, known: mainKeys)
+            default: throw root.unknown(key, at: value, known: mainKeys)
             }
         }
     }
@@ -58,7 +58,7 @@ struct ConfigurationReader {
     ]
 
     private static func readSync(
-        _ node: YAMLReader, _ options: inout ReplicationOptions
+        _ node: YAMLReader, into options: inout ReplicationOptions
     ) throws {
         try node.members { key, value in
             switch key {
@@ -66,7 +66,7 @@ struct ConfigurationReader {
             case "delayMilliseconds": options.delayMilliseconds = try value.integer(0...60_000)
             case "intervalSeconds": options.intervalSeconds = try value.integer(1...86_400)
             case "retryMaxSeconds": options.retryMaxSeconds = try value.integer(1...86_400)
-            default: throw node.unknown(key, value, known: syncKeys)
+            default: throw node.unknown(key, at: value, known: syncKeys)
             }
         }
     }
@@ -85,7 +85,7 @@ struct ConfigurationReader {
             case "undo": entry.undo = try value.list { try $0.string() }
             case "keep": entry.keepsValues = try value.choice(["all": true, "none": false])
             case "purge": entry.limits = try readLimits(value)
-            default: throw node.unknown(key, value, known: storeKeys)
+            default: throw node.unknown(key, at: value, known: storeKeys)
             }
         }
         guard let path else { throw node.fault("a store needs a path") }
@@ -99,7 +99,7 @@ struct ConfigurationReader {
             switch key {
             case "age": limits.age = try value.duration()
             case "size": limits.bytes = try value.byteCount()
-            default: throw node.unknown(key, value, known: ["age", "size"])
+            default: throw node.unknown(key, at: value, known: ["age", "size"])
             }
         }
         return limits
@@ -110,11 +110,11 @@ struct ConfigurationReader {
             return try String(contentsOfFile: file, encoding: .utf8)
         } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
             if !isRequired { return nil }
-            throw ConfigurationFault(file, "there is no such file")
+            throw ConfigurationFault(in: file, "there is no such file")
         } catch let error as CocoaError where error.code == .fileReadNoPermission {
-            throw ConfigurationFault(file, "the file may not be read by this user")
+            throw ConfigurationFault(in: file, "permission denied: this user may not read the file")
         } catch {
-            throw ConfigurationFault(file, "the file cannot be read as UTF-8 text")
+            throw ConfigurationFault(in: file, "the file cannot be read as UTF-8 text")
         }
     }
 
@@ -125,7 +125,7 @@ struct ConfigurationReader {
         } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
             return []
         } catch {
-            throw ConfigurationFault(directory, "the directory cannot be read")
+            throw ConfigurationFault(in: directory, "the directory cannot be read")
         }
         return names.filter { $0.hasSuffix(".yaml") && !$0.hasPrefix(".") }.sorted()
             .map { directory + "/" + $0 }

@@ -3,11 +3,11 @@ import CLinux
 import Glibc
 import SyncCore
 
-/// Says when something arrives in a remote folder, by inotify: its own entries and those of its
-/// subfolders, but for the one that this replica writes.
+/// Calls back when something arrives in a remote folder, by inotify: its own entries and those of
+/// its subfolders, except the one that this replica writes.
 ///
-/// A hint: network file systems say nothing, and subfolders made later are seen after
-/// ``renew()``. The interval makes up for both.
+/// A hint: network file systems give no notice, and subfolders made later are seen after
+/// ``renew()``. The interval of the exchanges makes up for both.
 final class FolderWatch: Sendable {
     private static let mask = UInt32(IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_CLOSE_WRITE)
 
@@ -19,7 +19,7 @@ final class FolderWatch: Sendable {
     /// - Throws: `refused` when the user has no inotify instance left.
     init(
         _ path: String, replica: ReplicaID, queue: DispatchQueue,
-        changed: @escaping @Sendable () -> Void
+        onChange: @escaping @Sendable () -> Void
     ) throws {
         self.path = path
         ownFolder = replica.description
@@ -32,7 +32,7 @@ final class FolderWatch: Sendable {
         source.setEventHandler {
             var buffer = [UInt8](repeating: 0, count: 16_384)
             while read(descriptor, &buffer, buffer.count) > 0 {}
-            changed()
+            onChange()
         }
         source.setCancelHandler { close(descriptor) }
         source.activate()
@@ -41,7 +41,7 @@ final class FolderWatch: Sendable {
 
     deinit { source.cancel() }
 
-    /// Watches the subfolders that there are now.
+    /// Watches the subfolders that exist now.
     func renew() {
         _ = inotify_add_watch(descriptor, path, Self.mask)
         guard let folder = opendir(path) else { return }

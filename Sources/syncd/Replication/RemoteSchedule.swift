@@ -1,26 +1,27 @@
 import SyncCore
 
-/// When one remote of one store is synchronised next, and how the last time went.
+/// When one remote of one store is synchronised next, and the result of the last exchange.
 ///
 /// Policy: soon after a commit or a notice of the remote; else each interval; after a failure not
-/// before its pause is over, which doubles each time, whatever happens meanwhile: what failed a
-/// moment ago would fail again, a thousand times over.
+/// before a pause, which doubles each time, whatever happens meanwhile. Without the pause every
+/// commit would repeat an exchange that is bound to fail; with a longer one, the store lags longer
+/// once the remote is back.
 struct RemoteSchedule: Sendable {
     private static let firstPause: Duration = .seconds(1)
 
     private(set) var options: ReplicationOptions
-    /// When it is due; nil while it is under way.
+    /// When the next exchange is due; nil while one is under way.
     private(set) var due: ContinuousClock.Instant?
-    /// Something happened while it was under way.
+    /// Something happened while an exchange was under way.
     private var isWanted = false
     private var firstWanted: ContinuousClock.Instant?
     private var blockedUntil: ContinuousClock.Instant?
     private(set) var failures = 0
-    /// Why the last time failed; nil when it did not.
+    /// Why the last exchange failed; nil when it did not.
     private(set) var error: SyncError?
-    /// When it was done last.
+    /// When an exchange last succeeded.
     private(set) var lastSuccess: Timestamp?
-    /// Since when something waits to be sent; nil: nothing does.
+    /// Since when there are unsent changes; nil: there are none.
     private(set) var behindSince: Timestamp?
 
     init(_ options: ReplicationOptions, now: ContinuousClock.Instant) {
@@ -28,7 +29,7 @@ struct RemoteSchedule: Sendable {
         due = now
     }
 
-    /// Goes on with other options.
+    /// Continues with other options.
     mutating func adopt(_ options: ReplicationOptions, at now: ContinuousClock.Instant) {
         self.options = options
         if due != nil { due = max(now, blockedUntil ?? now) }
@@ -56,14 +57,14 @@ struct RemoteSchedule: Sendable {
         due = max(min(now + delay, latest), blockedUntil ?? now)
     }
 
-    /// It begins.
+    /// An exchange begins.
     mutating func begin() {
         due = nil
         isWanted = false
         firstWanted = nil
     }
 
-    /// It was done.
+    /// The exchange succeeded.
     mutating func succeeded(at now: ContinuousClock.Instant, wall: Timestamp) {
         failures = 0
         error = nil
@@ -74,7 +75,8 @@ struct RemoteSchedule: Sendable {
         if isWanted { want(at: now, in: .milliseconds(options.delayMilliseconds)) }
     }
 
-    /// It failed.
+    /// The exchange failed.
+    ///
     /// - Parameter jitter: 0 to 1: so that many replicas do not come back at once.
     mutating func failed(_ error: SyncError, at now: ContinuousClock.Instant, jitter: Double) {
         self.error = error

@@ -4,19 +4,19 @@ import SyncClient
 import SyncRemotes
 import SyncReplica
 
-/// Keeps the daemon's stores and their remotes in step: sends after commits, merges when a remote
-/// says that it changed, and looks at each from time to time.
+/// Synchronises the daemon's stores with their remotes: sends after commits, merges when a remote
+/// gives notice of a change, and checks each remote at an interval.
 ///
 /// Invariants
 /// - At most one exchange is under way for a store, and ``exchangesMax`` in all: a merge takes the
 ///   store's write lock in turns with its writers.
-/// - What is known of a store's remotes is read from the store with each exchange; whoever adds or
-///   removes one need not tell the daemon.
-/// - Nothing here is stored. A daemon that was killed finds out by asking both sides.
+/// - The remotes of a store are read from the store with each exchange: a program that adds or
+///   removes one need not notify the daemon.
+/// - Nothing here is stored. A daemon that was killed learns what to exchange by asking both sides.
 actor Replicator {
     private static let exchangesMax = 2
-    /// News is looked at so often at most: a writer flat out must not keep us busy.
-    private static let restMin: Duration = .milliseconds(20)
+    /// Between two rounds: a writer that commits without a pause must not keep the replicator busy.
+    private static let pauseMin: Duration = .milliseconds(20)
 
     private struct Tracked {
         var schedules: [String: RemoteSchedule] = [:]
@@ -28,18 +28,18 @@ actor Replicator {
         var lastRead: ContinuousClock.Instant?
     }
 
-    /// Takes news, from whatever thread.
-    nonisolated let inbox = ReplicationInbox()
+    /// Takes events from any thread.
+    nonisolated let queue = ReplicationQueue()
     private var options: ReplicationOptions
     private let log: Logger
     private let executor = BlockingExecutor()
     private let watchQueue = DispatchQueue(label: "syncd.folders")
     private var stores: [String: Tracked] = [:]
     private var running = 0
-    /// When the next alarm rings; nil: none is set.
-    private var alarm: ContinuousClock.Instant?
+    /// When the next timer fires; nil: none is set.
+    private var timer: ContinuousClock.Instant?
 
-    init(_ options: ReplicationOptions, log: Logger) {
+    init(options: ReplicationOptions, log: Logger) {
         self.options = options
         self.log = log
     }
@@ -47,27 +47,27 @@ actor Replicator {
     /// Works until it is cancelled.
     func run() async {
         await withTaskGroup(of: Void.self) { group in
-            for await _ in inbox.wakeUps {
-                for (path, news) in inbox.take() { note(news, of: path) }
+            for await _ in queue.signals {
+                for (path, events) in queue.take() { note(events, of: path) }
                 for (path, name) in take() {
                     group.addTask(executorPreference: executor) {
-                        await self.exchange(path, name)
+                        await self.exchange(path, with: name)
                     }
                 }
-                if let time = nextAlarm() {
+                if let time = nextTimer() {
                     group.addTask {
                         try? await Task.sleep(until: time)
-                        await self.ring(time)
+                        await self.timerFired(at: time)
                     }
                 }
-                try? await Task.sleep(for: Self.restMin)
+                try? await Task.sleep(for: Self.pauseMin)
                 if Task.isCancelled { break }
             }
             group.cancelAll()
         }
     }
 
-    /// Goes on with other options: each remote is looked at soon.
+    /// Continues with other options: each remote is checked soon.
     func adopt(_ options: ReplicationOptions) {
         guard options != self.options else { return }
         self.options = options
@@ -77,43 +77,43 @@ actor Replicator {
                 stores[path]?.schedules[name]?.adopt(options, at: now)
             }
         }
-        inbox.wake()
+        queue.wake()
     }
 
-    // MARK: News
+    // MARK: Events
 
-    private func note(_ news: ReplicationInbox.News, of path: String) {
-        if news.isClosed, !news.isNew {
+    private func note(_ events: ReplicationQueue.Events, of path: String) {
+        if events.isClosed, !events.isNew {
             stores[path] = nil
             return
         }
         let now = ContinuousClock.now
         var store = stores[path] ?? Tracked()
         let interval = Duration.seconds(options.intervalSeconds)
-        if news.isNew || store.lastRead.map({ now - $0 >= interval }) ?? true {
+        if events.isNew || store.lastRead.map({ now - $0 >= interval }) ?? true {
             store.isStale = true
         }
         for name in store.schedules.keys {
-            if news.isCommitted { store.schedules[name]?.committed(at: now, wall: .now()) }
-            if news.remotes.contains(name) { store.schedules[name]?.changed(at: now) }
+            if events.isCommitted { store.schedules[name]?.committed(at: now, wall: .now()) }
+            if events.remotes.contains(name) { store.schedules[name]?.changed(at: now) }
         }
         stores[path] = store
     }
 
-    /// Sets an alarm for what is due first, unless one rings before.
-    private func nextAlarm() -> ContinuousClock.Instant? {
+    /// Sets a timer for what is due first, unless one fires before.
+    private func nextTimer() -> ContinuousClock.Instant? {
         guard options.isEnabled else { return nil }
         let dues = stores.values.lazy.filter { !$0.isBusy }.flatMap { store in
             store.schedules.values.compactMap(\.due)
         }
-        guard let next = dues.min(), alarm.map({ next < $0 }) ?? true else { return nil }
-        alarm = next
+        guard let next = dues.min(), timer.map({ next < $0 }) ?? true else { return nil }
+        timer = next
         return next
     }
 
-    private func ring(_ time: ContinuousClock.Instant) {
-        if alarm == time { alarm = nil }
-        inbox.wake()
+    private func timerFired(at time: ContinuousClock.Instant) {
+        if timer == time { timer = nil }
+        queue.wake()
     }
 
     /// The exchanges that are to begin now: store, and remote; nil only reads the remotes.
@@ -137,31 +137,33 @@ actor Replicator {
 
     // MARK: Exchanges
 
-    private func exchange(_ path: String, _ name: String?) async {
+    private func exchange(_ path: String, with name: String?) async {
         defer {
             running -= 1
             stores[path]?.isBusy = false
-            inbox.wake()
+            queue.wake()
         }
         let work = ReplicationWork(path: path)
         do {
-            renew(path, try await work.remotes())
+            renew(path, from: try await work.remotes())
             guard let name, let entry = stores[path]?.entries[name] else { return }
-            finish(path, name, .success(try await work.exchange(entry)))
+            finish(path, with: name, result: .success(try await work.exchange(entry)))
         } catch {
-            // A store that cannot be opened is the hub's to tell.
-            if let name { finish(path, name, .failure(error)) }
+            // The hub reports a store that cannot be opened.
+            if let name { finish(path, with: name, result: .failure(error)) }
         }
     }
 
-    /// Takes over what the store says of its remotes.
-    private func renew(_ path: String, _ found: (entries: [RemoteEntry], replica: ReplicaID)) {
+    /// Takes over the remotes of the store, as they were read.
+    private func renew(
+        _ path: String, from found: (entries: [RemoteEntry], replica: ReplicaID)
+    ) {
         guard var store = stores[path] else { return }
         let now = ContinuousClock.now
         let wanted = found.entries.filter { $0.options.manual != true }
         for entry in wanted where store.entries[entry.name] != entry {
             store.schedules[entry.name] = RemoteSchedule(options, now: now)
-            store.watches[entry.name] = watch(entry, path, found.replica)
+            store.watches[entry.name] = watch(entry, of: path, replica: found.replica)
         }
         let names = Set(wanted.map(\.name))
         store.schedules = store.schedules.filter { names.contains($0.key) }
@@ -171,16 +173,18 @@ actor Replicator {
         stores[path] = store
     }
 
-    private func watch(_ entry: RemoteEntry, _ path: String, _ replica: ReplicaID) -> FolderWatch? {
+    private func watch(
+        _ entry: RemoteEntry, of path: String, replica: ReplicaID
+    ) -> FolderWatch? {
         guard case .directory(let folder) = try? RemoteAddress(entry.url) else { return nil }
-        let (inbox, name) = (inbox, entry.name)
+        let (queue, name) = (queue, entry.name)
         return try? FolderWatch(folder, replica: replica, queue: watchQueue) {
-            inbox.tell(path) { $0.remotes.insert(name) }
+            queue.post(about: path) { $0.remotes.insert(name) }
         }
     }
 
     private func finish(
-        _ path: String, _ name: String, _ result: Result<ExchangeReport, any Error>
+        _ path: String, with name: String, result: Result<ExchangeReport, any Error>
     ) {
         let now = ContinuousClock.now
         switch result {
@@ -195,7 +199,7 @@ actor Replicator {
                 let tables = report.waiting.map { "\($0.count) of \($0.entity)" }
                 let list = tables.joined(separator: ", ")
                 log.warning(
-                    "changes wait for a table or column: \(list); see: synctool sync",
+                    "changes wait for missing tables or columns: \(list); see: synctool sync",
                     metadata: ["store": .string(path)])
             }
         case .failure(let error):

@@ -2,7 +2,7 @@ import SyncClient
 import SyncCore
 import Varlink
 
-/// The parameters of a call. Their types were checked against the interface already.
+/// The parameters of a call. Their types are those of the interface: the server has checked them.
 struct Arguments {
     let peer: PeerIdentity
     private let parameters: JSONObject
@@ -15,7 +15,9 @@ struct Arguments {
     /// The name of the store.
     var store: String { parameters["store"]?.string ?? "" }
 
-    /// A parameter that the interface demands.
+    /// A parameter that the interface requires.
+    ///
+    /// - Throws: `invalidArgument` when it is missing.
     func string(_ name: String) throws -> String {
         guard let text = parameters[name]?.string else {
             throw SyncError(.invalidArgument, "the parameter '\(name)' is missing")

@@ -1,11 +1,11 @@
 import Synchronization
 import Varlink
 
-/// Lets a task wait until a slow client has read what waits for it, or is gone.
+/// Lets a task wait until a slow client has emptied its queue, or is gone.
 final class DrainGate: Sendable {
     private enum State {
         case idle
-        /// It happened before anybody waited.
+        /// The queue was emptied before a task waited for it.
         case open
         case waiting(CheckedContinuation<Bool, Never>)
         case closed

@@ -2,10 +2,10 @@ import SyncClient
 import SyncCore
 import Varlink
 
-/// Reads a query's transactions in pages, each from a state of its own of the store: a long history
-/// neither fills the memory nor keeps the store's other queries waiting.
+/// Reads a query's transactions in pages, each from a snapshot of its own: a long history neither
+/// fills the memory nor keeps the store's other queries waiting.
 struct HistoryPager: Sendable {
-    /// A page ends after so many transactions, or bytes.
+    /// A page ends at either limit.
     private static let transactionsMax = 500
     private static let bytesMax = 256 << 10
 
@@ -16,15 +16,16 @@ struct HistoryPager: Sendable {
         /// The query finds nothing after this page.
         fileprivate(set) var isLast = true
 
-        /// - Parameter tellsNext: the caller takes one page and asks for the next one itself.
-        func reply(continues: Bool, tellsNext: Bool) -> EncodedReply {
+        /// - Parameter hasNext: the reply names the next page, for a caller that asks for each
+        ///   page.
+        func reply(continues: Bool, hasNext: Bool) -> EncodedReply {
             EncodedReply(continues: continues) { writer in
                 writer.beginObject()
                 writer.name("transactions")
                 writer.beginArray()
                 for json in transactions { writer.write(encoded: json) }
                 writer.endArray()
-                if tellsNext, !isLast, let last {
+                if hasNext, !isLast, let last {
                     writer.name("next")
                     writer.write(string: last.description)
                 }
@@ -40,13 +41,15 @@ struct HistoryPager: Sendable {
     init(_ query: HistoryQuery) { self.query = query }
 
     /// The next page; blocks.
-    mutating func next(_ store: Store) throws -> Page {
+    ///
+    /// - Throws: ``SyncError`` as ``Store/forEachTransaction(_:_:)`` does.
+    mutating func next(from store: Store) throws -> Page {
         let countMax = min(query.limit ?? .max, Self.transactionsMax)
         var page = Page()
         guard countMax > 0 else { return page }
         var bytes = 0
         var scan = query
-        // One more tells whether there is another page, and one may be shown already.
+        // One more shows whether there is another page, and one may be shown already.
         scan.limit = countMax + 2
         let shown = shown
         try store.forEachTransaction(scan) { transaction in
@@ -61,11 +64,11 @@ struct HistoryPager: Sendable {
             page.last = transaction.token
             return true
         }
-        moveOn(&page)
+        advance(past: &page)
         return page
     }
 
-    private mutating func moveOn(_ page: inout Page) {
+    private mutating func advance(past page: inout Page) {
         if let limit = query.limit {
             query.limit = limit - page.transactions.count
             if query.limit == 0 { page.isLast = true }

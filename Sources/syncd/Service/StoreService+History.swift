@@ -5,23 +5,29 @@ import Varlink
 extension StoreService {
     func addHistoryMethods(_ interface: inout ServedInterface) {
         let registry = registry
-        on("Head", &interface) { arguments in
-            let store = try registry.store(arguments.store, arguments.peer, .read).store()
+        interface.on("Head", pool: pool) { arguments in
+            let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
+                .store()
             return ["token": .string(try store.head().description)]
         }
-        on("Count", &interface) { arguments in
-            let store = try registry.store(arguments.store, arguments.peer, .read).store()
+        interface.on("Count", pool: pool) { arguments in
+            let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
+                .store()
             let count = try store.count(try arguments.query())
             return [
                 "transactions": .integer(Int64(count.transactions)),
                 "changes": .integer(Int64(count.changes)),
             ]
         }
-        on("Purge", &interface) { arguments in
-            let access = try registry.store(arguments.store, arguments.peer, .write)
+        interface.on("Purge", pool: pool) { arguments in
+            let store = try registry.store(arguments.store, for: arguments.peer, need: .write)
             let before = try arguments.optionalString("before").map { try Token($0) }
-            return try access.hub.purge(
-                access.store(), before: before, force: arguments.flag("force"))
+            let (report, oldest) = try store.hub.purge(
+                store.store(), before: before, force: arguments.flag("force"))
+            return [
+                "transactions": .integer(Int64(report.transactions)),
+                "changes": .integer(Int64(report.changes)), "token": .string(oldest.description),
+            ]
         }
         interface.onStream("History", requiresMore: false) { [pool] call, stream in
             let arguments = Arguments(call)
@@ -31,13 +37,14 @@ extension StoreService {
             while !isLast {
                 let before = pager
                 let (page, after) = try await pool.runIfActive {
-                    let access = try registry.store(arguments.store, arguments.peer, .read)
+                    let store = try registry.store(
+                        arguments.store, for: arguments.peer, need: .read)
                     var pager = before
-                    return (try pager.next(access.store()), pager)
+                    return (try pager.next(from: store.store()), pager)
                 }
                 pager = after
                 isLast = page.isLast || !call.more
-                let reply = page.reply(continues: !isLast, tellsNext: !call.more)
+                let reply = page.reply(continues: !isLast, hasNext: !call.more)
                 while stream.send(reply) == .overBound {
                     guard await gate.drained() else { return }
                 }

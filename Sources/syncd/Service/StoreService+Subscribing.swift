@@ -9,32 +9,32 @@ extension StoreService {
             try await pool.runIfActive {
                 let arguments = Arguments(call)
                 let options = try arguments.options()
-                let access = try registry.store(arguments.store, arguments.peer, .read)
-                try access.hub.subscribe(options, access.opened(), stream)
+                let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
+                try store.hub.subscribe(options, to: store.opened(), stream: stream)
             }
         }
-        on("Hold", &interface) { arguments in
-            let (hub, subscriber) = try Self.find(arguments, registry)
-            guard let access = registry.usable(hub, arguments.peer, .read) else {
+        interface.on("Hold", pool: pool) { arguments in
+            let (hub, subscriber) = try Self.find(arguments, in: registry)
+            guard let store = registry.permitted(hub, for: arguments.peer, need: .read) else {
                 throw Self.noSubscription(try arguments.string("subscription"))
             }
             let held = try hub.hold(
-                try arguments.objects() ?? [], subscriber, try access.store())
+                try arguments.objects() ?? [], for: subscriber, in: try store.store())
             return ["held": .array(held.map { .object($0.jsonObject) })]
         }
-        on("Release", &interface) { arguments in
-            let (hub, subscriber) = try Self.find(arguments, registry)
-            hub.release(try arguments.objects(), subscriber)
+        interface.on("Release", pool: pool) { arguments in
+            let (hub, subscriber) = try Self.find(arguments, in: registry)
+            hub.release(try arguments.objects(), for: subscriber)
             return [:]
         }
     }
 
     private static func find(
-        _ arguments: Arguments, _ registry: StoreRegistry
+        _ arguments: Arguments, in registry: StoreRegistry
     ) throws -> (StoreHub, Subscriber) {
         let name = try arguments.string("subscription")
         for hub in registry.hubs {
-            if let subscriber = hub.subscriber(named: name, arguments.peer) {
+            if let subscriber = hub.subscriber(named: name, of: arguments.peer) {
                 return (hub, subscriber)
             }
         }
@@ -44,6 +44,6 @@ extension StoreService {
     private static func noSubscription(_ name: String) -> SyncError {
         SyncError(
             .invalidArgument, "there is no subscription '\(name.prefix(80))'",
-            hint: "Take the name of the first reply of Subscribe, while its connection lives")
+            hint: "Use the name from the first reply of Subscribe, while its connection is open")
     }
 }

@@ -21,26 +21,17 @@ struct StoreService: Sendable {
         return interface
     }
 
-    /// Errors as they are answered; the caller's `InternalFault` never shows more than a reason.
+    /// Errors as they are answered; `InternalFault` never shows more than a reason.
     static let mapError: VarlinkServer.ErrorMapper = { error, _ in
         let error = error as? SyncError ?? SyncError(.internalFault, "\(error)")
         return error.varlinkError
     }
 
-    /// Answers a method from the pool.
-    func on(
-        _ method: String, _ interface: inout ServedInterface,
-        _ body: @escaping @Sendable (Arguments) throws -> JSONObject
-    ) {
-        interface.on(method) { [pool] call in
-            try await pool.runIfActive { try body(Arguments(call)) }
-        }
-    }
-
     private func addStoreMethods(_ interface: inout ServedInterface) {
         let registry = registry
-        on("Track", &interface) { arguments in
-            let (store, report) = try registry.track(arguments.trackEntry(), arguments.peer)
+        interface.on("Track", pool: pool) { arguments in
+            let (store, report) = try registry.track(
+                arguments.trackEntry(), for: arguments.peer)
             return [
                 "store": .object(store.summary().jsonObject),
                 "tables": .array(report.entries.map { .object(TableSummary($0).jsonObject) }),
@@ -48,26 +39,27 @@ struct StoreService: Sendable {
                     (report.repair?.explanations ?? []).map(JSONValue.string)),
             ]
         }
-        on("Untrack", &interface) { arguments in
+        interface.on("Untrack", pool: pool) { arguments in
             let report = try registry.untrack(
-                arguments.store, arguments.peer, keepsData: arguments.flag("forget"))
+                arguments.store, for: arguments.peer, keepsData: arguments.flag("forget"))
             return ["left": .array(report.leftAlone.map(JSONValue.string))]
         }
-        on("List", &interface) { arguments in
+        interface.on("List", pool: pool) { arguments in
             let stores = registry.visible(to: arguments.peer)
             return ["stores": .array(stores.map { .object($0.summary().jsonObject) })]
         }
         interface.on("Status") { [pool, replicator] call in
             var (path, report) = try await pool.runIfActive {
                 let arguments = Arguments(call)
-                let access = try registry.store(arguments.store, arguments.peer, .read)
-                return (access.hub.path, try access.report())
+                let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
+                return (store.hub.path, try store.report())
             }
             report.remotes = await replicator.status(of: path)
             return report.jsonObject
         }
-        on("Verify", &interface) { arguments in
-            let store = try registry.store(arguments.store, arguments.peer, .read).store()
+        interface.on("Verify", pool: pool) { arguments in
+            let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
+                .store()
             let findings = try store.verifyCapture()
             let tables = try store.status().entities.map { name in
                 TableSummary(name: name, outcome: "tracked")
@@ -81,30 +73,42 @@ struct StoreService: Sendable {
 
     private func addConsumerMethods(_ interface: inout ServedInterface) {
         let registry = registry
-        on("RegisterConsumer", &interface) { arguments in
-            let access = try registry.store(arguments.store, arguments.peer, .read)
-            try access.store().register(
+        interface.on("RegisterConsumer", pool: pool) { arguments in
+            let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
+            try store.store().register(
                 consumer: try arguments.string("name"), kind: try arguments.consumerKind(),
                 lease: arguments.integer("lease").map { .seconds($0) })
             return [:]
         }
-        on("Acknowledge", &interface) { arguments in
-            let access = try registry.store(arguments.store, arguments.peer, .read)
-            try access.store().acknowledge(
+        interface.on("Acknowledge", pool: pool) { arguments in
+            let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
+            try store.store().acknowledge(
                 consumer: try arguments.string("consumer"),
                 try Token(try arguments.string("token")))
-            access.hub.digestLater()
+            store.hub.digestLater()
             return [:]
         }
-        on("RemoveConsumer", &interface) { arguments in
-            let access = try registry.store(arguments.store, arguments.peer, .write)
-            try access.store().remove(consumer: try arguments.string("consumer"))
+        interface.on("RemoveConsumer", pool: pool) { arguments in
+            let store = try registry.store(arguments.store, for: arguments.peer, need: .write)
+            try store.store().remove(consumer: try arguments.string("consumer"))
             return [:]
         }
-        on("Consumers", &interface) { arguments in
-            let access = try registry.store(arguments.store, arguments.peer, .read)
-            let consumers = try access.store().consumers()
+        interface.on("Consumers", pool: pool) { arguments in
+            let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
+            let consumers = try store.store().consumers()
             return ["consumers": .array(consumers.map { .object($0.jsonObject) })]
+        }
+    }
+}
+
+extension ServedInterface {
+    /// Answers a method from the pool.
+    mutating func on(
+        _ method: String, pool: NIOThreadPool,
+        handler: @escaping @Sendable (Arguments) throws -> JSONObject
+    ) {
+        on(method) { call in
+            try await pool.runIfActive { try handler(Arguments(call)) }
         }
     }
 }

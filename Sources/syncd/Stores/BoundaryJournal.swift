@@ -2,14 +2,14 @@ import Glibc
 import SyncCore
 import Synchronization
 
-/// The ends of transactions that clients were told of and that the history tables do not hold yet.
+/// The ends of transactions that clients were sent and that the history tables do not hold yet.
 ///
 /// The log alone does not say where one commit of a foreign writer ends; the WAL does, and the last
 /// writer to close the database deletes it. A daemon that is killed in between would have to take
-/// for one transaction what clients got as several, and would tell them again what they had. So
-/// each boundary is written here before anybody is told: one `write()` into the page cache, which
-/// outlives the process. It does not outlive a power cut; the transactions since the last digest
-/// may then come again as a part of a coalesced one.
+/// for one transaction what clients got as several, and would send them again what they had. So
+/// each boundary is written here before a client is notified: one `write()` into the page cache,
+/// which outlives the process. It does not outlive a power cut; the transactions since the last
+/// digest may then come again as a part of a coalesced one.
 ///
 /// Invariants: `entries` ascend, and are what the file holds behind its beginning or after it was
 /// rewritten; what is at or before a digested number is of no use.
@@ -28,9 +28,9 @@ final class BoundaryJournal: Sendable {
     private let path: String
     private let state = Mutex(State())
 
-    /// Opens or makes the file of a replica in its present epoch. A file that cannot be made is not
-    /// worth refusing the store: nothing is kept then.
-    init(directory: String, _ store: Store) {
+    /// Opens or creates the file of a replica in its present epoch. A file that cannot be created
+    /// is no reason to refuse the store: nothing is kept then.
+    init(directory: String, of store: Store) {
         path = "\(directory)/\(store.replica)-\(store.epoch).boundaries"
         state.withLock { state in
             state.descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
@@ -47,7 +47,7 @@ final class BoundaryJournal: Sendable {
         }
     }
 
-    /// Writes what a look found, before anybody is told of it.
+    /// Writes the boundaries of new transactions, before any client is notified of them.
     func append(_ boundaries: [Boundary]) {
         guard !boundaries.isEmpty else { return }
         let new = boundaries.map { $0.last << 1 | ($0.isExact ? 1 : 0) }
@@ -59,7 +59,7 @@ final class BoundaryJournal: Sendable {
         }
     }
 
-    /// Forgets what the history tables hold by now.
+    /// Removes the boundaries that the history tables hold by now.
     func forget(upTo number: Int64) {
         state.withLock { state in
             state.entries.removeAll { $0 >> 1 <= number }
@@ -73,7 +73,7 @@ final class BoundaryJournal: Sendable {
         }
     }
 
-    /// Removes the file: the store is not tracked any more.
+    /// Deletes the file: the store is not tracked any more.
     func remove() { unlink(path) }
 
     private static func read(_ descriptor: Int32) -> [Entry] {
@@ -82,7 +82,7 @@ final class BoundaryJournal: Sendable {
         var offset: off_t = 0
         let size = MemoryLayout<Entry>.size
         while pread(descriptor, &entry, size, offset) == size {
-            // Numbers ascend: anything else is not ours to believe.
+            // Numbers ascend: anything else is damage.
             if entry > entries.last ?? 0 { entries.append(entry) }
             offset += off_t(size)
         }

@@ -6,7 +6,7 @@ import Synchronization
 /// directory.
 ///
 /// Invariant: the file is whole at any moment (written beside, synced, renamed), and is written
-/// before the caller is told that a store is remembered.
+/// before the caller learns that a store is remembered.
 final class RememberedStores: Sendable {
     private struct Content: Codable {
         var version = 1
@@ -18,8 +18,8 @@ final class RememberedStores: Sendable {
 
     /// Reads the list; a missing file is an empty list.
     ///
-    /// - Throws: ``ConfigurationFault`` when the directory cannot be made or the file not be read:
-    ///   going on would forget stores without a word.
+    /// - Throws: ``ConfigurationFault`` when the directory cannot be created or the file cannot be
+    ///   read: going on would silently forget stores.
     init(directory: String) throws {
         file = directory + "/stores.json"
         do {
@@ -28,11 +28,11 @@ final class RememberedStores: Sendable {
                 attributes: [.posixPermissions: 0o750])
         } catch {
             throw ConfigurationFault(
-                directory, "the state directory cannot be made (set `state:` or --state)")
+                in: directory, "the state directory cannot be created (set `state:` or --state)")
         }
         guard access(directory, W_OK) == 0 else {
             throw ConfigurationFault(
-                directory, "the state directory cannot be written (set `state:` or --state)")
+                in: directory, "the state directory is not writable (set `state:` or --state)")
         }
         paths = Mutex(try Self.read(file))
     }
@@ -63,11 +63,13 @@ final class RememberedStores: Sendable {
     private static func read(_ file: String) throws -> [String] {
         guard let data = FileManager.default.contents(atPath: file) else {
             if access(file, F_OK) != 0 { return [] }
-            throw ConfigurationFault(file, "the list of stores may not be read by this user")
+            throw ConfigurationFault(
+                in: file, "permission denied: this user may not read the list of stores")
         }
         guard let content = try? JSONDecoder().decode(Content.self, from: data) else {
             throw ConfigurationFault(
-                file, "the list of stores is damaged; repair it, or remove it and track anew")
+                in: file,
+                "the list of stores is damaged; repair it, or delete it and track the stores again")
         }
         return content.stores
     }
@@ -90,7 +92,7 @@ final class RememberedStores: Sendable {
         } catch {
             throw SyncError(
                 .refused, "the list of stores cannot be written: \(error.localizedDescription)",
-                path: file, hint: "Look at the space and permissions of the state directory")
+                path: file, hint: "Check the free space and the permissions of the state directory")
         }
     }
 }

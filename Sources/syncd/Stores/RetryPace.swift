@@ -1,8 +1,8 @@
 import CLinux
 
 /// When a store that could not be opened is tried again: at once when its files have changed, else
-/// after twice the time of before, up to half a minute. A thousand broken stores must not keep the
-/// daemon busy.
+/// after a pause that doubles each time, from 1 s to 30 s. Shorter pauses let a thousand broken
+/// stores keep the daemon busy; longer ones delay a store whose repair does not change its files.
 struct RetryPace {
     private static let pauseMin = Duration.seconds(1)
     private static let pauseMax = Duration.seconds(30)
@@ -11,7 +11,9 @@ struct RetryPace {
     private var pause = Self.pauseMin
     private var next = ContinuousClock.now
 
-    /// Whether to try now; if so, the pause begins again.
+    /// Whether to try now; if so, the next pause begins.
+    ///
+    /// - Complexity: O(1), two system calls.
     mutating func mayTry(_ path: String, now: ContinuousClock.Instant = .now) -> Bool {
         let present = [path, path + "-wal"].map(Stamp.init)
         if present != files {
@@ -25,7 +27,7 @@ struct RetryPace {
         return true
     }
 
-    /// Which file it is, and what can be seen of its content without opening it.
+    /// Which file it is, and what its metadata say about its content.
     private struct Stamp: Equatable {
         private let numbers: [Int64]
 

@@ -1,6 +1,6 @@
 import SyncCore
 
-/// Of which store, and of which epoch of it, tokens are: those of another era lead nowhere.
+/// The store and its epoch, of which tokens are: a token of another era has no position here.
 struct StoreEra: Equatable {
     private let store: StoreID
     private let epoch: Int64

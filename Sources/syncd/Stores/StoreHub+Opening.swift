@@ -1,49 +1,64 @@
 import NIOPosix
 import SyncClient
 import SyncCore
-import Varlink
 
 /// Opening, and opening again when the file was removed or replaced. Everything here blocks: on the
 /// pool, or before the daemon serves.
+///
+/// All ways take the turn with ``HubState/beginOpening()`` and end it in ``openNow()`` or
+/// ``HubState/abandonOpening()`` (``StoreLifecycle``).
 extension StoreHub {
-    /// Opens the store; a failure is kept, logged once and tried again by ``retry()``.
+    /// Opens the store, unless it is open; a failure is kept, logged once and tried again by
+    /// ``retry()``.
     func open() {
-        do {
-            try openNow()
-        } catch let error as SyncError {
-            state.withLock { state in
-                state.phase = error.code == .noSuchFile ? .missing : .failed(error)
-            }
-            logOnce(error.description)
-        } catch {
-            state.withLock { $0.phase = .failed(SyncError(.internalFault, "\(error)", path: path)) }
+        if !isOpen, state.beginOpening() { reopen() }
+    }
+
+    /// Opens what could not be opened before, if its file is there and its pause is over.
+    func retry() {
+        if !isOpen, FileIdentity(path: path) != nil, state.beginRetry(path) { reopen() }
+    }
+
+    /// Closes the store and opens what is at its path then. Does not block: also for the watch
+    /// thread. Does nothing while the store is being opened.
+    func reopenLater() {
+        guard state.beginOpening() else { return }
+        environment.pool.submit { [self] poolState in
+            if poolState == .active { reopen() } else { state.abandonOpening() }
         }
     }
 
-    /// Opens what could not be opened before, if its file is there.
-    func retry() {
-        guard !isOpen, FileIdentity(path: path) != nil,
-            state.withLock({ $0.retryPace.mayTry(path) })
-        else { return }
-        reopen()
+    /// Runs `body` while no connection of this process has the file open, then opens it.
+    /// Subscriptions stay, and go on with what they missed.
+    ///
+    /// Tracking reads the file's header with a descriptor of its own; closing that would drop the
+    /// locks of every connection of the process (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    ///
+    /// - Throws: what `body` throws: the store is then opened again if it was open, and stays as it
+    ///   was otherwise; `busy` while it is being opened.
+    func whileClosed<Result>(_ body: () throws -> Result) throws -> Result {
+        guard state.beginOpening() else { throw isBeingOpened }
+        let departure = closeForReopening()
+        do {
+            let result = try body()
+            openNow()
+            return result
+        } catch {
+            if case .left = departure { openNow() } else { state.abandonOpening() }
+            throw error
+        }
     }
 
     /// Closes for good. Subscriptions end with `error`.
     func close(_ error: SyncError) {
-        let (phase, entries) = state.withLock { state in
-            defer {
-                state.phase = .closed
-                state.fanOut = FanOut()
-            }
-            return (state.phase, state.fanOut.entries)
-        }
-        for entry in entries { entry.subscriber.stream.fail(error.varlinkError) }
-        if case .open(let opened) = phase { shut(opened) }
+        let (opened, subscribers) = state.close()
+        for subscriber in subscribers { subscriber.stream.fail(error.varlinkError) }
+        if let opened { shut(opened) }
     }
 
-    /// A store that cannot be opened because only a rest of it is left can still be untracked.
+    /// A store that cannot be opened because only a part of it is left can still be untracked.
     ///
-    /// - Throws: ``SyncError``: why it cannot be opened, when that is the reason.
+    /// - Throws: ``SyncError``: why it cannot be opened, for every other reason.
     func requireRemains() throws {
         do {
             _ = try store()
@@ -53,85 +68,91 @@ extension StoreHub {
         }
     }
 
-    /// From the watch thread, which must not wait for it.
-    func reopenLater() {
-        let mayStart = state.withLock { state in
-            defer { state.isReopening = true }
-            return !state.isReopening
-        }
-        guard mayStart else { return }
-        environment.pool.submit { [self] poolState in
-            if poolState == .active { reopen() }
-            state.withLock { $0.isReopening = false }
-        }
+    // MARK: With the turn
+
+    private func reopen() {
+        if case .closed = closeForReopening() { return }
+        openNow()
     }
 
-    private func shut(_ opened: Opened) {
+    private func closeForReopening() -> StoreLifecycle.Departure {
+        let departure = state.leave()
+        if case .left(let opened) = departure { shut(opened) }
+        return departure
+    }
+
+    private func shut(_ opened: OpenedStore) {
         // The watch first: it reads memory that the connection has mapped.
         environment.watcher.remove(opened.watch)
-        environment.replication.tell(path) { $0 = .init(isClosed: true) }
-        // What is opened next may be another history: nobody hears of its commits before they are
-        // told so.
-        state.withLock { _ = $0.fanOut.setPhase(.waitingForStore, of: .live) }
+        environment.replication.post(about: path) { $0 = .init(isClosed: true) }
+        // What is opened next may be another history: its commits come after the notice about it.
+        state.pauseLive()
         do { try opened.store.close() } catch { log.warning("closing: \(error)") }
     }
 
-    private func openNow() throws {
-        if entry.track { try trackWhereMissing() }
-        let store = try openMended()
-        let journal = BoundaryJournal(directory: environment.stateDirectory, store)
+    private func openNow() {
+        do {
+            try tryOpening()
+        } catch {
+            let error = error as? SyncError ?? SyncError(.internalFault, "\(error)", path: path)
+            let wasOpen = state.failOpening(
+                error.code == .noSuchFile ? .missing : .failed(error), path: path)
+            logOnce(error.description)
+            if wasOpen { log.notice("the file is gone, or is no longer a tracked store") }
+        }
+    }
+
+    private func tryOpening() throws {
+        try trackIfMissing()
+        let store = try openRepaired()
+        let journal = BoundaryJournal(directory: environment.stateDirectory, of: store)
         try store.adopt(journal.boundaries) { journal.append($0) }
         var isDamaged = false
         do {
-            try repair(store, try store.verifyCapture())
+            try repair(try store.verifyCapture(), in: store)
         } catch {
             isDamaged = (error as? SyncError)?.code == .storeDamaged
             if !isDamaged { logOnce("schema: \(error)") }
         }
-        // What was committed before is history: only what comes from now on is told as it happens.
+        // What was committed before is history: only later commits are sent as they happen.
         _ = try? store.look()
         let head = try store.head()
-        let generation = state.withLock { state in
-            state.generation += 1
-            return state.generation
-        }
         let index = try store.walIndex()
-        // The first event may come before `phase` is set: a poke afterwards makes up for it.
+        let generation = state.nextGeneration()
+        // The first event may come before the store counts as open: a poke afterwards makes up for
+        // it.
         let watch = environment.watcher.add(path: path, index: index) { [weak self] event in
-            self?.handle(event, generation)
+            self?.handle(event, generation: generation)
         }
-        // Before the phase is `open` nobody subscribes and nothing is distributed.
-        let excluded = state.withLock { $0.fanOut.entries.map(\.subscriber) }
-            .filter { !mayRead(store.file, $0) }
-        let isWanted = state.withLock { state in
-            if case .closed = state.phase { return false }
-            for subscriber in excluded { state.fanOut.remove(subscriber) }
-            state.phase = .open(
-                Opened(store: store, watch: watch, generation: generation, journal: journal))
-            state.head = head
-            state.isHeadKnown = true
-            state.lastIdentity = store.file
-            state.lastEra = StoreEra(store)
-            state.lastFailure = nil
-            return true
-        }
-        for subscriber in excluded { dismiss(subscriber) }
-        guard isWanted else {
+        let opened = OpenedStore(
+            store: store, watch: watch, generation: generation, journal: journal)
+        // Until the store counts as open, there are no new subscriptions and nothing is
+        // distributed.
+        let excluded = state.subscribers.filter { !mayRead(store.file, by: $0) }
+        let result = state.finishOpening(opened, head: head, excluding: excluded, path: path)
+        guard let result else {
             environment.watcher.remove(watch)
             try store.close()
             return
         }
+        for subscriber in excluded { dismiss(subscriber) }
         environment.watcher.poke(watch)
-        environment.replication.tell(path) { $0 = .init(isNew: true) }
+        environment.replication.post(about: path) { $0 = .init(isNew: true) }
         digestLater()
         log.info("opened", metadata: ["transaction": .string(String(head.number))])
-        // More tables went while it was opened.
-        if isDamaged, let opened = try? opened() { tablesDropped(opened) }
+        if result.continuation == .other {
+            log.notice("another file is at the path now, or its history began again")
+        }
+        for subscriber in result.subscribers { CatchUp(subscriber, of: self).start() }
+        // More tables were dropped while it was opened.
+        if isDamaged { repairDroppedTables(of: opened) }
     }
 
-    /// Whether a subscriber could open the file that is open here, and it is at the path.
-    private func mayRead(_ file: FileIdentity, _ subscriber: Subscriber) -> Bool {
-        Access.file(.read, path, subscriber.stream.peer) == file
+    // MARK: Readers that may not read
+
+    /// Whether the client of a subscription could open this file, and it is at the path.
+    private func mayRead(_ file: FileIdentity, by subscriber: Subscriber) -> Bool {
+        FilePermission.file(at: path, for: .read, peer: subscriber.stream.peer) == file
     }
 
     /// Ends a subscription whose client may not read the store: as if there were none.
@@ -143,145 +164,15 @@ extension StoreHub {
         subscriber.stream.fail(error.varlinkError)
     }
 
-    /// Ends the subscriptions of those who could not open the file any more. Blocks: on the pool.
+    /// Ends the subscriptions of clients that could not open the file any more.
     func dismissExcluded() {
-        guard let opened = try? opened(), FileIdentity(path: path) == opened.identity else {
-            return
-        }
-        let excluded = state.withLock { $0.fanOut.entries.map(\.subscriber) }
-            .filter { !mayRead(opened.identity, $0) }
+        guard let opened = state.opened, FileIdentity(path: path) == opened.file else { return }
+        let excluded = state.subscribers.filter { !mayRead(opened.file, by: $0) }
         // A file that is replaced meanwhile is checked when it is opened.
-        guard FileIdentity(path: path) == opened.identity else { return }
+        guard FileIdentity(path: path) == opened.file else { return }
         for subscriber in excluded {
             remove(subscriber)
             dismiss(subscriber)
         }
-    }
-
-    private func trackWhereMissing() throws {
-        do {
-            try Store.open(path, isResolved: true).close()
-        } catch let error as SyncError where error.code == .notTracked {
-            _ = try Store.track(path, entry.captureChoice)
-        } catch let error as SyncError where error.code == .storeDamaged {
-            // Opening repairs it.
-        }
-    }
-
-    /// Whoever drops tables one by one may go on while the store is repaired.
-    private static let mendingsMax = 3
-
-    /// Opens the store, and makes it one again first where another program dropped tables of it:
-    /// every writer is refused until then.
-    private func openMended() throws -> Store {
-        for _ in 0..<Self.mendingsMax {
-            do {
-                return try Store.open(path, isResolved: true)
-            } catch let error as SyncError where error.code == .storeDamaged {
-                let report = try Store.mend(path, isResolved: true)
-                for line in report.explanations { log.warning("repaired: \(line)") }
-                if report.recoveredCount > 0 {
-                    log.notice("recorded \(report.recoveredCount) changes that were made meanwhile")
-                }
-            }
-        }
-        return try Store.open(path, isResolved: true)
-    }
-
-    /// Runs `body` while no connection of this process has the file open, then opens it.
-    /// Subscriptions stay, and go on with what they missed.
-    ///
-    /// Tracking reads the file's header with a descriptor of its own; closing that would drop the
-    /// locks of every connection of the process (https://www.sqlite.org/howtocorrupt.html, 2.2).
-    func whileClosed<Result>(_ body: () throws -> Result) throws -> Result {
-        let mayStart = state.withLock { state in
-            defer { state.isReopening = true }
-            return !state.isReopening
-        }
-        guard mayStart else {
-            throw SyncError(
-                .busy, "the store is being opened", path: path, hint: "Try again in a moment")
-        }
-        defer { state.withLock { $0.isReopening = false } }
-        let before = state.withLock { state in
-            defer {
-                if case .open = state.phase { state.phase = .opening }
-            }
-            return state.phase
-        }
-        guard case .open(let opened) = before else {
-            let result = try body()
-            open()
-            return result
-        }
-        shut(opened)
-        defer {
-            open()
-            if let again = try? self.opened() {
-                let isSame = again.identity == opened.identity && again.era == opened.era
-                tellReturn(again, isSame: isSame, wasOpen: true)
-            } else {
-                tellRemoval()
-            }
-        }
-        return try body()
-    }
-
-    /// Closes the store and opens what is at its path now; tells the subscribers what became of it.
-    func reopen() {
-        let before = state.withLock {
-            state -> (phase: Phase, identity: FileIdentity?, era: StoreEra?) in
-            defer {
-                if case .open = state.phase { state.phase = .opening }
-            }
-            return (state.phase, state.lastIdentity, state.lastEra)
-        }
-        if case .closed = before.phase { return }
-        var wasOpen = false
-        if case .open(let opened) = before.phase {
-            wasOpen = true
-            shut(opened)
-        }
-        open()
-        switch state.withLock({ $0.phase }) {
-        case .open(let opened):
-            let isSame = opened.identity == before.identity && opened.era == before.era
-            tellReturn(opened, isSame: isSame, wasOpen: wasOpen)
-        case .missing, .failed:
-            if wasOpen { tellRemoval() }
-        case .opening, .closed: break
-        }
-    }
-
-    private func tellRemoval() {
-        log.notice("the file is gone, or is no store any more")
-        let reply = SubscriptionReplies.notice(.storeRemoved(path: path))
-        state.withLock { state in
-            state.fanOut.tellAll(reply)
-            _ = state.fanOut.setPhase(.waitingForStore, of: .live)
-        }
-    }
-
-    /// The same file with the same history: streams go on from where they are. Another one: they
-    /// begin at its end.
-    private func tellReturn(_ opened: Opened, isSame: Bool, wasOpen: Bool) {
-        let store = opened.store
-        let subscribers = state.withLock { state -> [Subscriber] in
-            guard let head = state.head else { return [] }
-            if isSame {
-                if !wasOpen {
-                    let notice = Notice.storeReturned(path: path, token: head)
-                    state.fanOut.tellAll(SubscriptionReplies.notice(notice))
-                }
-            } else {
-                let notice = Notice.storeReplaced(path: path, store: store.id, token: head)
-                state.fanOut.tellAll(SubscriptionReplies.notice(notice, token: head))
-                state.fanOut.moveAll(to: head)
-            }
-            return state.fanOut.setPhase(.catchingUp, of: .live)
-                + state.fanOut.setPhase(.catchingUp, of: .waitingForStore)
-        }
-        if !isSame { log.notice("another file is at the path now, or its history began again") }
-        for subscriber in subscribers { CatchUp(self, subscriber).start() }
     }
 }

@@ -13,24 +13,14 @@ extension StoreHub {
     /// - Parameter opened: the store as the caller was checked for it.
     /// - Throws: ``SyncError`` for a position or an entity that the store does not have.
     func subscribe(
-        _ options: SubscriptionOptions, _ opened: Opened, _ stream: ReplyStream
+        _ options: SubscriptionOptions, to opened: OpenedStore, stream: ReplyStream
     ) throws {
-        let subscriber = Subscriber(stream, options)
+        let subscriber = Subscriber(options, stream: stream)
         if let after = options.after { try opened.store.check(after) }
-        try checkEntities(of: options, opened.store)
+        try checkEntities(of: options, in: opened.store)
         try checkCount(options.hold.count)
-        let head: Token = try state.withLock { state in
-            guard case .open(let present) = state.phase,
-                present.generation == opened.generation, let head = state.head
-            else {
-                throw SyncError(.busy, "the store is being opened", path: path)
-            }
-            state.fanOut.add(subscriber, at: options.after ?? head)
-            if let index = state.fanOut.index(subscriber) {
-                state.fanOut.hold(options.hold.map(HeldName.init), at: index)
-            }
-            return head
-        }
+        let added = state.add(subscriber, options: options, generation: opened.generation)
+        guard let head = added else { throw isBeingOpened }
         let held: [HeldObject]
         do {
             held = try options.hold.map { try opened.store.held($0) }
@@ -43,55 +33,51 @@ extension StoreHub {
         stream.send(
             SubscriptionReplies.first(
                 subscriber, token: options.after ?? head, head: head, held: held))
-        CatchUp(self, subscriber).start()
+        CatchUp(subscriber, of: self).start()
     }
 
-    func remove(_ subscriber: Subscriber) { state.withLock { $0.fanOut.remove(subscriber) } }
+    func remove(_ subscriber: Subscriber) { state.remove(subscriber) }
 
     /// The subscription of this name, if it is one of the caller's user.
-    func subscriber(named name: String, _ peer: PeerIdentity) -> Subscriber? {
-        state.withLock { state in
-            state.fanOut.entries.first {
-                $0.subscriber.name == name && $0.subscriber.stream.peer.uid == peer.uid
-            }?.subscriber
-        }
+    func subscriber(named name: String, of peer: PeerIdentity) -> Subscriber? {
+        state.subscribers.first { $0.name == name && $0.stream.peer.uid == peer.uid }
     }
 
-    /// Adds to what a subscription holds, and says how it is: notices tell what happens afterwards.
+    /// Adds to what a subscription holds; later changes come as notices.
+    ///
+    /// - Returns: how the objects are now.
+    /// - Throws: ``SyncError`` for too many objects, or an entity that the store does not have.
     func hold(
-        _ names: [HistoryQuery.ObjectName], _ subscriber: Subscriber, _ store: Store
+        _ names: [HistoryQuery.ObjectName], for subscriber: Subscriber, in store: Store
     ) throws -> [HeldObject] {
         try checkCount(names.count)
-        try state.withLock { state in
-            guard let index = state.fanOut.index(subscriber) else { return }
-            try checkCount(state.fanOut[index].held.count + names.count)
-            state.fanOut.hold(names.map(HeldName.init), at: index)
-        }
+        let isHeld = state.hold(
+            names.map(HeldName.init), for: subscriber, heldMax: Self.heldMax)
+        guard isHeld else { throw Self.tooManyHeld }
         do {
             return try names.map { try store.held($0) }
         } catch {
-            release(names, subscriber)
+            release(names, for: subscriber)
             throw error
         }
     }
 
     /// - Parameter names: nil: all.
-    func release(_ names: [HistoryQuery.ObjectName]?, _ subscriber: Subscriber) {
-        state.withLock { state in
-            guard let index = state.fanOut.index(subscriber) else { return }
-            state.fanOut.release(names?.map(HeldName.init), at: index)
-        }
+    func release(_ names: [HistoryQuery.ObjectName]?, for subscriber: Subscriber) {
+        state.release(names?.map(HeldName.init), for: subscriber)
     }
 
     private func checkCount(_ count: Int) throws {
-        guard count <= Self.heldMax else {
-            throw SyncError(
-                .invalidArgument, "a subscription holds at most \(Self.heldMax) objects",
-                hint: "Subscribe to the entity instead")
-        }
+        guard count <= Self.heldMax else { throw Self.tooManyHeld }
     }
 
-    private func checkEntities(of options: SubscriptionOptions, _ store: Store) throws {
+    private static var tooManyHeld: SyncError {
+        SyncError(
+            .invalidArgument, "a subscription holds at most \(heldMax) objects",
+            hint: "Subscribe to the entity instead")
+    }
+
+    private func checkEntities(of options: SubscriptionOptions, in store: Store) throws {
         guard !options.filter.entities.isEmpty else { return }
         var query = HistoryQuery()
         query.entities = options.filter.entities
@@ -103,59 +89,28 @@ extension StoreHub {
 // MARK: Slow clients
 
 extension StoreHub {
-    func isCurrent(_ generation: Int) -> Bool {
-        if case .open(let opened) = state.withLock({ $0.phase }) {
-            opened.generation == generation
-        } else {
-            false
-        }
-    }
-
     /// A catch-up found that another file is at the path than the one that is open.
-    func waitForStore(_ subscriber: Subscriber, _ generation: Int) {
-        let isCurrent = state.withLock { state in
-            guard let index = state.fanOut.index(subscriber) else { return false }
-            if case .open(let opened) = state.phase, opened.generation != generation {
-                return false
-            }
-            state.fanOut[index].phase = .waitingForStore
-            return true
+    func waitForStore(_ subscriber: Subscriber, after opened: OpenedStore) {
+        if state.waitForStore(subscriber, generation: opened.generation) {
+            reopenLater()
+        } else {
+            CatchUp(subscriber, of: self).start()
         }
-        if isCurrent { reopenLater() } else { CatchUp(self, subscriber).start() }
     }
 
-    /// A catch-up found its client over the bound.
+    /// A catch-up found its client's queue full.
     func waitForDrain(_ subscriber: Subscriber) {
-        let hasDrained = state.withLock { state in
-            guard let index = state.fanOut.index(subscriber) else { return false }
-            // Its client may have read everything since the reply was refused.
-            if state.fanOut[index].hasDrained { return true }
-            if state.fanOut[index].phase == .catchingUp { state.fanOut[index].phase = .draining }
-            return false
-        }
-        if hasDrained { CatchUp(self, subscriber).start() }
+        if !state.waitForDrain(subscriber) { CatchUp(subscriber, of: self).start() }
     }
 
-    /// On the event loop: the client has read what waited.
+    /// On the event loop: the client has emptied its queue.
     func drained(_ subscriber: Subscriber) {
-        let lagged: Token? = state.withLock { state in
-            guard let index = state.fanOut.index(subscriber) else { return nil }
-            state.fanOut[index].hasDrained = true
-            return state.fanOut[index].phase == .lagging ? state.fanOut[index].position : nil
-        }
         // One notice for each time; it is sent before the catch-up can send anything.
-        if let lagged {
-            subscriber.stream.send(SubscriptionReplies.notice(.lagged(lagged)))
+        if let position = state.noteDrained(subscriber) {
+            subscriber.stream.send(SubscriptionReplies.notice(.lagged(position)))
             log.info("a reader lagged", metadata: ["pid": "\(subscriber.stream.peer.pid)"])
         }
-        let mayGoOn = state.withLock { state in
-            guard let index = state.fanOut.index(subscriber) else { return false }
-            let phase = state.fanOut[index].phase
-            guard phase == .draining || phase == .lagging else { return false }
-            state.fanOut[index].phase = .catchingUp
-            return true
-        }
-        if mayGoOn { CatchUp(self, subscriber).start() }
+        if state.resumeDrained(subscriber) { CatchUp(subscriber, of: self).start() }
     }
 }
 

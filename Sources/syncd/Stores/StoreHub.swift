@@ -3,23 +3,17 @@ import NIOCore
 import NIOPosix
 import SyncClient
 import SyncCore
-import Synchronization
-import Varlink
 
 /// One store of the daemon: opened, watched, its commits given to its subscribers.
 ///
-/// Who runs what: ``handle(_:_:)`` on the watch thread (look, encode, give to the event loop:
-/// nothing there waits for a client); opening, digesting, catch-ups and queries on the pool; timers
-/// on the event loop.
+/// What runs where: ``handle(_:generation:)`` on the watch thread (read, encode, give to the event
+/// loop: nothing there waits for a client); opening, digesting, catch-ups and queries on the pool;
+/// timers on the event loop.
 ///
-/// Invariants, guarded by the mutex:
-/// - `phase` is `open` exactly while `opened` watches it; events of an earlier opening are dropped
-///   by number.
-/// - `head` is the last transaction given to `fanOut`, or the end of history at the opening if that
-///   is later.
-/// - While `isHeadKnown` is false, a commit that nobody was given may be newer than `head`: nobody
-///   is live.
-/// - At most one reopening and one digest are under way.
+/// The hub itself is immutable. Its state, with the invariants, is in ``HubState``; whether the
+/// store is open, and which caller may open it again, in ``StoreLifecycle``. Between two steps of
+/// that state the store may have been closed or opened again: work that began with an
+/// ``OpenedStore`` names its generation when it goes on.
 final class StoreHub: Sendable {
     /// What the hub works with; shared by all hubs.
     struct Environment: Sendable {
@@ -29,42 +23,8 @@ final class StoreHub: Sendable {
         let log: Logger
         /// Where the daemon keeps its state.
         let stateDirectory: String
-        /// Hears of commits, for the remotes of the store.
-        let replication: ReplicationInbox
-    }
-
-    enum Phase: Sendable {
-        case opening
-        case open(Opened)
-        case missing
-        case failed(SyncError)
-        case closed
-    }
-
-    /// A store that is open and watched.
-    struct Opened: Sendable {
-        let store: Store
-        let watch: StoreWatcher.StoreID
-        let generation: Int
-        let journal: BoundaryJournal
-
-        /// The file that is open.
-        var identity: FileIdentity { store.file }
-        var era: StoreEra { StoreEra(store) }
-    }
-
-    struct State {
-        var phase = Phase.opening
-        var generation = 0
-        var head: Token?
-        var isHeadKnown = true
-        var lastIdentity: FileIdentity?
-        var lastEra: StoreEra?
-        var fanOut = FanOut()
-        var isReopening = false
-        var digest = DigestSchedule()
-        var lastFailure: String?
-        var retryPace = RetryPace()
+        /// Gets commits, for the remotes of the store.
+        let replication: ReplicationQueue
     }
 
     /// The database file, links resolved where it existed.
@@ -72,9 +32,9 @@ final class StoreHub: Sendable {
     let entry: Configuration.StoreEntry
     let environment: Environment
     let log: Logger
-    let state = Mutex(State())
+    let state = HubState()
 
-    init(_ entry: Configuration.StoreEntry, path: String, _ environment: Environment) {
+    init(_ entry: Configuration.StoreEntry, path: String, environment: Environment) {
         self.path = path
         self.entry = entry
         self.environment = environment
@@ -88,44 +48,60 @@ final class StoreHub: Sendable {
     /// - Throws: ``SyncError``: why there is none.
     func store() throws -> Store { try opened().store }
 
-    func opened() throws -> Opened {
-        switch state.withLock({ $0.phase }) {
-        case .open(let opened): return opened
-        case .failed(let error): throw error
-        case .missing, .closed:
+    /// The open store with its watch.
+    ///
+    /// - Throws: ``SyncError``: why there is none.
+    func opened() throws -> OpenedStore {
+        switch state.lifecycle {
+        case .open(let opened, _), .leaving(let opened, _): return opened
+        case .unavailable(.failed(let error)), .opening(.failed(let error)): throw error
+        case .unavailable(.missing), .opening(.missing), .closed:
             throw SyncError(
                 .storeRemoved, "the file is gone", path: path,
                 hint: "It is opened again when it comes back; to forget it: synctool untrack DB")
-        case .opening:
-            throw SyncError(
-                .busy, "the store is being opened", path: path, hint: "Try again in a moment")
+        case .unavailable(.notOpened), .opening(.notOpened), .unavailable(.reopening),
+            .opening(.reopening):
+            throw isBeingOpened
         }
     }
 
+    /// The error of a call while the store is being opened.
+    var isBeingOpened: SyncError {
+        SyncError(.busy, "the store is being opened", path: path, hint: "Try again in a moment")
+    }
+
+    /// Whether the store is open still in the generation of `opened`.
+    func isCurrent(_ opened: OpenedStore) -> Bool {
+        state.opened(of: opened.generation) != nil
+    }
+
     /// How the store is, for lists.
-    /// - Parameter opened: what the caller may see; of an opening since then nothing is told.
-    func summary(showing opened: Opened?) -> StoreSummary {
-        let (phase, head, count) = state.withLock {
-            ($0.phase, $0.head, $0.fanOut.entries.count)
-        }
-        switch phase {
-        case .open(let present) where present.generation == opened?.generation:
+    ///
+    /// - Parameter opened: what the caller may see; a later opening is shown as missing.
+    func summary(showing opened: OpenedStore?) -> StoreSummary {
+        let (lifecycle, count) = state.snapshot()
+        switch lifecycle {
+        case .open(let present, let end) where present.generation == opened?.generation,
+            .leaving(let present, let end) where present.generation == opened?.generation:
             return StoreSummary(
                 path: path, state: .open, id: present.store.id, replica: present.store.replica,
-                head: head, subscribers: count, error: nil)
-        case .failed(let error):
+                head: end.token, subscribers: count, error: nil)
+        case .unavailable(.failed(let error)), .opening(.failed(let error)):
             return StoreSummary(
                 path: path, state: .failed, id: nil, replica: nil, head: nil, subscribers: count,
                 error: error)
-        case .open, .opening, .missing, .closed:
+        case .open, .leaving, .unavailable, .opening, .closed:
             return StoreSummary(
                 path: path, state: .missing, id: nil, replica: nil, head: nil, subscribers: count,
                 error: nil)
         }
     }
 
-    var isOpen: Bool {
-        if case .open = state.withLock({ $0.phase }) { true } else { false }
+    var isOpen: Bool { state.opened != nil }
+
+    /// Logs a failure that may come with every event only when it changes.
+    func logOnce(_ message: String) {
+        if state.isNewFailure(message) { log.warning("\(message)") }
     }
 }
 
@@ -133,176 +109,104 @@ final class StoreHub: Sendable {
 
 extension StoreHub {
     /// On the watch thread.
-    func handle(_ event: StoreEvent, _ generation: Int) {
-        guard case .open(let opened) = state.withLock({ $0.phase }),
-            opened.generation == generation
-        else { return }
+    func handle(_ event: StoreEvent, generation: Int) {
+        guard let opened = state.opened(of: generation) else { return }
         switch event {
-        case .committed: look(opened)
+        case .committed: readCommits(of: opened)
         case .journalModeChanged:
-            renewIndex(opened)
-            look(opened)
+            renewIndex(of: opened)
+            readCommits(of: opened)
         case .removed, .replaced: reopenLater()
         }
     }
 
-    /// The live path: what was committed goes to everybody, at once.
-    private func look(_ opened: Opened) {
+    /// The live path: what was committed goes to all subscribers, at once.
+    private func readCommits(of opened: OpenedStore) {
         let look: Store.Look
         do {
             look = try opened.store.look()
         } catch {
-            lookFailed(error as? SyncError, opened)
+            readFailed(error as? SyncError, of: opened)
             return
         }
-        tellReplication(look)
-        if look.schemaChanged { schemaChanged(opened) }
+        notifyReplication(of: look)
+        if look.schemaChanged { schemaChanged(in: opened) }
         // A large one may lie before the others: then all of them come from history.
         if look.tooLarge {
-            sendEverybodyToHistory(opened)
+            sendAllToHistory(opened)
         } else if !look.transactions.isEmpty {
             distribute(look.transactions[...], of: opened)
             digestLater()
         }
     }
 
-    /// What others lack is what was written here; what came from them does not go back.
-    private func tellReplication(_ look: Store.Look) {
+    /// Others lack what was written here; what came from them does not go back.
+    private func notifyReplication(of look: Store.Look) {
         let isOwn = look.tooLarge || look.transactions.contains { !$0.flags.contains(.remote) }
         guard isOwn || look.schemaChanged else { return }
-        environment.replication.tell(path) { news in
-            if isOwn { news.isCommitted = true }
-            if look.schemaChanged { news.isNew = true }
+        environment.replication.post(about: path) { events in
+            if isOwn { events.isCommitted = true }
+            if look.schemaChanged { events.isNew = true }
         }
     }
 
-    /// So many transactions in one look are a burst.
+    /// This number of transactions read at once is a burst.
     private static let burstTransactionsMin = 5
-    /// After so many, the WAL is looked at again: about a millisecond's work.
+    /// After this number the WAL is read again: about a millisecond's work.
     private static let distributedMax = 50
 
-    private func distribute(_ transactions: ArraySlice<Transaction>, of opened: Opened) {
+    private func distribute(_ transactions: ArraySlice<Transaction>, of opened: OpenedStore) {
         let atOnce = transactions.count < Self.burstTransactionsMin
         var rest = transactions
         while !rest.isEmpty {
-            state.withLock { state in
-                for transaction in rest.prefix(Self.distributedMax) {
-                    state.fanOut.distribute(transaction, atOnce: atOnce)
-                    state.head = transaction.token
-                }
-            }
+            state.distribute(
+                rest.prefix(Self.distributedMax), atOnce: atOnce, generation: opened.generation)
             rest = rest.dropFirst(Self.distributedMax)
-            // A failure comes again with the next look, which deals with it.
+            // A failure comes again with the next event, which deals with it.
             if !rest.isEmpty { try? opened.store.follow() }
         }
     }
 
-    /// A commit was too large to be put together in memory: everybody reads it from history, page
-    /// by page.
+    /// A commit was too large to be put together in memory: all subscribers read it from history,
+    /// page by page.
     ///
-    /// From this moment on nobody is live, so that no later commit overtakes it; where history ends
-    /// is asked on the pool.
-    private func sendEverybodyToHistory(_ opened: Opened) {
-        state.withLock { state in
-            state.isHeadKnown = false
-            _ = state.fanOut.setPhase(.waitingForStore, of: .live)
-        }
-        findHead(opened)
+    /// From this moment on none is live, so that no later commit overtakes it; the end of history
+    /// is read on the pool.
+    private func sendAllToHistory(_ opened: OpenedStore) {
+        state.loseEnd(generation: opened.generation)
+        findHead(of: opened)
         digestLater()
     }
 
-    private func findHead(_ opened: Opened) {
+    private func findHead(of opened: OpenedStore) {
         environment.pool.submit { [self] poolState in
-            guard poolState == .active, isCurrent(opened.generation) else { return }
+            guard poolState == .active, isCurrent(opened) else { return }
             guard let head = try? opened.store.head() else {
                 environment.loop.scheduleTask(in: .milliseconds(100)) { [weak self] in
-                    self?.findHead(opened)
+                    self?.findHead(of: opened)
                 }
                 return
             }
-            let subscribers = state.withLock { state in
-                if head.number > state.head?.number ?? 0 { state.head = head }
-                state.isHeadKnown = true
-                return state.fanOut.setPhase(.catchingUp, of: .waitingForStore)
+            for subscriber in state.findEnd(head, generation: opened.generation) {
+                CatchUp(subscriber, of: self).start()
             }
-            for subscriber in subscribers { CatchUp(self, subscriber).start() }
         }
     }
 
-    private func lookFailed(_ error: SyncError?, _ opened: Opened) {
+    private func readFailed(_ error: SyncError?, of opened: OpenedStore) {
         switch error?.code {
         case .busy?:
-            // A writer in a rollback mode holds its lock: come again.
+            // A writer in a rollback mode holds its lock: try again soon.
             environment.watcher.poke(opened.watch, after: .milliseconds(2))
         case .foreignHistory?: reopenLater()
-        case .storeDamaged?, .notTracked?: tablesDropped(opened)
+        case .storeDamaged?, .notTracked?: repairDroppedTables(of: opened)
         default:
             logOnce(error?.description ?? "the store cannot be read")
             environment.watcher.poke(opened.watch, after: .milliseconds(500))
         }
     }
 
-    private func renewIndex(_ opened: Opened) {
+    private func renewIndex(of opened: OpenedStore) {
         environment.watcher.setIndex(try? opened.store.walIndex(), of: opened.watch)
-    }
-
-    /// A table that is gone may be on its way back, and a new one on its way to another's name:
-    /// that is how tables are rebuilt, one statement after the other. Nothing is lost meanwhile.
-    private static let rebuildTime: TimeAmount = .milliseconds(500)
-
-    /// Somebody changed tables: triggers are put right where they need it, what was written
-    /// meanwhile is recorded, and everybody is told.
-    private func schemaChanged(_ opened: Opened, isSettled: Bool = false) {
-        environment.pool.submit { [self] poolState in
-            guard poolState == .active else { return }
-            do {
-                let findings = try opened.store.verifyCapture()
-                if !isSettled, findings.contains(where: \.isHalfOfARebuild) {
-                    environment.loop.scheduleTask(in: Self.rebuildTime) { [weak self] in
-                        self?.schemaChanged(opened, isSettled: true)
-                    }
-                    return
-                }
-                try repair(opened.store, findings)
-                let entities = try opened.store.status().entities
-                let reply = SubscriptionReplies.notice(.schemaChanged(entities: entities))
-                state.withLock { $0.fanOut.tellAll(reply) }
-            } catch let error as SyncError where error.code == .storeDamaged {
-                tablesDropped(opened)
-            } catch {
-                logOnce("schema: \(error)")
-            }
-        }
-    }
-
-    /// Whoever drops one table of the store drops the others, too, one statement after the other;
-    /// but every writer is refused until the store is made again.
-    private static let droppingTime: TimeAmount = .milliseconds(200)
-
-    /// Tables of the store were dropped: it is opened again, which repairs it.
-    func tablesDropped(_ opened: Opened) {
-        environment.loop.scheduleTask(in: Self.droppingTime) { [weak self] in
-            guard let self, self.isCurrent(opened.generation) else { return }
-            self.reopenLater()
-        }
-    }
-
-    /// Puts right what is wrong with the triggers.
-    func repair(_ store: Store, _ findings: [CaptureFinding]) throws {
-        guard !findings.isEmpty else { return try store.reloadEntities() }
-        let report = try store.repairCapture()
-        for finding in report.findings { log.notice("schema: \(finding.explanation)") }
-        if report.recoveredCount > 0 {
-            log.notice("recorded \(report.recoveredCount) changes that were made meanwhile")
-        }
-    }
-
-    /// Logs a failure that may come with every wake-up only when it changes.
-    func logOnce(_ message: String) {
-        let isNew = state.withLock { state in
-            defer { state.lastFailure = message }
-            return state.lastFailure != message
-        }
-        if isNew { log.warning("\(message)") }
     }
 }

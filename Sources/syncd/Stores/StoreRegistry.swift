@@ -7,16 +7,16 @@ import Varlink
 /// The stores of the daemon by path: those of the configuration, and those tracked at run time.
 ///
 /// Invariants: one hub for each path, links resolved; a hub is in the table from before it opens
-/// until it was told to close. Calls block on the stores: on the pool.
+/// until it is closed. Calls block on the stores: on the pool.
 final class StoreRegistry: Sendable {
     private struct State {
         var hubs: [String: StoreHub] = [:] {
             didSet { sorted = nil }
         }
-        /// By path, while it was asked for since the last change.
+        /// By path; nil after a change, until it is asked for.
         var sorted: [StoreHub]?
         var isStopped = false
-        /// What stores purge whose entry says nothing, and what the others do.
+        /// For the stores whose entry has no limits, and for the others.
         var limits = HistoryLimits()
         var limitsByPath: [String: HistoryLimits] = [:]
     }
@@ -25,7 +25,7 @@ final class StoreRegistry: Sendable {
     private let remembered: RememberedStores
     private let state = Mutex(State())
 
-    init(_ environment: StoreHub.Environment, _ remembered: RememberedStores) {
+    init(_ environment: StoreHub.Environment, remembered: RememberedStores) {
         self.environment = environment
         self.remembered = remembered
     }
@@ -39,22 +39,22 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    /// Opens what the configuration and the state say, and closes what they no longer say. The
-    /// clients of stores that stay notice nothing.
+    /// Opens the stores of the configuration and of the state directory, and closes those that are
+    /// in neither any more. The stores that stay, and their clients, are not disturbed.
     func load(_ configuration: Configuration) {
         let entries = configuration.stores
         var wanted: [String: Configuration.StoreEntry] = [:]
         for path in remembered.all {
-            wanted[Self.resolved(path)] = Configuration.StoreEntry(path: path)
+            wanted[FilePath.resolved(path)] = Configuration.StoreEntry(path: path)
         }
-        for entry in entries { wanted[Self.resolved(entry.path)] = entry }
+        for entry in entries { wanted[FilePath.resolved(entry.path)] = entry }
         let (new, old) = state.withLock { state -> ([StoreHub], [StoreHub]) in
             state.limits = configuration.limits
             state.limitsByPath = wanted.mapValues(\.limits).filter { !$0.value.isEmpty }
             let old = state.hubs.values.filter { wanted[$0.path] == nil }
             for hub in old { state.hubs[hub.path] = nil }
             let new = wanted.filter { state.hubs[$0.key] == nil }.map { path, entry in
-                StoreHub(entry, path: path, environment)
+                StoreHub(entry, path: path, environment: environment)
             }
             for hub in new { state.hubs[hub.path] = hub }
             return (new, old)
@@ -73,11 +73,12 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    /// Gives back what stores hold that nobody asks.
-    func rest() {
+    /// Has idle stores free their memory, and ends subscriptions whose clients lost their
+    /// permission.
+    func unloadIdle() {
         for hub in hubs {
             hub.dismissExcluded()
-            try? hub.opened().store.rest()
+            try? hub.store().rest()
         }
     }
 
@@ -88,15 +89,15 @@ final class StoreRegistry: Sendable {
             state.isStopped = true
             return state.hubs.values
         }
-        let error = SyncError(.unreachable, "the daemon stops", hint: "Connect again")
+        let error = SyncError(.unreachable, "the daemon is stopping", hint: "Connect again")
         for hub in hubs { hub.close(error) }
     }
 
     // MARK: As a caller sees it
 
     /// The stores that the caller could read, each as it was opened; nil where it is not open.
-    func visible(to peer: PeerIdentity) -> [StoreAccess] {
-        hubs.compactMap { usable($0, peer, .read) }
+    func visible(to peer: PeerIdentity) -> [PermittedStore] {
+        hubs.compactMap { permitted($0, for: peer, need: .read) }
     }
 
     /// The store of a path or an id, as the caller may use it. One that the caller may not see does
@@ -108,110 +109,121 @@ final class StoreRegistry: Sendable {
     ///
     /// - Throws: ``SyncError``: `unknownStore`, `notAllowed`.
     func store(
-        _ name: String, _ peer: PeerIdentity, _ need: Access.Need
-    ) throws -> StoreAccess {
-        guard let found = find(name, peer) else { throw Self.unknown(name) }
+        _ name: String, for peer: PeerIdentity, need: FilePermission.Need
+    ) throws -> PermittedStore {
+        guard let found = find(name, for: peer) else { throw Self.unknown(name) }
         guard need == .write else { return found }
-        guard let access = usable(found.hub, peer, need) else {
-            throw Self.mayNotWrite(found.hub.path, peer)
+        guard let store = permitted(found.hub, for: peer, need: need) else {
+            throw Self.mayNotWrite(found.hub.path, peer: peer)
         }
-        return access
+        return store
     }
 
-    private func find(_ name: String, _ peer: PeerIdentity) -> StoreAccess? {
+    private func find(_ name: String, for peer: PeerIdentity) -> PermittedStore? {
         if let id = StoreID(name) {
             for hub in hubs where (try? hub.store().id) == id {
-                let access = usable(hub, peer, .read)
-                if let access, access.openedNow?.store.id == id { return access }
+                let store = permitted(hub, for: peer, need: .read)
+                if let store, store.openedNow?.store.id == id { return store }
             }
             return nil
         }
-        let path = Self.resolved(name)
+        let path = FilePath.resolved(name)
         guard let hub = state.withLock({ $0.hubs[path] }) else { return nil }
-        return usable(hub, peer, .read)
+        return permitted(hub, for: peer, need: .read)
     }
 
     /// What the caller may use of a store; nil: nothing.
-    func usable(
-        _ hub: StoreHub, _ peer: PeerIdentity, _ need: Access.Need
-    ) -> StoreAccess? {
+    func permitted(
+        _ hub: StoreHub, for peer: PeerIdentity, need: FilePermission.Need
+    ) -> PermittedStore? {
         // First what is open, then the permission: what is opened later was not checked.
         let opened = try? hub.opened()
-        guard let file = Access.file(need, hub.path, peer) else {
-            return Self.mayForget(hub, peer) ? StoreAccess(hub: hub, openedNow: nil) : nil
+        guard let file = FilePermission.file(at: hub.path, for: need, peer: peer) else {
+            let mayForget = Self.mayForget(hub, peer: peer)
+            return mayForget ? PermittedStore(hub: hub, openedNow: nil) : nil
         }
-        guard let opened, opened.store.file != file else {
-            return StoreAccess(hub: hub, openedNow: opened)
+        guard let opened, opened.file != file else {
+            return PermittedStore(hub: hub, openedNow: opened)
         }
         // The caller may open what is at the path, and that is not what is open here.
         hub.reopenLater()
-        return StoreAccess(hub: hub, openedNow: nil, isReplaced: true)
+        return PermittedStore(hub: hub, openedNow: nil, isReplaced: true)
     }
 
     /// A store whose file is gone has no permissions: root and the daemon's own user may see it.
-    private static func mayForget(_ hub: StoreHub, _ peer: PeerIdentity) -> Bool {
+    private static func mayForget(_ hub: StoreHub, peer: PeerIdentity) -> Bool {
         (peer.uid == 0 || peer.uid == getuid()) && FileIdentity(path: hub.path) == nil
     }
 
     // MARK: Tracking
 
     /// Tracks a database, opens it and remembers it.
+    ///
+    /// - Throws: ``SyncError``: `notAllowed`, `noSuchFile`, and what ``Store/track`` throws.
     func track(
-        _ entry: Configuration.StoreEntry, _ peer: PeerIdentity
-    ) throws -> (store: StoreAccess, report: TrackReport) {
-        let path = Self.resolved(entry.path)
+        _ entry: Configuration.StoreEntry, for peer: PeerIdentity
+    ) throws -> (store: PermittedStore, report: TrackReport) {
+        let path = FilePath.resolved(entry.path)
         guard entry.path.hasPrefix("/") else {
             throw SyncError(
                 .invalidArgument, "'\(entry.path)' is not an absolute path",
                 hint: "Give the whole path of the database file")
         }
-        try checkTracking(path, peer)
+        try checkMayTrack(path, peer: peer)
         let hub = state.withLock { state in
             if let hub = state.hubs[path] { return hub }
-            return StoreHub(Configuration.StoreEntry(path: path), path: path, environment)
+            return StoreHub(
+                Configuration.StoreEntry(path: path), path: path, environment: environment)
         }
         let report = try hub.whileClosed {
             // The path may have become another file's since it was resolved.
-            try Store.track(path, entry.captureChoice) { try Self.check($0, path, peer) }
+            try Store.track(path, entry.captureChoice) {
+                try Self.check($0, isAt: path, peer: peer)
+            }
         }
         state.withLock { $0.hubs[path] = hub }
         try remembered.add(path)
-        guard let access = usable(hub, peer, .read) else { throw Self.unknown(path) }
-        return (access, report)
+        guard let store = permitted(hub, for: peer, need: .read) else { throw Self.unknown(path) }
+        return (store, report)
     }
 
     /// Whether a file that was opened is the one at its path, and the caller may write it.
     private static func check(
-        _ file: FileIdentity, _ path: String, _ peer: PeerIdentity
+        _ file: FileIdentity, isAt path: String, peer: PeerIdentity
     ) throws {
-        guard Access.file(.write, path, peer) == file else { throw mayNotWrite(path, peer) }
+        guard FilePermission.file(at: path, for: .write, peer: peer) == file else {
+            throw mayNotWrite(path, peer: peer)
+        }
     }
 
-    private static func mayNotWrite(_ path: String, _ peer: PeerIdentity) -> SyncError {
+    private static func mayNotWrite(_ path: String, peer: PeerIdentity) -> SyncError {
         SyncError(
             .notAllowed, "uid \(peer.uid) may not write the database", path: path,
             hint: "Ask its owner for write permission on the file")
     }
 
-    private func checkTracking(_ path: String, _ peer: PeerIdentity) throws {
-        if Access.allows(.write, path, peer) { return }
-        if access(path, F_OK) != 0, Access.reaches(path, peer) {
+    private func checkMayTrack(_ path: String, peer: PeerIdentity) throws {
+        if FilePermission.allows(.write, at: path, peer: peer) { return }
+        if access(path, F_OK) != 0, FilePermission.reaches(path, peer: peer) {
             throw SyncError(
                 .noSuchFile, "there is no such file", path: path,
-                hint: "Look at the path's spelling")
+                hint: "Check the spelling of the path")
         }
-        throw Self.mayNotWrite(path, peer)
+        throw Self.mayNotWrite(path, peer: peer)
     }
 
     /// Stops watching a store and forgets it; unless `keepsData`, removes every trace from the
     /// file.
     ///
-    /// - Returns: what stays in the file although it is named like ours.
-    func untrack(_ name: String, _ peer: PeerIdentity, keepsData: Bool) throws -> UntrackReport {
-        guard let hub = find(name, peer)?.hub else { throw Self.unknown(name) }
+    /// - Returns: what stays in the file although it is named like the store's own tables.
+    /// - Throws: ``SyncError``; the store is then watched as before.
+    func untrack(
+        _ name: String, for peer: PeerIdentity, keepsData: Bool
+    ) throws -> UntrackReport {
+        guard let hub = find(name, for: peer)?.hub else { throw Self.unknown(name) }
         let isGone = FileIdentity(path: hub.path) == nil
-        if !isGone, !Access.allows(.write, hub.path, peer) {
-            throw Self.mayNotWrite(hub.path, peer)
+        if !isGone, !FilePermission.allows(.write, at: hub.path, peer: peer) {
+            throw Self.mayNotWrite(hub.path, peer: peer)
         }
         if !keepsData, !isGone, !hub.isOpen { try hub.requireRemains() }
         let journal = try? hub.opened().journal
@@ -220,12 +232,14 @@ final class StoreRegistry: Sendable {
         var report = UntrackReport()
         do {
             if !keepsData, !isGone {
-                report = try Store.untrack(hub.path) { try Self.check($0, hub.path, peer) }
+                report = try Store.untrack(hub.path) {
+                    try Self.check($0, isAt: hub.path, peer: peer)
+                }
             }
             journal?.remove()
         } catch {
             // Still tracked: it is watched again.
-            let again = StoreHub(hub.entry, path: hub.path, environment)
+            let again = StoreHub(hub.entry, path: hub.path, environment: environment)
             state.withLock { $0.hubs[hub.path] = again }
             again.open()
             throw error
@@ -236,19 +250,6 @@ final class StoreRegistry: Sendable {
 
     // MARK: Names
 
-    /// The path with links resolved; of a file that is not there, with the links of its directory.
-    static func resolved(_ path: String) -> String {
-        if let resolved = realpath(path, nil) {
-            defer { free(resolved) }
-            return String(cString: resolved)
-        }
-        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex,
-            let directory = realpath(String(path[..<slash]), nil)
-        else { return path }
-        defer { free(directory) }
-        return String(cString: directory) + path[slash...]
-    }
-
     private static func unknown(_ name: String) -> SyncError {
         SyncError(
             .unknownStore, "the daemon does not know the store '\(name.prefix(200))'",
@@ -257,7 +258,7 @@ final class StoreRegistry: Sendable {
 
     private static func forgotten(_ path: String) -> SyncError {
         SyncError(
-            .unknownStore, "the store is not watched any more", path: path,
+            .unknownStore, "the daemon no longer watches the store", path: path,
             hint: "Track it again: synctool track DB")
     }
 }

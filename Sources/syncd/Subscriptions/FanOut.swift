@@ -4,7 +4,7 @@ import SyncMerge
 import Varlink
 
 /// The subscriptions of one store, and what each of them has got. A value, guarded by its
-/// ``StoreHub``.
+/// ``HubState``.
 ///
 /// Invariants:
 /// - `position` of an entry is the last transaction that its stream took, or that was not for it;
@@ -19,9 +19,9 @@ struct FanOut {
         case live
         /// From history, by a catch-up that is under way.
         case catchingUp
-        /// From history, once its client has read what waits for it.
+        /// From history, once its client has emptied its queue.
         case draining
-        /// As `draining`, and its client is to be told that it lagged.
+        /// As `draining`, and its client is to be notified that it lagged.
         case lagging
         /// From history, once the store is open again, or its end is known again.
         case waitingForStore
@@ -29,58 +29,59 @@ struct FanOut {
 
     struct Entry {
         let subscriber: Subscriber
-        let group: Int
-        var phase = Phase.catchingUp
-        var position: Token
-        var held: Set<HeldName> = []
-        /// The client has read what waited since this was last cleared.
-        var hasDrained = false
-        /// The last position that its client knows.
-        var toldPosition: Token
+        fileprivate let group: Int
+        fileprivate(set) var phase = Phase.catchingUp
+        fileprivate(set) var position: Token
+        fileprivate(set) var held: Set<HeldName> = []
+        /// The client has emptied its queue since the last reply of a catch-up.
+        fileprivate(set) var hasDrained = false
+        /// The last position that was sent to the client.
+        fileprivate(set) var sentPosition: Token
     }
 
     private(set) var entries: [Entry] = []
-    /// Grows when the store is replaced: what a catch-up read before says nothing any more.
+    /// Grows when the store is replaced: what a catch-up read before is of no use any more.
     private(set) var era = 0
     private var holders: [HeldName: Int] = [:]
     private var groups: [HistoryQuery: Int] = [:]
 
-    var isEmpty: Bool { entries.isEmpty }
+    /// Nil when there is no such subscription any more; then every change of it does nothing.
+    func entry(of subscriber: Subscriber) -> Entry? { index(of: subscriber).map { entries[$0] } }
 
-    func index(_ subscriber: Subscriber) -> Int? {
+    private func index(of subscriber: Subscriber) -> Int? {
         entries.firstIndex { $0.subscriber === subscriber }
     }
 
-    subscript(_ index: Int) -> Entry {
-        get { entries[index] }
-        _modify { yield &entries[index] }
-    }
-
+    /// Adds a subscription that catches up from `position`.
     mutating func add(_ subscriber: Subscriber, at position: Token) {
-        // Distinct filters are few; their numbers live as long as somebody subscribes at all.
+        // Distinct filters are few; their numbers are kept until there is no subscription left.
         if entries.isEmpty { groups = [:] }
         let group = groups[subscriber.query] ?? groups.count
         groups[subscriber.query] = group
         entries.append(
             Entry(
-                subscriber: subscriber, group: group, position: position, toldPosition: position))
+                subscriber: subscriber, group: group, position: position, sentPosition: position))
     }
 
     mutating func remove(_ subscriber: Subscriber) {
-        guard let index = index(subscriber) else { return }
-        release(nil, at: index)
+        guard let index = index(of: subscriber) else { return }
+        release(nil, for: subscriber)
         entries.swapAt(index, entries.count - 1)
         entries.removeLast()
     }
 
-    mutating func hold(_ names: [HeldName], at index: Int) {
+    func heldCount(of subscriber: Subscriber) -> Int { entry(of: subscriber)?.held.count ?? 0 }
+
+    mutating func hold(_ names: [HeldName], for subscriber: Subscriber) {
+        guard let index = index(of: subscriber) else { return }
         for name in names where entries[index].held.insert(name).inserted {
             holders[name, default: 0] += 1
         }
     }
 
     /// - Parameter names: nil: all.
-    mutating func release(_ names: [HeldName]?, at index: Int) {
+    mutating func release(_ names: [HeldName]?, for subscriber: Subscriber) {
+        guard let index = index(of: subscriber) else { return }
         for name in names ?? Array(entries[index].held) {
             guard entries[index].held.remove(name) != nil, let count = holders[name] else {
                 continue
@@ -89,7 +90,16 @@ struct FanOut {
         }
     }
 
-    /// Changes the phase of all entries that are in `old`, and says whose that was.
+    // MARK: Phases and positions
+
+    mutating func setPhase(_ phase: Phase, for subscriber: Subscriber) {
+        guard let index = index(of: subscriber) else { return }
+        entries[index].phase = phase
+    }
+
+    /// Changes the phase of all entries that are in `old`.
+    ///
+    /// - Returns: the subscribers of these entries.
     mutating func setPhase(_ new: Phase, of old: Phase) -> [Subscriber] {
         var changed: [Subscriber] = []
         for index in entries.indices where entries[index].phase == old {
@@ -99,19 +109,34 @@ struct FanOut {
         return changed
     }
 
-    /// Another store is at the path: everybody begins at its end.
+    mutating func setDrained(_ hasDrained: Bool, for subscriber: Subscriber) {
+        guard let index = index(of: subscriber) else { return }
+        entries[index].hasDrained = hasDrained
+    }
+
+    /// The stream of an entry took everything up to `token`.
+    ///
+    /// - Parameter isSent: its client was sent the token.
+    mutating func advance(_ subscriber: Subscriber, to token: Token, isSent: Bool) {
+        guard let index = index(of: subscriber) else { return }
+        entries[index].position = token
+        if isSent { entries[index].sentPosition = token }
+    }
+
+    /// Another store is at the path: all entries begin at its end.
     mutating func moveAll(to head: Token) {
         era += 1
         for index in entries.indices {
             entries[index].position = head
-            entries[index].toldPosition = head
+            entries[index].sentPosition = head
         }
     }
 
     // MARK: Distributing
 
-    /// Gives a transaction to all live entries: encoded once for each distinct filter, and by
-    /// itself for those that hold an object in it. Who is too slow to take it lags from now on.
+    /// Gives a transaction to all live entries: encoded once for each distinct filter, and once
+    /// more for each entry that holds an object in it. An entry whose queue is full lags from now
+    /// on.
     ///
     /// - Parameter atOnce: false in a burst: throughput counts then, not the single reply.
     /// - Complexity: O(entries), and O(changes) for each distinct filter.
@@ -131,12 +156,12 @@ struct FanOut {
             if subscriber.heldOnly || !subscriber.wantsTransactions
                 || touchesHeld && !entries[index].held.isEmpty
             {
-                if let reply = personal(transaction, index) {
+                if let reply = self.reply(about: transaction, to: entries[index]) {
                     refused = subscriber.stream.send(reply) == .overBound
-                    if !refused { entries[index].toldPosition = transaction.token }
+                    if !refused { entries[index].sentPosition = transaction.token }
                 }
             } else {
-                shared.add(index, entries[index])
+                shared.add(entries[index], at: index)
                 continue
             }
             if refused {
@@ -149,17 +174,26 @@ struct FanOut {
             switch outcome {
             case .sent:
                 entries[index].position = transaction.token
-                entries[index].toldPosition = transaction.token
-            case .notForIt: entries[index].position = transaction.token
+                entries[index].sentPosition = transaction.token
+            case .filtered: entries[index].position = transaction.token
             case .refused: entries[index].phase = .lagging
             }
         }
     }
 
-    /// The reply for one entry that holds objects, or wants no transactions; nil when there is
+    /// The reply to a subscription that catches up; nil when there is nothing for it, or what was
+    /// read is of an earlier era.
+    mutating func catchUpReply(
+        to subscriber: Subscriber, about transaction: Transaction, era: Int
+    ) -> EncodedReply? {
+        guard self.era == era, let index = index(of: subscriber) else { return nil }
+        entries[index].hasDrained = false
+        return reply(about: transaction, to: entries[index])
+    }
+
+    /// The reply to one entry that holds objects, or wants no transactions; nil when there is
     /// nothing for it.
-    func personal(_ transaction: Transaction, _ index: Int) -> EncodedReply? {
-        let entry = entries[index]
+    private func reply(about transaction: Transaction, to entry: Entry) -> EncodedReply? {
         let subscriber = entry.subscriber
         if subscriber.excludes(transaction) { return nil }
         let notices =
@@ -178,22 +212,22 @@ struct FanOut {
             shown, token: transaction.token, notices: notices)
     }
 
-    /// Gives everybody a reply that is about the store, whatever the phase; who is too slow misses
-    /// it, and learns the same from what it reads next.
-    func tellAll(_ reply: EncodedReply) {
+    /// Sends a reply about the store to all entries, whatever their phase. A client whose queue is
+    /// full misses it, and learns the same from what it reads next.
+    func broadcast(_ reply: EncodedReply) {
         _ = ReplyStream.broadcast(reply, to: entries.map(\.subscriber.stream))
     }
 
-    /// Tells live entries for whom there was nothing for a while where they are, so that they can
-    /// resume there after a purge.
-    mutating func tellPositions() {
+    /// Sends their position to live entries that got nothing for a while, so that they can resume
+    /// there after a purge.
+    mutating func sendPositions() {
         for index in entries.indices where entries[index].phase == .live {
             let position = entries[index].position
-            guard position.number > entries[index].toldPosition.number else { continue }
+            guard position.number > entries[index].sentPosition.number else { continue }
             if entries[index].subscriber.stream.send(SubscriptionReplies.position(position))
                 == .accepted
             {
-                entries[index].toldPosition = position
+                entries[index].sentPosition = position
             }
         }
     }
@@ -202,7 +236,7 @@ struct FanOut {
 /// One transaction's replies, one for each distinct filter, made when first wanted.
 private struct SharedReplies {
     enum Outcome {
-        case sent, notForIt, refused
+        case sent, filtered, refused
     }
 
     private struct Group {
@@ -221,17 +255,17 @@ private struct SharedReplies {
         groups = Array(repeating: Group(), count: groupCount)
     }
 
-    mutating func add(_ index: Int, _ entry: FanOut.Entry) {
+    mutating func add(_ entry: FanOut.Entry, at index: Int) {
         let group = entry.group
         if !groups[group].isMade {
             groups[group].isMade = true
-            groups[group].reply = makeReply(entry.subscriber.query)
+            groups[group].reply = makeReply(for: entry.subscriber.query)
         }
         groups[group].indices.append(index)
         groups[group].streams.append(entry.subscriber.stream)
     }
 
-    private mutating func makeReply(_ query: HistoryQuery) -> EncodedReply? {
+    private mutating func makeReply(for query: HistoryQuery) -> EncodedReply? {
         guard let filtered = query.filter(transaction) else { return nil }
         guard filtered.changes.count == transaction.changes.count else {
             return SubscriptionReplies.transaction(filtered, token: transaction.token)
@@ -242,10 +276,10 @@ private struct SharedReplies {
         return reply
     }
 
-    func send(atOnce: Bool, _ report: (Int, Outcome) -> Void) {
+    func send(atOnce: Bool, report: (Int, Outcome) -> Void) {
         for group in groups where group.isMade {
             guard let reply = group.reply else {
-                for index in group.indices { report(index, .notForIt) }
+                for index in group.indices { report(index, .filtered) }
                 continue
             }
             let refused = Set(

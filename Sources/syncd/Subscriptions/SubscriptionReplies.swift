@@ -2,7 +2,7 @@ import SyncClient
 import SyncCore
 import Varlink
 
-/// The replies of `Subscribe`, in their bytes.
+/// The replies of `Subscribe`, encoded.
 enum SubscriptionReplies {
     /// Where the stream begins, and the objects it holds.
     static func first(
@@ -27,7 +27,7 @@ enum SubscriptionReplies {
                 writer.name("transaction")
                 writer.write(transaction)
             }
-            if !notices.isEmpty { write(notices, &writer) }
+            if !notices.isEmpty { write(notices, to: &writer) }
             writer.name("token")
             writer.write(string: token.description)
             writer.endObject()
@@ -38,7 +38,7 @@ enum SubscriptionReplies {
     static func notice(_ notice: Notice, token: Token? = nil) -> EncodedReply {
         EncodedReply(continues: true) { writer in
             writer.beginObject()
-            write([notice], &writer)
+            write([notice], to: &writer)
             if let token {
                 writer.name("token")
                 writer.write(string: token.description)
@@ -47,19 +47,19 @@ enum SubscriptionReplies {
         }
     }
 
-    /// Moves the position of a subscriber for whom there was nothing.
+    /// Moves the position of a subscriber that got nothing.
     static func position(_ token: Token) -> EncodedReply {
         EncodedReply(["token": .string(token.description)], continues: true)
     }
 
-    private static func write(_ notices: [Notice], _ writer: inout JSONWriter) {
+    private static func write(_ notices: [Notice], to writer: inout JSONWriter) {
         writer.name("notices")
         writer.beginArray()
         for notice in notices { writer.write(notice) }
         writer.endArray()
     }
 
-    /// What a transaction did to the objects that `isHeld` knows, in its order.
+    /// What a transaction did to the objects that are held, in its order.
     static func notices(
         of transaction: Transaction, isHeld: (HeldName) -> Bool
     ) -> [Notice] {

@@ -2,7 +2,7 @@ import CSystemd
 import Glibc
 import Logging
 
-/// Writes to the journal with fields of our own: `SYNCD_STORE=`, `SYNCD_TRANSACTION=`, …
+/// Writes to the journal with syncd's own fields: `SYNCD_STORE=`, `SYNCD_TRANSACTION=`, …
 ///
 ///     journalctl -u syncd SYNCD_STORE=/srv/music.db
 struct JournalLog: LogHandler {
@@ -14,7 +14,7 @@ struct JournalLog: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    /// Standard error leads to the journal: what is written there may go to it directly.
+    /// Whether standard error is connected to the journal: then messages may go there directly.
     static var isAvailable: Bool {
         guard let stream = getenv("JOURNAL_STREAM") else { return false }
         var status = stat()

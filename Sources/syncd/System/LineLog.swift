@@ -1,4 +1,3 @@
-import Glibc
 import Logging
 
 /// Writes one line for each message to standard error, for a daemon in a terminal or under another
@@ -19,13 +18,5 @@ struct LineLog: LogHandler {
         let fields = metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 })
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) { line += " \(key)=\(value)" }
         StandardError.write(line)
-    }
-}
-
-/// Lines on standard error, each in one write, so that those of several threads do not mix.
-enum StandardError {
-    static func write(_ line: String) {
-        let bytes = Array((line + "\n").utf8)
-        _ = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

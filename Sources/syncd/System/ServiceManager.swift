@@ -12,8 +12,8 @@ enum ServiceManager {
         let name: String
     }
 
-    /// The sockets passed in. To be called once: children must not take them for theirs, so the
-    /// environment forgets them.
+    /// The sockets passed in. To be called once: it removes them from the environment, so that
+    /// child processes do not take them for theirs.
     static func takeSockets() -> [PassedSocket] {
         var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         let count = sd_listen_fds_with_names(1, &names)
@@ -27,7 +27,7 @@ enum ServiceManager {
         }
     }
 
-    /// How often the watchdog wants to hear from us; nil without a watchdog.
+    /// How often the watchdog expects ``pingWatchdog()``; nil without a watchdog.
     static func watchdogInterval() -> Duration? {
         var microseconds: UInt64 = 0
         guard sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
@@ -40,7 +40,7 @@ enum ServiceManager {
     /// What `systemctl status` shows.
     static func status(_ text: String) { notify("STATUS=\(text)") }
 
-    /// The configuration is read anew; ``ready(status:)`` ends it.
+    /// The daemon rereads the configuration; ``ready(status:)`` ends it.
     static func reloading() {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -48,7 +48,7 @@ enum ServiceManager {
         notify("RELOADING=1\nMONOTONIC_USEC=\(microseconds)\nSTATUS=Reading the configuration")
     }
 
-    /// The daemon ends.
+    /// The daemon is stopping.
     static func stopping() { notify("STOPPING=1\nSTATUS=Writing what is kept in memory") }
 
     /// The thread that calls this is alive.

@@ -1,6 +1,6 @@
 import Varlink
 
-/// Why the daemon could not start, with the status to end with.
+/// Why the daemon could not start, with its exit status.
 struct StartFailure: Error, CustomStringConvertible {
     let exitStatus: Int32
     let description: String
@@ -10,8 +10,8 @@ struct StartFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// The socket could not be had.
-    init(_ error: TransportError, _ socket: String) {
+    /// The daemon cannot listen on its socket.
+    init(_ error: TransportError, at socket: String) {
         let hint = error.hint.map { " (\($0))" } ?? ""
         switch error.code {
         case .addressInUse:
@@ -23,9 +23,4 @@ struct StartFailure: Error, CustomStringConvertible {
         default: self.init(exitStatus: 77, "\(socket): \(error.reason)\(hint)")
         }
     }
-}
-
-/// The version, as the tool and the package say it.
-enum SyncdVersion {
-    static let current = "0.1.0"
 }

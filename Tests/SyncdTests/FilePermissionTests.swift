@@ -7,8 +7,8 @@ import Varlink
 
 /// What the daemon decides is compared with what the kernel does for a process of that user.
 @Suite(
-    .enabled(if: getuid() == 0, "only root can be somebody else"), .timeLimit(.minutes(3)))
-struct AccessTests {
+    .enabled(if: getuid() == 0, "only root can become another user"), .timeLimit(.minutes(3)))
+struct FilePermissionTests {
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -16,7 +16,8 @@ struct AccessTests {
         chmod(directory.path, 0o755)
     }
 
-    private func kernelAllows(_ need: Access.Need, _ path: String, _ peer: PeerIdentity) throws
+    private func kernelAllows(_ need: FilePermission.Need, _ path: String, _ peer: PeerIdentity)
+        throws
         -> Bool
     {
         let groups =
@@ -51,9 +52,10 @@ struct AccessTests {
             {
                 chmod(path, mode)
                 for peer in peers {
-                    for need in [Access.Need.read, .write] {
+                    for need in [FilePermission.Need.read, .write] {
                         #expect(
-                            Access.allows(need, path, peer) == (try kernelAllows(need, path, peer)),
+                            FilePermission.allows(need, at: path, peer: peer)
+                                == (try kernelAllows(need, path, peer)),
                             "uid \(peer.uid) \(need) \(String(mode, radix: 8)) in \(String(folderMode, radix: 8))"
                         )
                     }

@@ -2,21 +2,20 @@ import SyncClient
 import SyncCore
 
 /// A store as one call may use it: the permission of the caller and the file that is open were
-/// checked together (``StoreRegistry/store(_:_:_:)``).
-struct StoreAccess: Sendable {
+/// checked together (``StoreRegistry/store(_:for:need:)``).
+struct PermittedStore: Sendable {
     let hub: StoreHub
     /// What was open when the caller's permission was checked, and is the file that the caller may
     /// open; nil: nothing.
-    let openedNow: StoreHub.Opened?
+    let openedNow: OpenedStore?
     /// Another file is at the path than the one that is open.
     var isReplaced = false
 
     /// - Throws: ``SyncError``: why the store is not open.
-    func opened() throws -> StoreHub.Opened {
+    func opened() throws -> OpenedStore {
         if let openedNow { return openedNow }
         if !isReplaced { _ = try hub.opened() }
-        throw SyncError(
-            .busy, "the store is being opened", path: hub.path, hint: "Try again in a moment")
+        throw hub.isBeingOpened
     }
 
     /// - Throws: ``SyncError``: why the store is not open.

@@ -1,0 +1,324 @@
+import NIOCore
+import SyncClient
+import SyncCore
+import Synchronization
+import Varlink
+
+/// What the threads of one ``StoreHub`` share: the lifecycle of the store, its subscriptions, the
+/// times of its digests. Its mutex is private: nothing outside this file holds it, and nothing in
+/// this file waits for SQLite or for a client while it does.
+///
+/// Invariants, each across two of the values:
+/// - While the store is not open, or the end of its history is not known, no subscription is live;
+///   when it is closed, from ``pauseLive()`` on, because its last commits are still distributed.
+/// - A subscription becomes live only here, in ``nextStep(of:)``, when it has everything up to the
+///   known end: what is committed later reaches it by ``distribute(_:atOnce:generation:)``.
+/// - When a store is opened again, the notices about it are sent in the same step: a subscription
+///   that was made since does not get them, and no commit overtakes them.
+final class HubState: Sendable {
+    private struct Content {
+        var lifecycle = StoreLifecycle()
+        var fanOut = FanOut()
+        var digest = DigestSchedule()
+        var retryPace = RetryPace()
+        var lastFailure: String?
+    }
+
+    private let content = Mutex(Content())
+
+    // MARK: Reading
+
+    var lifecycle: StoreLifecycle.State { content.withLock { $0.lifecycle.state } }
+
+    var opened: OpenedStore? { content.withLock { $0.lifecycle.opened } }
+
+    /// The open store, if it is of this generation.
+    func opened(of generation: Int) -> OpenedStore? {
+        content.withLock { $0.lifecycle.opened(of: generation) }
+    }
+
+    /// The last transaction given to the subscribers of the open store, or that of its opening.
+    var head: Token? { content.withLock { $0.lifecycle.end?.token } }
+
+    var subscribers: [Subscriber] { content.withLock { $0.fanOut.entries.map(\.subscriber) } }
+
+    /// Both as they are at one moment.
+    func snapshot() -> (lifecycle: StoreLifecycle.State, subscriberCount: Int) {
+        content.withLock { ($0.lifecycle.state, $0.fanOut.entries.count) }
+    }
+
+    // MARK: Opening and closing (see StoreLifecycle)
+
+    func beginOpening() -> Bool { content.withLock { $0.lifecycle.beginOpening() } }
+
+    /// As ``beginOpening()``, for a store that is not open, and not before its pause is over.
+    func beginRetry(_ path: String) -> Bool {
+        content.withLock { content in
+            guard case .unavailable = content.lifecycle.state, content.retryPace.mayTry(path) else {
+                return false
+            }
+            return content.lifecycle.beginOpening()
+        }
+    }
+
+    func leave() -> StoreLifecycle.Departure { content.withLock { $0.lifecycle.leave() } }
+
+    func abandonOpening() { content.withLock { $0.lifecycle.abandon() } }
+
+    func nextGeneration() -> Int { content.withLock { $0.lifecycle.nextGeneration() } }
+
+    /// No subscription is live from now on: the store's watch has ended.
+    func pauseLive() {
+        content.withLock { _ = $0.fanOut.setPhase(.waitingForStore, of: .live) }
+    }
+
+    /// The store is open. Its subscribers are notified, but for the `excluded`, which are removed.
+    ///
+    /// - Returns: nil when the hub was closed meanwhile; else the subscribers that have to catch
+    ///   up.
+    func finishOpening(
+        _ opened: OpenedStore, head: Token, excluding excluded: [Subscriber], path: String
+    ) -> (continuation: StoreLifecycle.Continuation, subscribers: [Subscriber])? {
+        content.withLock { content in
+            guard let continuation = content.lifecycle.finish(opened, end: head) else { return nil }
+            content.lastFailure = nil
+            for subscriber in excluded { content.fanOut.remove(subscriber) }
+            switch continuation {
+            case .first, .same(wasAbsent: false): break
+            case .same(wasAbsent: true):
+                let notice = Notice.storeReturned(path: path, token: head)
+                content.fanOut.broadcast(SubscriptionReplies.notice(notice))
+            case .other:
+                let notice = Notice.storeReplaced(path: path, store: opened.store.id, token: head)
+                content.fanOut.broadcast(SubscriptionReplies.notice(notice, token: head))
+                content.fanOut.moveAll(to: head)
+            }
+            return (continuation, content.fanOut.setPhase(.catchingUp, of: .waitingForStore))
+        }
+    }
+
+    /// The store cannot be opened. If it was open before, its subscribers are notified.
+    ///
+    /// - Returns: whether it was open before.
+    func failOpening(_ reason: StoreLifecycle.Absence, path: String) -> Bool {
+        content.withLock { content in
+            guard content.lifecycle.fail(reason) else { return false }
+            let notice = Notice.storeRemoved(path: path)
+            content.fanOut.broadcast(SubscriptionReplies.notice(notice))
+            return true
+        }
+    }
+
+    /// Closes for good and forgets all subscriptions.
+    ///
+    /// - Returns: what the caller has to end.
+    func close() -> (opened: OpenedStore?, subscribers: [Subscriber]) {
+        content.withLock { content in
+            defer { content.fanOut = FanOut() }
+            return (content.lifecycle.close(), content.fanOut.entries.map(\.subscriber))
+        }
+    }
+
+    // MARK: Commits
+
+    /// Gives transactions to the live subscriptions, and moves the end of history there.
+    func distribute(_ transactions: ArraySlice<Transaction>, atOnce: Bool, generation: Int) {
+        guard let last = transactions.last else { return }
+        content.withLock { content in
+            for transaction in transactions {
+                content.fanOut.distribute(transaction, atOnce: atOnce)
+            }
+            content.lifecycle.advance(to: last.token, generation: generation)
+        }
+    }
+
+    /// A commit cannot be given to the live subscriptions: all of them read it from history, once
+    /// ``findEnd(_:generation:)`` has found its end.
+    func loseEnd(generation: Int) {
+        content.withLock { content in
+            content.lifecycle.loseEnd(generation: generation)
+            _ = content.fanOut.setPhase(.waitingForStore, of: .live)
+        }
+    }
+
+    /// The end of history is known again.
+    ///
+    /// - Returns: the subscribers that have to catch up.
+    func findEnd(_ head: Token, generation: Int) -> [Subscriber] {
+        content.withLock { content in
+            guard content.lifecycle.find(end: head, generation: generation) else { return [] }
+            return content.fanOut.setPhase(.catchingUp, of: .waitingForStore)
+        }
+    }
+
+    /// Sends a reply about the store to all subscribers.
+    func broadcast(_ reply: EncodedReply) { content.withLock { $0.fanOut.broadcast(reply) } }
+
+    // MARK: Subscriptions
+
+    /// Adds a subscription, if the store is still open in the given generation.
+    ///
+    /// - Returns: the end of history; nil when the store was closed meanwhile.
+    func add(_ subscriber: Subscriber, options: SubscriptionOptions, generation: Int) -> Token? {
+        content.withLock { content in
+            guard content.lifecycle.opened(of: generation) != nil,
+                let head = content.lifecycle.end?.token
+            else { return nil }
+            content.fanOut.add(subscriber, at: options.after ?? head)
+            content.fanOut.hold(options.hold.map(HeldName.init), for: subscriber)
+            return head
+        }
+    }
+
+    func remove(_ subscriber: Subscriber) { content.withLock { $0.fanOut.remove(subscriber) } }
+
+    /// - Parameter heldMax: how many objects it may hold in all.
+    /// - Returns: false, and nothing is held, when that would be more than `heldMax`.
+    func hold(_ names: [HeldName], for subscriber: Subscriber, heldMax: Int) -> Bool {
+        content.withLock { content in
+            guard content.fanOut.heldCount(of: subscriber) + names.count <= heldMax else {
+                return false
+            }
+            content.fanOut.hold(names, for: subscriber)
+            return true
+        }
+    }
+
+    /// - Parameter names: nil: all.
+    func release(_ names: [HeldName]?, for subscriber: Subscriber) {
+        content.withLock { $0.fanOut.release(names, for: subscriber) }
+    }
+
+    // MARK: Catching up
+
+    /// What a catch-up needs for one page of history.
+    struct CatchUpStep {
+        let opened: OpenedStore
+        /// Of the subscriptions when the page was begun.
+        let era: Int
+        let position: Token
+        let end: Token
+        let isHolding: Bool
+    }
+
+    /// The next page of a subscription that catches up; nil when it is live from now on, waits for
+    /// the store, or is in another's hands.
+    func nextStep(of subscriber: Subscriber) -> CatchUpStep? {
+        content.withLock { content in
+            guard let entry = content.fanOut.entry(of: subscriber), entry.phase == .catchingUp
+            else { return nil }
+            guard let opened = content.lifecycle.opened,
+                case .known(let end)? = content.lifecycle.end
+            else {
+                content.fanOut.setPhase(.waitingForStore, for: subscriber)
+                return nil
+            }
+            if entry.position.number >= end.number {
+                content.fanOut.setPhase(.live, for: subscriber)
+                return nil
+            }
+            return CatchUpStep(
+                opened: opened, era: content.fanOut.era, position: entry.position, end: end,
+                isHolding: !entry.held.isEmpty)
+        }
+    }
+
+    /// What a subscription that catches up gets of a transaction; nil: nothing.
+    func reply(
+        to subscriber: Subscriber, about transaction: Transaction, era: Int
+    ) -> EncodedReply? {
+        content.withLock { $0.fanOut.catchUpReply(to: subscriber, about: transaction, era: era) }
+    }
+
+    /// A subscription that catches up has everything up to `token`.
+    ///
+    /// - Parameter isSent: its client was sent the token.
+    func advance(_ subscriber: Subscriber, to token: Token, isSent: Bool, era: Int) {
+        content.withLock { content in
+            guard content.fanOut.era == era else { return }
+            content.fanOut.advance(subscriber, to: token, isSent: isSent)
+        }
+    }
+
+    /// A catch-up cannot read the store of this generation.
+    ///
+    /// - Returns: false when the catch-up is to go on with the store that is open by now.
+    func waitForStore(_ subscriber: Subscriber, generation: Int) -> Bool {
+        content.withLock { content in
+            guard content.fanOut.entry(of: subscriber) != nil else { return false }
+            if let opened = content.lifecycle.opened, opened.generation != generation {
+                return false
+            }
+            content.fanOut.setPhase(.waitingForStore, for: subscriber)
+            return true
+        }
+    }
+
+    /// A catch-up found its client's queue full.
+    ///
+    /// - Returns: false when the client has emptied it since, and the catch-up is to go on.
+    func waitForDrain(_ subscriber: Subscriber) -> Bool {
+        content.withLock { content in
+            guard let entry = content.fanOut.entry(of: subscriber) else { return true }
+            if entry.hasDrained { return false }
+            if entry.phase == .catchingUp { content.fanOut.setPhase(.draining, for: subscriber) }
+            return true
+        }
+    }
+
+    /// The client has emptied its queue.
+    ///
+    /// - Returns: where it lagged, if it did.
+    func noteDrained(_ subscriber: Subscriber) -> Token? {
+        content.withLock { content in
+            content.fanOut.setDrained(true, for: subscriber)
+            guard let entry = content.fanOut.entry(of: subscriber), entry.phase == .lagging else {
+                return nil
+            }
+            return entry.position
+        }
+    }
+
+    /// Sends a subscription that waited for its client to history.
+    ///
+    /// - Returns: whether it waited, and has to catch up.
+    func resumeDrained(_ subscriber: Subscriber) -> Bool {
+        content.withLock { content in
+            guard let phase = content.fanOut.entry(of: subscriber)?.phase,
+                phase == .draining || phase == .lagging
+            else { return false }
+            content.fanOut.setPhase(.catchingUp, for: subscriber)
+            return true
+        }
+    }
+
+    // MARK: Digests and failures
+
+    /// Notes a commit; true when the digest's timer has to be set.
+    func noteActivity() -> Bool { content.withLock { $0.digest.noteActivity(at: .now()) } }
+
+    /// How long the digest has to wait still; nil when it is time.
+    func digestDelay() -> TimeAmount? { content.withLock { $0.digest.delay(at: .now()) } }
+
+    /// No digest is under way any more.
+    func endDigest() { content.withLock { $0.digest.end() } }
+
+    /// The log is digested: subscribers for whom there was nothing learn their positions.
+    ///
+    /// - Returns: whether the store is idle.
+    func finishDigest() -> Bool {
+        content.withLock { content in
+            content.digest.end()
+            content.fanOut.sendPositions()
+            return content.digest.isQuiet(at: .now())
+        }
+    }
+
+    /// Keeps a failure's text; false when it is that of the failure before.
+    func isNewFailure(_ message: String) -> Bool {
+        content.withLock { content in
+            defer { content.lastFailure = message }
+            return content.lastFailure != message
+        }
+    }
+}

@@ -1,0 +1,14 @@
+import SyncCore
+
+/// A store that is open and watched: what one opening of ``StoreHub`` made.
+struct OpenedStore: Sendable {
+    let store: Store
+    let watch: StoreWatcher.StoreID
+    /// Which opening of the hub this is; events and pages of an earlier one are dropped by it.
+    let generation: Int
+    let journal: BoundaryJournal
+
+    /// The file that is open.
+    var file: FileIdentity { store.file }
+    var era: StoreEra { StoreEra(store) }
+}

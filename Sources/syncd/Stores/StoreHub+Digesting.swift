@@ -1,0 +1,71 @@
+import NIOCore
+import SyncCore
+
+/// Moving the log into the history tables, and purging these. Blocks: on the pool.
+extension StoreHub {
+    /// Has a digest run when the store is quiet. Cheap: the live path calls it.
+    func digestLater() {
+        if state.noteActivity() { setDigestTimer(DigestSchedule.quiet) }
+    }
+
+    private func setDigestTimer(_ delay: TimeAmount) {
+        environment.loop.scheduleTask(in: delay) { [weak self] in self?.digestTimerFired() }
+    }
+
+    private func digestTimerFired() {
+        if let delay = state.digestDelay() { return setDigestTimer(delay) }
+        environment.pool.submit { [weak self] poolState in
+            if poolState == .active { self?.digestNow() }
+        }
+    }
+
+    private func digestNow() {
+        guard let opened = state.opened else { return state.endDigest() }
+        // Read before the digest: the history tables hold at least this much after it.
+        let last = state.head?.number ?? 0
+        do {
+            if try opened.store.digest(budget: DigestSchedule.budget) {
+                return setDigestTimer(DigestSchedule.pause)
+            }
+            opened.journal.forget(upTo: last)
+            if state.finishDigest() { try opened.store.checkpoint() }
+        } catch let error as SyncError where error.isTransient {
+            setDigestTimer(DigestSchedule.busyDelay)
+        } catch let error as SyncError where error.code == .storeDamaged {
+            state.endDigest()
+            repairDroppedTables(of: opened)
+        } catch {
+            state.endDigest()
+            logOnce("digest: \(error)")
+        }
+    }
+
+    /// Purges what is beyond the limits.
+    func purge(beyond limits: HistoryLimits) {
+        guard !limits.isEmpty, let opened = state.opened else { return }
+        do {
+            let report = try opened.store.purge(beyond: limits)
+            if report.transactions > 0 {
+                log.info("purged \(report.transactions) transactions beyond the limits")
+            }
+        } catch {
+            logOnce("purge: \(error)")
+        }
+    }
+
+    /// Purges, and notifies the subscribers.
+    ///
+    /// - Parameter store: as the caller was checked for it.
+    /// - Returns: what was purged, and the oldest position that still works.
+    /// - Throws: ``SyncError``, as ``Store/purge(before:force:)`` does.
+    func purge(
+        _ store: Store, before: Token?, force: Bool
+    ) throws -> (report: PurgeReport, oldest: Token) {
+        let report = try store.purge(before: before, force: force)
+        var query = HistoryQuery()
+        query.limit = 1
+        let oldest = try store.history(query).first?.token ?? store.head()
+        state.broadcast(SubscriptionReplies.notice(.historyPurged(oldest)))
+        return (report, oldest)
+    }
+}

@@ -1,0 +1,93 @@
+import NIOCore
+import SyncCore
+
+/// What other programs did to the schema, and what the daemon does about it.
+extension StoreHub {
+    /// A table that is gone may be on its way back, and a new one on its way to another's name:
+    /// that is how tables are rebuilt, one statement after the other. Nothing is lost meanwhile.
+    private static let rebuildTime: TimeAmount = .milliseconds(500)
+
+    /// A program changed tables: triggers are repaired where needed, what was written meanwhile is
+    /// recorded, and all subscribers are notified.
+    func schemaChanged(in opened: OpenedStore, isSettled: Bool = false) {
+        environment.pool.submit { [self] poolState in
+            guard poolState == .active else { return }
+            do {
+                let findings = try opened.store.verifyCapture()
+                if !isSettled, findings.contains(where: \.isHalfOfARebuild) {
+                    environment.loop.scheduleTask(in: Self.rebuildTime) { [weak self] in
+                        self?.schemaChanged(in: opened, isSettled: true)
+                    }
+                    return
+                }
+                try repair(findings, in: opened.store)
+                let entities = try opened.store.status().entities
+                state.broadcast(SubscriptionReplies.notice(.schemaChanged(entities: entities)))
+            } catch let error as SyncError where error.code == .storeDamaged {
+                repairDroppedTables(of: opened)
+            } catch {
+                logOnce("schema: \(error)")
+            }
+        }
+    }
+
+    /// A program that drops one table of the store drops the others, too, one statement after the
+    /// other; but every writer is refused until the store is repaired.
+    private static let droppingTime: TimeAmount = .milliseconds(200)
+
+    /// Tables of the store were dropped: it is opened again soon, which repairs it.
+    func repairDroppedTables(of opened: OpenedStore) {
+        environment.loop.scheduleTask(in: Self.droppingTime) { [weak self] in
+            guard let self, self.isCurrent(opened) else { return }
+            self.reopenLater()
+        }
+    }
+
+    /// Repairs triggers.
+    ///
+    /// - Throws: ``SyncError``; `storeDamaged` when tables of the store are missing.
+    func repair(_ findings: [CaptureFinding], in store: Store) throws {
+        guard !findings.isEmpty else { return try store.reloadEntities() }
+        let report = try store.repairCapture()
+        for finding in report.findings { log.notice("schema: \(finding.explanation)") }
+        logRecovered(report.recoveredCount)
+    }
+
+    /// A program that drops tables one by one may go on while the store is repaired.
+    private static let repairsMax = 3
+
+    /// Opens the store; where another program dropped tables of it, repairs it first: every writer
+    /// is refused until then.
+    ///
+    /// - Throws: ``SyncError``.
+    func openRepaired() throws -> Store {
+        for _ in 0..<Self.repairsMax {
+            do {
+                return try Store.open(path, isResolved: true)
+            } catch let error as SyncError where error.code == .storeDamaged {
+                let report = try Store.mend(path, isResolved: true)
+                for line in report.explanations { log.warning("repaired: \(line)") }
+                logRecovered(report.recoveredCount)
+            }
+        }
+        return try Store.open(path, isResolved: true)
+    }
+
+    private func logRecovered(_ count: Int) {
+        if count > 0 { log.notice("recorded \(count) changes that were made meanwhile") }
+    }
+
+    /// Tracks the database if its configuration says so and it is not tracked.
+    ///
+    /// - Throws: ``SyncError``.
+    func trackIfMissing() throws {
+        guard entry.track else { return }
+        do {
+            try Store.open(path, isResolved: true).close()
+        } catch let error as SyncError where error.code == .notTracked {
+            _ = try Store.track(path, entry.captureChoice)
+        } catch let error as SyncError where error.code == .storeDamaged {
+            // Opening repairs it.
+        }
+    }
+}
