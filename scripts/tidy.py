@@ -3,14 +3,15 @@
 
 Held here: length of files, lines and functions; leftovers; escapes from the compiler's checks without a
 reason; circles between the folders of one target; paths of one machine; a changelog that is kept;
-tests that the documents name; links between pages.
+tests that the documents name; links between pages. What is counted: measure.py.
 """
 
 import collections
-import pathlib
 import re
-import subprocess
 import sys
+
+import swift_source
+from swift_source import ROOT, tracked_files
 
 FILE_LINES_MAX = 700
 LINE_COLUMNS_MAX = 100
@@ -18,37 +19,34 @@ LINE_COLUMNS_MAX = 100
 DATA_COLUMNS_MAX = 125
 FUNCTION_LINES_MAX = 70
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 LEFTOVERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|\bfatalError\(|\btry!|^(<<<<<<<|>>>>>>>) ")
 UNCHECKED = re.compile(r"@unchecked Sendable|nonisolated\(unsafe\)")
 MACHINE_PATHS = re.compile(r"/tmp/bash_jobs|(?<![\w.])/work/|/home/[a-z]+/src/")
-DECLARATION = re.compile(
-    r"^(?:@\w+(?:\([^)]*\))?\s+)*"
-    r"(?:(?:public|package|internal|open|final|indirect|nonisolated)\s+)*"
-    r"(?:struct|class|enum|actor|protocol|typealias|func)\s+`?([A-Za-z_]\w*)"
-)
-NESTED = re.compile(r"^\s+(?:[a-z]+ )*(?:struct|class|enum|actor|typealias|case|func|let|var) (\w+)", re.M)
 FUNCTION = re.compile(r"^(\s*)(?:@\w+\s+)*(?:[a-z]+(?:\(\w+\))?\s+)*(?:func\s|init[?(<])")
-PROSE = re.compile(r'//[^\n]*|/\*.*?\*/|"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"', re.S)
 SUITE = re.compile(r"\b(?:struct|class|extension) (\w+Tests)\b")
 NAMED_TESTS = re.compile(r"`(\w+Tests)(?:\.(\w+`(?:, `[a-z]\w*`)*)|`)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
 FENCED = re.compile(r"^```.*?^```", re.M | re.S)
 WORD = re.compile(r"[A-Za-z_]\w*")
+DECLARED = re.compile(
+    r"\b(?:struct|class|enum|actor|protocol|typealias|associatedtype|func|let|var|case) `?([A-Za-z_]\w*)")
+TOP_LEVEL = re.compile(
+    r"^(?:@\w+(?:\([^)]*\))?\s+)*"
+    r"(?:(?:public|package|internal|open|final|indirect|nonisolated)\s+)*"
+    r"(?:struct|class|enum|actor|protocol|typealias|func)\s+`?([A-Za-z_]\w*)")
+USED_MEMBER = re.compile(r"(?<=\.)[a-z_]\w*\b(?!\s*:)|\b[a-z_]\w*(?=\()")
+EXTENSION = re.compile(r"^(?:(?:public|package)\s+)?extension ([\w.]+)")
+MEMBER = re.compile(
+    r"^    (?:@\w+(?:\([^)]*\))?\s+)*"
+    r"(?:(?:public|package|internal|static|mutating|nonisolated|indirect|final)\s+)*"
+    r"(?:struct|class|enum|typealias|func|let|var|case) `?([A-Za-z_]\w*)")
 
 findings = []
 
 
 def find(path, line, what):
     findings.append(f"{path}:{line}: {what}")
-
-
-def tracked_files():
-    listing = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, text=True, check=True)
-    return [pathlib.Path(name) for name in listing.stdout.splitlines() if (ROOT / name).is_file()]
 
 
 def check_lines(path, lines):
@@ -82,23 +80,42 @@ def check_functions(path, lines):
                 break
 
 
-def check_circles(sources):
-    """Folders of one target lean one way. Names that two files declare are left out."""
-    owners = collections.defaultdict(set)
+def check_circles(sources, by_members):
+    """Folders of one target lean one way: by the types that they name and, with `by_members`, by the members
+    that extensions in another folder declare (a name behind a dot or before a parenthesis). Left out are names that two files
+    declare, and members that a target which is imported declares, too."""
+    declared = collections.defaultdict(set)
+    owners = {}
+    members = {}
     for path, text in sources.items():
-        for line in text.split("\n"):
-            match = DECLARATION.match(line)
+        target = path.parts[1]
+        in_extension = False
+        for line in swift_source.code(text).split("\n"):
+            for name in DECLARED.findall(line):
+                declared[target, name].add(path)
+            match = TOP_LEVEL.match(line)
             if match:
-                owners[path.parts[1], match.group(1)].add(path)
+                owners[target, match.group(1)] = path
+            if line[:1] not in ("", " ", ")"):
+                in_extension = EXTENSION.match(line) is not None
+            match = MEMBER.match(line)
+            if match and in_extension:
+                members[target, match.group(1)] = path
+    imported = imports(sources)
+    members = {
+        (target, name): path for (target, name), path in members.items()
+        if not any((other, name) in declared for other in imported[target] - {target})}
     leans = collections.defaultdict(lambda: collections.defaultdict(set))
     for path, text in sources.items():
-        own = set(NESTED.findall(text))
-        for word in set(WORD.findall(PROSE.sub(" ", text))) - own:
-            places = owners.get((path.parts[1], word), ())
-            if len(places) == 1:
-                (owner,) = places
-                if owner.parent != path.parent:
-                    leans[str(path.parent)][str(owner.parent)].add(word)
+        text = swift_source.code(text)
+        own = set(DECLARED.findall(text))
+        used = [(word, owners) for word in set(WORD.findall(text)) - own]
+        if by_members:
+            used += [(word, members) for word in set(USED_MEMBER.findall(text)) - own]
+        for word, places in used:
+            owner = places.get((path.parts[1], word))
+            if owner and owner.parent != path.parent and len(declared[path.parts[1], word]) == 1:
+                leans[str(path.parent)][str(owner.parent)].add(word)
     for circle in circles({folder: set(to) for folder, to in leans.items()}):
         arrows = "; ".join(
             f"{a} names {', '.join(sorted(leans[a][b])[:4])} of {b}"
@@ -106,18 +123,28 @@ def check_circles(sources):
         findings.append(f"folders lean on each other in a circle: {arrows}")
 
 
+def imports(sources):
+    """What each target imports, and what that imports."""
+    direct = collections.defaultdict(set)
+    for path, text in sources.items():
+        direct[path.parts[1]].update(re.findall(r"^(?:@?\w+ )*import (\w+)", text, re.M))
+    return {target: reach(direct, target) for target in list(direct)}
+
+
+def reach(graph, start):
+    """All that can be reached from `start`; `start` itself where it is on a circle."""
+    seen, waiting = set(), [start]
+    while waiting:
+        for target in graph.get(waiting.pop(), ()):
+            if target not in seen:
+                seen.add(target)
+                waiting.append(target)
+    return seen
+
+
 def circles(graph):
     """The strongly connected parts of more than one folder."""
-    def reach(start):
-        seen, waiting = set(), [start]
-        while waiting:
-            for target in graph.get(waiting.pop(), ()):
-                if target not in seen:
-                    seen.add(target)
-                    waiting.append(target)
-        return seen
-
-    reached = {folder: reach(folder) for folder in graph}
+    reached = {folder: reach(graph, folder) for folder in graph}
     parts = {
         tuple(sorted(b for b in graph if b in reached[a] and a in reached[b]))
         for a in graph if a in reached[a]}
@@ -191,7 +218,7 @@ def main():
                 sources[path] = text
             elif path.parts[0] == "Tests":
                 tests.append(text)
-    check_circles(sources)
+    check_circles(sources, by_members=False)  # measure.py: by members, too
     check_named_tests(tests)
     check_links(pages)
     check_changelog()
@@ -201,4 +228,5 @@ def main():
         sys.exit(f"tidy: {len(findings)} findings")
 
 
-main()
+if __name__ == "__main__":
+    main()
