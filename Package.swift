@@ -69,7 +69,8 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
-        .target(name: "SyncTesting", dependencies: ["SyncReplica", "CSQLite"]),
+        .target(
+            name: "SyncTesting", dependencies: ["SyncReplica", "SyncMerge", "SyncCore", "CSQLite"]),
         .target(
             name: "SyncClient",
             dependencies: [

@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import SyncReplica
 
-/// Merges the batches of a folder into a database, in the order of their names, and says so when
-/// it is done. A test kills it in the middle.
+/// Merges the batches of a folder into a database, in the order of their names, and prints a line
+/// when it is done. A test kills it in the middle.
 struct Apply: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Merge the batches of a folder into a tracked database.")

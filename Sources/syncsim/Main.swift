@@ -1,78 +1,9 @@
 import ArgumentParser
-import Foundation
-import SyncTesting
 
-/// What proves merging: simulations, and a process that may be killed while it merges.
+/// Tests of merging: simulations, and a process that may be killed while it merges.
 @main
 struct Syncsim: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "syncsim", abstract: "Prove that merging keeps its promises.",
         subcommands: [Simulate.self, Apply.self], defaultSubcommand: Simulate.self)
-}
-
-/// Runs merge simulations and prints the seeds that break a promise.
-struct Simulate: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "run",
-        abstract: "Run random schedules of replicas that write, exchange and merge.",
-        discussion: """
-            A failure prints its seed; the same kind, seed and steps replay it. Replicas are values
-            in memory (the rules alone, fast), or files (the product, as it is).
-            """)
-
-    /// What the replicas are.
-    enum Kind: String, CaseIterable, ExpressibleByArgument {
-        case values, files
-    }
-
-    @Option(help: "What the replicas are: values or files.")
-    var kind = Kind.values
-
-    @Option(help: "The first seed.")
-    var seed: UInt64 = 0
-
-    @Option(help: "How many seeds.")
-    var count: UInt64 = 1
-
-    @Option(help: "Steps of each schedule before the full exchange; drawn when not given.")
-    var steps: Int?
-
-    @Option(help: "Stop after so many failures.")
-    var failures = 20
-
-    @Option(help: "Where the files are made; a file system in memory is quick.")
-    var folder = "/dev/shm"
-
-    func run() throws {
-        var total = MergeSimulation.Tally()
-        var failed = 0
-        var done: UInt64 = 0
-        let start = ContinuousClock.now
-        let folder = folder + "/syncsim-\(ProcessInfo.processInfo.processIdentifier)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        for seed in seed..<seed + count {
-            do {
-                switch kind {
-                case .values: total.add(try MergeSimulation.run(seed: seed, steps: steps))
-                case .files:
-                    total.add(try StoreSimulation.run(seed: seed, steps: steps, in: folder))
-                }
-            } catch {
-                failed += 1
-                print("seed \(seed): \(error)")
-                try? FileManager.default.removeItem(atPath: folder + "/seed-\(seed)")
-                if failed >= failures { break }
-            }
-            done += 1
-        }
-        print(
-            """
-            \(kind.rawValue): \(done) schedules, \(failed) failures, \(ContinuousClock.now - start)
-            commits \(total.commits), merges \(total.merges), refusals \(total.refusals), \
-            adoptions \(total.adoptions), closes \(total.closes), collected \(total.collected)
-            at the end: conflicts \(total.conflicts), revived \(total.revived), \
-            unified rows \(total.unified)
-            """)
-        if failed > 0 { throw ExitCode(1) }
-    }
 }

@@ -38,9 +38,9 @@ enum Samples {
             .init(object(3), entity: 1, .delete),
         ]
         var facts: [Fact] = [
-            .life(object(1), entity: 0, Life(first.dot, .created, incarnation: 1)),
-            .life(object(3), entity: 1, Life(first.dot, .deleted, incarnation: 2)),
-            .life(object(3), entity: 1, Life(second.dot, .revived, incarnation: 2)),
+            .life(object(1), entity: 0, Life(first.dot, kind: .created, incarnation: 1)),
+            .life(object(3), entity: 1, Life(first.dot, kind: .deleted, incarnation: 2)),
+            .life(object(3), entity: 1, Life(second.dot, kind: .revived, incarnation: 2)),
             .cell(
                 object(1), entity: 0, cell: 0,
                 Version(first.dot, incarnation: 1, value: [.value(nil), .value("title")])),
@@ -101,7 +101,7 @@ enum Samples {
                     [.value(.text(text)), .value(.integer(Int64(random.below(1_000))))],
                     [.value(.real(Double(random.below(100_000)) / 100))],
                 ]
-                base.insert(.life(uid, entity: 0, Life(dot, .created, incarnation: 1)))
+                base.insert(.life(uid, entity: 0, Life(dot, kind: .created, incarnation: 1)))
                 for (cell, value) in fields.enumerated() {
                     let version = Version(dot, incarnation: 1, value: value)
                     base.insert(.cell(uid, entity: 0, cell: cell, version))

@@ -41,7 +41,7 @@ struct BatchTests {
         let (alone, _) = try BatchEnvelope.read(Array(bytes[..<start]))
         #expect(alone == whole)
         #expect(alone.store == batch.store && alone.sender == batch.sender)
-        #expect(alone.upTo == batch.upTo && !alone.isSnapshot)
+        #expect(alone.upTo == batch.upTo && !alone.from.isEmpty)
         #expect(alone.payloadBytes == bytes.count - start)
     }
 

@@ -111,7 +111,7 @@ struct HostileBatchTests {
         batch.facts.append(
             .life(
                 ObjectUID(high: 1, low: 1), entity: 0,
-                Life(Dot(batch.sender, 99), .created, incarnation: 1)))
+                Life(Dot(batch.sender, 99), kind: .created, incarnation: 1)))
         #expect(code(try BatchEncoder.encode(batch)) == .badData, "a fact of nobody")
     }
 

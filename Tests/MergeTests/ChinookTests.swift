@@ -110,7 +110,7 @@ struct ChinookTests {
         for store in [a, b, a] {
             let remote = try DirectoryRemote(
                 path, store: store.replica.storeID, replica: store.replica.replicaID)
-            _ = try await Exchange(store.replica, remote).sync()
+            _ = try await Exchange(store.replica, with: remote).sync()
         }
     }
 

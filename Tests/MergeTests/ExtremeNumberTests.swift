@@ -115,7 +115,7 @@ struct ExtremeNumberTests {
             case .life(let uid, let entity, let life):
                 return .life(
                     uid, entity: entity,
-                    Life(life.dot, life.kind, incarnation: incarnation))
+                    Life(life.dot, kind: life.kind, incarnation: incarnation))
             case .cell(let uid, let entity, let cell, let version):
                 return .cell(
                     uid, entity: entity, cell: cell,

@@ -89,7 +89,7 @@ struct RecordedSchedule: Decodable {
             var list = try decoder.unkeyedContainer()
             let entity = try list.decode(Int.self)
             let key = RowKey(entity: entity, try list.decode([Scalar].self).map(\.value))
-            row = Commit.Row(key, try list.decode([Scalar].self).map(\.value))
+            row = Commit.Row(key, values: try list.decode([Scalar].self).map(\.value))
         }
     }
 
@@ -138,7 +138,7 @@ struct RecordedSchedule: Decodable {
             let object = try ObjectUID(recorded: try list.decode(String.self))
             let cell = try list.decode(Int.self)
             let replica = SimulatedReplica.id(Character(try list.decode(String.self)))
-            id = VersionID(object, cell: cell, Dot(replica, try list.decode(Int64.self)))
+            id = VersionID(object, cell: cell, dot: Dot(replica, try list.decode(Int64.self)))
             reason =
                 list.isAtEnd
                 ? nil : Conflict.Reason(rawValue: try list.decode(String.self))

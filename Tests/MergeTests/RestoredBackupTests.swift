@@ -63,7 +63,7 @@ struct RestoredBackupTests {
         for _ in 0..<2 { try await expectRefused(a, remote) }
         #expect(try a.rows(Self.all) == before)
         await #expect(throws: SyncError(.refused, "")) {
-            _ = try await a.withReplica { try await Exchange($0, remote).push() }
+            _ = try await a.withReplica { try await Exchange($0, with: remote).push() }
         }
         try await a.renew()
         try await settle(remote, a, b)

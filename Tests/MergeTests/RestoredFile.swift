@@ -53,7 +53,7 @@ final class RestoredFile {
 
     @discardableResult
     func sync(_ remote: MemoryRemote) async throws -> ExchangeReport {
-        try await withReplica { try await Exchange($0, remote).sync() }
+        try await withReplica { try await Exchange($0, with: remote).sync() }
     }
 
     func renew() async throws { _ = try await withReplica { try $0.renewIdentity() } }

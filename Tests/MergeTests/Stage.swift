@@ -12,7 +12,7 @@ enum Stage {
     ) throws -> [SimulatedReplica] {
         let schema = SimulatedSchema(MergeSchema(entities), tables: tables)
         return try "ABC".prefix(count).enumerated().map { index, name in
-            try SimulatedReplica(name, schema, seed: UInt64(index))
+            try SimulatedReplica(name, schema: schema, seed: UInt64(index))
         }
     }
 

@@ -34,9 +34,9 @@ struct CompactionTests {
         var removed = 0
         for number in 0..<1000 {
             try await write(a, number)
-            removed += try await Exchange(a, ours).push().compactedCount
+            removed += try await Exchange(a, with: ours).push().compactedCount
             most = max(most, folder.batches().count)
-            if number == 300 || number == 303 { _ = try await Exchange(slow, theirs).pull() }
+            if number == 300 || number == 303 { _ = try await Exchange(slow, with: theirs).pull() }
         }
         #expect(most <= CompactionPlan.filesMax + 1, "never more than the limit")
         #expect(removed > 900)
@@ -64,7 +64,7 @@ struct CompactionTests {
         for number in 0..<300 {
             let place = number % 2
             try await write(peers[place], number)
-            _ = try await Exchange(peers[place], remotes[place]).sync()
+            _ = try await Exchange(peers[place], with: remotes[place]).sync()
             #expect(folder.batches().count <= 2 * CompactionPlan.filesMax + 2)
         }
         _ = try await Exchange(peers[0], remotes[0]).pull()
@@ -81,17 +81,17 @@ struct CompactionTests {
         let ours = try remote(folder, "A")
         for number in 0..<CompactionPlan.filesMax {
             try await write(a, number)
-            _ = try await Exchange(a, ours).push()
+            _ = try await Exchange(a, with: ours).push()
         }
         try await write(a, 1000)
         let dying = DyingRemote(ours, after: call)
-        _ = try? await Exchange(a, dying).push()
+        _ = try? await Exchange(a, with: dying).push()
         for _ in 0..<2 {
             let clone = try SimulatedPeer("C", schema: .notes)
             _ = try await Exchange(clone, try remote(folder, "C")).pull()
             let head = await clone.vector
             #expect(head[a.id] >= 64, "what was pushed before is there at every moment")
-            _ = try await Exchange(a, ours).push()
+            _ = try await Exchange(a, with: ours).push()
             #expect(try await ours.head() == a.vector)
         }
         #expect(folder.batches().count <= CompactionPlan.filesMax)
@@ -104,14 +104,14 @@ struct CompactionTests {
         let ours = try remote(folder, "A")
         for number in 0..<CompactionPlan.filesMax {
             try await write(a, number)
-            _ = try await Exchange(a, ours).push()
+            _ = try await Exchange(a, with: ours).push()
         }
         try await write(a, 1000)
         let b = try SimulatedPeer("B", schema: .notes)
         let theirs = MeddlingRemote(try remote(folder, "B")) {
-            _ = try await Exchange(a, ours).push()
+            _ = try await Exchange(a, with: ours).push()
         }
-        let report = try await Exchange(b, theirs).pull()
+        let report = try await Exchange(b, with: theirs).pull()
         #expect(report.problems.isEmpty, "\(report.problems)")
         #expect(folder.batches().count < CompactionPlan.filesMax / 2)
         #expect(try await a.canonical() == b.canonical())
@@ -124,7 +124,7 @@ struct CompactionTests {
         let ours = try remote(folder, "A")
         for number in 0..<70 {
             try await write(a, number)
-            _ = try await Exchange(a, ours).push()
+            _ = try await Exchange(a, with: ours).push()
         }
         let large = try #require(
             try folder.batches().max {
@@ -136,7 +136,7 @@ struct CompactionTests {
         try bytes.write(to: URL(filePath: large))
         for number in 0..<200 {
             try await write(a, number)
-            _ = try await Exchange(a, ours).push()
+            _ = try await Exchange(a, with: ours).push()
         }
         let clone = try SimulatedPeer("C", schema: .notes)
         _ = try await Exchange(clone, try remote(folder, "C")).pull()

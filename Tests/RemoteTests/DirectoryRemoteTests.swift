@@ -35,13 +35,13 @@ struct DirectoryRemoteTests {
         try await peer.transact("INSERT INTO note VALUES('x', 'text')")
         try FileManager.default.removeItem(atPath: folder.path)
         await #expect(throws: SyncError(.unreachable, "")) {
-            try await Exchange(peer, remote).push()
+            try await Exchange(peer, with: remote).push()
         }
         #expect(!FileManager.default.fileExists(atPath: folder.path))
         try FileManager.default.createDirectory(
             atPath: folder.path, withIntermediateDirectories: false)
         await #expect(throws: SyncError(.unreachable, ""), "an empty mount point") {
-            try await Exchange(peer, remote).push()
+            try await Exchange(peer, with: remote).push()
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
@@ -63,7 +63,7 @@ struct DirectoryRemoteTests {
         for number in 0..<2 {
             try await a.transact("INSERT INTO note VALUES('k\(number)', 'text')")
         }
-        _ = try await Exchange(a, try remote(folder, "A")).push()
+        _ = try await Exchange(a, with: try remote(folder, "A")).push()
         let files = folder.batches()
         let whole = try Data(contentsOf: URL(filePath: files[1]))
         try whole.dropLast(5).write(to: URL(filePath: files[1]))
@@ -79,7 +79,7 @@ struct DirectoryRemoteTests {
         #expect(report.pulledCount == 1)
         #expect(report.problems.count == 2, "\(report.problems)")
         try whole.write(to: URL(filePath: files[1]))  // the rest has arrived
-        #expect(try await Exchange(b, try remote(folder, "B")).pull().pulledCount == 1)
+        #expect(try await Exchange(b, with: try remote(folder, "B")).pull().pulledCount == 1)
         #expect(try await a.canonical() == b.canonical())
     }
 
@@ -127,7 +127,7 @@ struct DirectoryRemoteTests {
         }
         for step in 0..<40 {
             let place = random.below(peers.count)
-            let exchange = Exchange(peers[place], try remote(folder, names[place]))
+            let exchange = Exchange(peers[place], with: try remote(folder, names[place]))
             switch random.below(5) {
             case 0, 1:
                 let key = random.below(6)

@@ -86,19 +86,21 @@ struct EncryptionTests {
         let b = try await peer("B", notes: 2)
         let right = EncryptedRemote(remote, ring: ring(key), isSealing: true)
         let wrong = EncryptedRemote(remote, ring: ring(other), isSealing: true)
-        _ = try await Exchange(a, right).push()
+        _ = try await Exchange(a, with: right).push()
 
-        let report = try await Exchange(b, wrong).pull()
+        let report = try await Exchange(b, with: wrong).pull()
         #expect(report.pulledCount == 0 && report.missingKey == key.id)
-        await #expect(throws: SyncError(.notAllowed, "")) { try await Exchange(b, wrong).push() }
+        await #expect(throws: SyncError(.notAllowed, "")) {
+            try await Exchange(b, with: wrong).push()
+        }
         #expect(try await b.query("SELECT count(*) FROM note") == [[2]])
 
         var healed = ring(other)
         healed.merge(ring(key))
         let again = EncryptedRemote(remote, ring: healed, isSealing: true)
-        _ = try await Exchange(b, again).sync()
+        _ = try await Exchange(b, with: again).sync()
         _ = try await Exchange(
-            a, EncryptedRemote(remote, ring: healed, isSealing: true)
+            a, with: EncryptedRemote(remote, ring: healed, isSealing: true)
         ).sync()
         #expect(try await a.canonical() == b.canonical())
         #expect(try await a.query("SELECT count(*) FROM note") == [[5]])
@@ -109,21 +111,22 @@ struct EncryptionTests {
         let remote = MemoryRemote(store: store)
         let a = try await peer("A", notes: 2)
         _ = try await Exchange(
-            a, EncryptedRemote(remote, ring: ring(key), isSealing: true)
+            a, with: EncryptedRemote(remote, ring: ring(key), isSealing: true)
         ).push()
         var rotated = ring(key)
         rotated.add(other, activating: true)
         try await a.transact("INSERT INTO note VALUES('new', 'text')")
-        _ = try await Exchange(a, EncryptedRemote(remote, ring: rotated, isSealing: true)).push()
+        _ = try await Exchange(a, with: EncryptedRemote(remote, ring: rotated, isSealing: true))
+            .push()
         let keys = try await remote.catalog(since: VersionVector()).items.map(\.envelope.key)
         #expect(Set(keys) == [key.id, other.id])
 
         let late = try SimulatedPeer("B", schema: .notes)
         let old = EncryptedRemote(remote, ring: ring(key), isSealing: true)
-        let report = try await Exchange(late, old).pull()
+        let report = try await Exchange(late, with: old).pull()
         #expect(report.pulledCount == 2 && report.missingKey == other.id)
         let new = EncryptedRemote(remote, ring: rotated, isSealing: true)
-        #expect(try await Exchange(late, new).pull().pulledCount == 1)
+        #expect(try await Exchange(late, with: new).pull().pulledCount == 1)
         #expect(try await late.canonical() == a.canonical())
     }
 
@@ -131,7 +134,7 @@ struct EncryptionTests {
     func turnedOn() async throws {
         let remote = MemoryRemote(store: store)
         let a = try await peer("A", notes: 2)
-        _ = try await Exchange(a, remote).push()
+        _ = try await Exchange(a, with: remote).push()
         let sealing = EncryptedRemote(remote, ring: ring(key), isSealing: true)
         #expect(try await Exchange(a, sealing).push().pushedCount == 2)
         let b = try SimulatedPeer("B", schema: .notes)
@@ -145,7 +148,7 @@ struct EncryptionTests {
         let a = try await peer("A", notes: 1)
         await #expect(throws: SyncError(.refused, "")) {
             try await Exchange(
-                a, EncryptedRemote(remote, ring: KeyRing(), isSealing: true)
+                a, with: EncryptedRemote(remote, ring: KeyRing(), isSealing: true)
             ).push()
         }
         #expect(try await remote.catalog(since: VersionVector()).items.isEmpty)

@@ -17,13 +17,13 @@ struct ExchangeTests {
         let b = try SimulatedPeer("B", schema: .notes)
         try await a.transact("INSERT INTO note VALUES('x', 'from a')")
         try await b.transact("INSERT INTO note VALUES('y', 'from b')")
-        let pushed = try await Exchange(a, remote).push()
+        let pushed = try await Exchange(a, with: remote).push()
         #expect(pushed.pushedCount == 1 && pushed.bytes > 0)
-        let synced = try await Exchange(b, remote).sync()
+        let synced = try await Exchange(b, with: remote).sync()
         #expect(synced.pulledCount == 1 && synced.pushedCount == 1)
-        #expect(try await Exchange(a, remote).pull().pulledCount == 1)
+        #expect(try await Exchange(a, with: remote).pull().pulledCount == 1)
         #expect(try await a.canonical() == b.canonical())
-        let again = try await Exchange(a, remote).sync()
+        let again = try await Exchange(a, with: remote).sync()
         #expect(again == .init(), "nothing is left to move")
     }
 
@@ -37,10 +37,10 @@ struct ExchangeTests {
         for number in 0..<3 {
             try await a.transact("INSERT INTO note VALUES('k\(number)', 'text')")
         }
-        try await withFault(remote, at: call, fault) { try await Exchange(a, remote).push() }
-        _ = try await Exchange(a, remote).push()
-        try await withFault(remote, at: call, fault) { try await Exchange(b, remote).pull() }
-        _ = try await Exchange(b, remote).pull()
+        try await withFault(remote, at: call, fault) { try await Exchange(a, with: remote).push() }
+        _ = try await Exchange(a, with: remote).push()
+        try await withFault(remote, at: call, fault) { try await Exchange(b, with: remote).pull() }
+        _ = try await Exchange(b, with: remote).pull()
         #expect(try await a.canonical() == b.canonical())
         #expect(try await b.query("SELECT count(*) FROM note") == [[3]])
     }
@@ -56,7 +56,7 @@ struct ExchangeTests {
         } catch let error as SyncError {
             #expect(error.code == .unreachable)
         }
-        await remote.failNoMore()
+        await remote.stopFailing()
     }
 
     @Test("a batch that the remote lost is sent again by any replica that has it")
@@ -67,8 +67,8 @@ struct ExchangeTests {
         for number in 0..<3 {
             try await a.transact("INSERT INTO note VALUES('k\(number)', 'text')")
         }
-        _ = try await Exchange(a, remote).push()
-        _ = try await Exchange(b, remote).pull()
+        _ = try await Exchange(a, with: remote).push()
+        _ = try await Exchange(b, with: remote).pull()
         let items = try await remote.catalog(since: VersionVector()).items
         await remote.lose(items[0].name)
         #expect(try await remote.head().isEmpty)
@@ -83,7 +83,7 @@ struct ExchangeTests {
         let remote = MemoryRemote(store: SimulatedReplica.store)
         let a = try SimulatedPeer("A", schema: .notes)
         try await a.transact("INSERT INTO note VALUES('x', 'text')")
-        _ = try await Exchange(a, remote).push()
+        _ = try await Exchange(a, with: remote).push()
         let item = try await remote.catalog(since: VersionVector()).items[0]
         var bytes = try await remote.fetch(item)
         bytes[bytes.count - 1] ^= 1

@@ -36,9 +36,9 @@ struct SSHRemoteTests {
         let report = try await Exchange(near, remote).sync()
         #expect(report.pulledCount == 5 && report.pushedCount == 5)
         #expect(try await near.canonical() == far.canonical())
-        #expect(try await Exchange(near, remote).sync() == .init(), "nothing is left")
+        #expect(try await Exchange(near, with: remote).sync() == .init(), "nothing is left")
         await remote.disconnect()
-        #expect(try await Exchange(near, remote).sync() == .init(), "and it connects again")
+        #expect(try await Exchange(near, with: remote).sync() == .init(), "and it connects again")
         #expect(try await remote.identity().replica == far.id)
     }
 
@@ -130,7 +130,7 @@ struct SSHRemoteTests {
         let served = try await ServedReplica(far, isReadOnly: true)
         let near = try SimulatedPeer("N", schema: .notes)
         try await near.transact("INSERT INTO note VALUES('y', 'near')")
-        let exchange = Exchange(near, try FakeSSH(served.connect).remote())
+        let exchange = Exchange(near, with: try FakeSSH(served.connect).remote())
         #expect(try await exchange.pull().pulledCount == 1)
         await #expect(throws: SyncError(.notAllowed, "")) { try await exchange.push() }
         #expect(try await far.query("SELECT count(*) FROM note") == [[1]])
@@ -154,7 +154,7 @@ struct SSHRemoteTests {
             }
         }
         let remote = try FakeSSH(served.connect).remote()
-        _ = try await Exchange(near, remote).sync()
+        _ = try await Exchange(near, with: remote).sync()
         #expect(try await near.canonical() == far.canonical())
         #expect(try await far.query("SELECT count(*) FROM note") == [[8]])
     }

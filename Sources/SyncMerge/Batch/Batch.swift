@@ -1,32 +1,32 @@
 import SyncValues
 
-/// A causal cut of a store's changes between two version vectors: the one unit of push, pull,
-/// clone, export and snapshot. As bytes: docs/batch-format.md.
+/// A causal cut of a store's changes between two version vectors: the unit of push, pull, clone,
+/// export and snapshot. As bytes: docs/batch-format.md.
 package struct Batch: Sendable {
-    /// The family of replicas that it belongs to.
+    /// The store that it belongs to.
     package var store: StoreID
     /// The replica that made it.
     package var sender: ReplicaID
-    /// What a receiver must have merged before.
+    /// What a receiver must have merged before the batch.
     package var from: VersionVector
-    /// What it has merged after.
+    /// What the receiver has merged after the batch.
     package var upTo: VersionVector
     /// The entities that facts and changes name by position.
     package var entities: [Entity]
     /// In an order in which each follows what its writer had seen.
     package var transactions: [Transaction]
-    /// Of these transactions, as far as nobody has overwritten them. In no order of meaning.
+    /// The facts of these transactions that have not been overwritten. The order has no meaning.
     package var facts: [Fact]
-    /// What every replica has merged by the sender's knowledge, and up to which the sender has
-    /// dropped what nobody needs any more; empty: it never has.
+    /// The cut that every replica has merged, as far as the sender knows, and up to which the
+    /// sender has dropped what is no longer needed; empty: it has dropped nothing.
     package var collected = VersionVector()
-    /// Whether transactions up to ``collected`` that nothing is left of are not in it, though
-    /// `upTo` covers them: a snapshot of a store that has collected.
+    /// Whether transactions up to ``collected`` of which nothing is left are missing, though `upTo`
+    /// covers them: a snapshot of a store that has collected.
     package var hasGaps = false
-    /// What a new replica begins with, and what a receiver may like to know; not part of the facts.
+    /// What a new replica starts with, and hints for a receiver; not part of the facts.
     package var extras = Extras()
 
-    /// Puts a batch together.
+    /// Makes a batch of its parts.
     package init(
         store: StoreID, sender: ReplicaID, from: VersionVector, upTo: VersionVector,
         entities: [Entity], transactions: [Transaction], facts: [Fact]
@@ -42,26 +42,26 @@ package struct Batch: Sendable {
 }
 
 extension Batch {
-    /// What goes beside the facts.
+    /// What is sent beside the facts.
     package struct Extras: Sendable, Hashable {
         /// The CREATE statements of the tracked tables, their indexes and triggers, in the order in
         /// which they can be run; empty but in a snapshot.
         package var schema: [String] = []
         /// The merge policies as JSON; empty: the defaults.
         package var policies = ""
-        /// The private numbers that objects have at the sender: a receiver gives them the same
-        /// where it can.
+        /// The private numbers that objects have at the sender: a receiver assigns the same where
+        /// they are free.
         package var numbers: [ObjectUID: Int64] = [:]
 
-        /// Nothing.
+        /// No extras.
         package init() {}
 
-        /// Whether there is nothing to tell.
+        /// Whether there is nothing to send.
         package var isEmpty: Bool { schema.isEmpty && policies.isEmpty && numbers.isEmpty }
     }
 
     /// An entity as its sender has it: cells and columns by name, so that a receiver with another
-    /// schema can tell what it knows.
+    /// schema can map them to its own.
     package struct Entity: Sendable, Hashable {
         /// The table's name.
         package var name: String
@@ -78,11 +78,11 @@ extension Batch {
         }
     }
 
-    /// A transaction, with what its history says.
+    /// A transaction, with its entry in history.
     package struct Transaction: Sendable, Hashable {
         /// Name, time, and what its writer had merged.
         package var header: TransactionHeader
-        /// Who wrote it, and where, as far as the writer said.
+        /// The author that the writer named.
         package var author: String?
         /// The context that the writer named.
         package var context: String?
@@ -132,7 +132,7 @@ extension Batch {
         package var cells: [Int]
 
         /// Describes a change.
-        package init(_ object: ObjectUID, entity: Int, _ kind: Kind, cells: [Int] = []) {
+        package init(_ object: ObjectUID, entity: Int, kind: Kind, cells: [Int] = []) {
             self.object = object
             self.entity = entity
             self.kind = kind
@@ -142,9 +142,9 @@ extension Batch {
 }
 
 extension Batch {
-    /// Makes a batch of what a base has to send.
-    /// - Parameter details: what history says of each transaction; the header of its result is
-    ///   ignored.
+    /// Makes a batch of a delta.
+    /// - Parameter details: the history entry of each transaction; the header of the result is
+    ///   replaced.
     package init(
         _ delta: Delta, schema: MergeSchema, store: StoreID, sender: ReplicaID,
         details: (TransactionHeader) -> Transaction = { Transaction($0) }
@@ -164,9 +164,9 @@ extension Batch {
             entities: entities, transactions: transactions, facts: delta.facts)
     }
 
-    /// What a base with this schema can merge at once, and the facts that it has no place for: of
-    /// unknown entities, or of cells with other columns. They are to be kept and forwarded, and
-    /// merged when the schema has a place for them.
+    /// The facts that a state with this schema can merge, and those that the schema has no place
+    /// for: of unknown entities, or of cells with other columns. The latter have to be kept and
+    /// forwarded, and merged when the schema has a place for them.
     package func resolved(in schema: MergeSchema) -> (delta: Delta, unknown: [Fact]) {
         var places: [String: Int] = [:]
         for (position, entity) in schema.entities.enumerated() {
@@ -174,7 +174,7 @@ extension Batch {
         }
         let targets = entities.map { entity in
             places[Collation.lowercased(entity.name)].map { place in
-                CellMap(entity, place: place, schema.entities[place])
+                CellMap(from: entity, place: place, to: schema.entities[place])
             }
         }
         var known: [Fact] = []
@@ -186,49 +186,13 @@ extension Batch {
             case .life(let uid, let entity, let life):
                 resolved = targets[entity].map { .life(uid, entity: $0.place, life) }
             case .cell(let uid, let entity, let cell, let version):
-                resolved = targets[entity].flatMap { $0.resolved(uid, cell: cell, version) }
+                resolved = targets[entity].flatMap {
+                    $0.resolved(uid, cell: cell, version: version)
+                }
             }
             if let resolved { known.append(resolved) } else { unknown.append(fact) }
         }
         let headers = transactions.map(\.header)
         return (Delta(since: from, headers: headers, facts: known), unknown)
-    }
-}
-
-/// How the cells of a sender's entity become those of ours: the same columns, in whatever order.
-package struct CellMap {
-    package let place: Int
-    /// By the sender's cell: our cell, and for each of its columns the position at the sender.
-    private var cells: [(cell: Int, order: [Int])?]
-
-    package init(_ theirs: Batch.Entity, place: Int, _ ours: MergeEntity) {
-        self.init(
-            theirs, place: place, cells: ours.cells.map { $0.map { ours.columns[$0].name } })
-    }
-
-    /// - Parameter ours: the names of the columns of each of our cells.
-    package init(_ theirs: Batch.Entity, place: Int, cells ours: [[String]]) {
-        self.place = place
-        let names = ours.map { $0.map(Collation.lowercased) }
-        cells = theirs.cells.map { columns in
-            let columns = columns.map(Collation.lowercased)
-            for (cell, wanted) in names.enumerated() where wanted.count == columns.count {
-                let order = wanted.compactMap { columns.firstIndex(of: $0) }
-                if order.count == wanted.count { return (cell, order) }
-            }
-            return nil
-        }
-    }
-
-    /// Our numbers of some of the sender's cells, ascending, without those that we do not have.
-    package func resolved(_ theirs: [Int]) -> [Int] {
-        theirs.compactMap { cells.indices.contains($0) ? cells[$0]?.cell : nil }.sorted()
-    }
-
-    package func resolved(_ uid: ObjectUID, cell: Int, _ version: Version) -> Fact? {
-        guard let target = cells[cell] else { return nil }
-        let value = target.order.map { version.value[$0] }
-        let version = Version(version.dot, incarnation: version.incarnation, value: value)
-        return .cell(uid, entity: place, cell: target.cell, version)
     }
 }

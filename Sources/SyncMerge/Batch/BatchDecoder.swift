@@ -1,7 +1,7 @@
 import SyncValues
 
-/// Reads batches, whoever wrote them. Hostile bytes are an error: never a crash, never memory
-/// without bound, never a batch that breaks what merging relies on.
+/// Reads batches from untrusted senders. Hostile bytes are an error: never a crash, never unbounded
+/// memory, never a batch that breaks what merging relies on.
 package enum BatchDecoder {
     /// Reads a whole batch.
     ///
@@ -20,8 +20,8 @@ package enum BatchDecoder {
         return try decode(content: content, envelope)
     }
 
-    /// Reads a batch as far as somebody can who has no key: a sealed one up to its payload's hash,
-    /// any other one whole.
+    /// Reads a batch as far as it is possible without a key: a sealed one up to its payload's hash,
+    /// any other one completely.
     /// - Throws: `badData` or `newerFormat`, with the reason.
     package static func verify(_ bytes: [UInt8]) throws -> BatchEnvelope {
         let (envelope, payload) = try parts(bytes)
@@ -32,7 +32,8 @@ package enum BatchDecoder {
         return envelope
     }
 
-    /// Envelope and payload, which belong together.
+    /// Splits a batch into envelope and payload, and checks that they belong together.
+    /// - Throws: `badData` or `newerFormat`, with the reason.
     package static func parts(
         _ bytes: [UInt8]
     ) throws -> (envelope: BatchEnvelope, payload: ArraySlice<UInt8>) {
@@ -51,17 +52,20 @@ package enum BatchDecoder {
     }
 
     /// Reads the content of a batch.
+    /// - Throws: `badData`, with the reason.
     package static func decode(content: [UInt8], _ envelope: BatchEnvelope) throws -> Batch {
         var reader = ByteReader(content)
         let tables = try BatchTables(&reader)
-        let transactions = try TransactionColumns.read(&reader, tables)
-        let facts = try FactColumns.read(&reader, tables, transactions.map(\.header.dot))
-        let extras = envelope.hasExtras ? try ExtrasColumns.read(&reader, tables) : .init()
+        let transactions = try TransactionColumns.read(from: &reader, tables: tables)
+        let facts = try FactColumns.read(
+            from: &reader, tables: tables, dots: transactions.map(\.header.dot))
+        let extras =
+            envelope.hasExtras ? try ExtrasColumns.read(from: &reader, tables: tables) : .init()
         guard reader.isAtEnd else { throw SyncError(.badData, "the content has a tail") }
         guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
         else { throw SyncError(.badData, "the batch holds other counts than its envelope says") }
-        try check(transactions, envelope)
-        try checkLives(facts, transactions)
+        try check(transactions, against: envelope)
+        try checkLives(of: facts, in: transactions)
         var batch = Batch(
             store: envelope.store, sender: envelope.sender, from: envelope.from,
             upTo: envelope.upTo, entities: tables.entities, transactions: transactions,
@@ -72,10 +76,10 @@ package enum BatchDecoder {
         return batch
     }
 
-    /// A batch is a causal cut: merged, it must leave no hole. What a store dropped when it
-    /// collected is none: nothing is left of it.
+    /// A batch is a causal cut: merged, it must leave no gap. Transactions that were dropped by a
+    /// collection are no gap: nothing is left of them.
     private static func check(
-        _ transactions: [Batch.Transaction], _ envelope: BatchEnvelope
+        _ transactions: [Batch.Transaction], against envelope: BatchEnvelope
     ) throws {
         var merged = envelope.from
         for transaction in transactions {
@@ -95,10 +99,10 @@ package enum BatchDecoder {
     }
 
     /// An object's first life may be older than history; each later one began with a transaction
-    /// that had seen the end of the one before. A number beyond that is invented, and could leave
-    /// none for the next life.
+    /// that had seen the end of the one before. A greater number is forged, and could leave no
+    /// number for the next life.
     private static func checkLives(
-        _ facts: [Fact], _ transactions: [Batch.Transaction]
+        of facts: [Fact], in transactions: [Batch.Transaction]
     ) throws {
         var known: [Dot: Int64] = [:]
         for transaction in transactions {

@@ -13,13 +13,14 @@ package enum BatchEncoder {
     }
 
     /// The content before compression.
+    /// - Throws: `invalidArgument` when the batch is beyond ``BatchLimits``.
     package static func content(of batch: Batch) throws -> [UInt8] {
         let tables = BatchTables(batch)
         var content = ByteWriter()
         tables.write(to: &content)
-        TransactionColumns.write(batch.transactions, tables, to: &content)
-        FactColumns.write(batch.facts, tables, to: &content)
-        if !batch.extras.isEmpty { ExtrasColumns.write(batch.extras, tables, to: &content) }
+        TransactionColumns.write(batch.transactions, tables: tables, to: &content)
+        FactColumns.write(batch.facts, tables: tables, to: &content)
+        if !batch.extras.isEmpty { ExtrasColumns.write(batch.extras, tables: tables, to: &content) }
         let isWithin =
             batch.transactions.count <= BatchLimits.transactionsMax
             && batch.facts.count <= BatchLimits.factsMax

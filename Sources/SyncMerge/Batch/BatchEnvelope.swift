@@ -1,25 +1,25 @@
 import Crypto
 import SyncValues
 
-/// What can be known of a batch without opening it: whose it is, from where to where it leads, and
-/// how large it is. All that a folder, a hub or their operators ever need to see.
+/// What is readable of a batch without opening it: its store and sender, the vectors between which
+/// it lies, and its size. A folder, a hub and their operators need to see nothing else.
 package struct BatchEnvelope: Sendable, Hashable {
     /// The version of the format that this code writes.
     package static let version: UInt8 = 1
-    /// How each batch begins: `SYNB`.
+    /// The first bytes of each batch: `SYNB`.
     static let magic: [UInt8] = [0x53, 0x59, 0x4e, 0x42]
     /// The flag of a sealed payload.
     private static let sealedFlag: UInt8 = 1
     /// Bytes of the check that follows the envelope.
     static let checkBytes = 8
 
-    /// The family of replicas that it belongs to.
+    /// The store that it belongs to.
     package let store: StoreID
     /// The replica that made it.
     package let sender: ReplicaID
-    /// What a receiver must have merged before.
+    /// What a receiver must have merged before the batch.
     package let from: VersionVector
-    /// What it has merged after.
+    /// What the receiver has merged after the batch.
     package let upTo: VersionVector
     /// Transactions in it.
     package let transactionCount: Int
@@ -31,23 +31,20 @@ package struct BatchEnvelope: Sendable, Hashable {
     package let payloadBytes: Int
     /// SHA-256 of the payload.
     package let payloadHash: [UInt8]
-    /// The key that the payload is sealed with; nil: it is in the clear.
+    /// The key that the payload is sealed with; nil: it is not encrypted.
     package let key: KeyID?
-    /// What every replica has merged, as the sender knows, and up to which it has dropped what
-    /// nobody needs any more; empty: it never has.
+    /// The cut that every replica has merged, as far as the sender knows, and up to which the
+    /// sender has dropped what is no longer needed; empty: it has dropped nothing.
     package let collected: VersionVector
     /// Whether the content ends with ``Batch/Extras``.
     let hasExtras: Bool
 
     /// The flag of a content with extras.
     static let extrasFlag: UInt8 = 2
-    /// The flag of an envelope that tells up to where its sender has collected.
+    /// The flag of an envelope with the cut up to which its sender has collected.
     private static let collectedFlag: UInt8 = 4
 
-    /// Whether it is a snapshot: a receiver needs nothing before it.
-    package var isSnapshot: Bool { from.isEmpty }
-
-    /// Whether transactions that nothing is left of are not in it, though `upTo` covers them.
+    /// Whether transactions of which nothing is left are missing, though `upTo` covers them.
     package var hasGaps: Bool { from.isEmpty && !collected.isEmpty }
 
     private var flags: UInt8 {
@@ -71,8 +68,8 @@ package struct BatchEnvelope: Sendable, Hashable {
         return bytes.bytes
     }
 
-    /// What a seal vouches for, beside the payload: all of the envelope but what follows from the
-    /// sealed bytes.
+    /// What a seal authenticates beside the payload: all of the envelope but what is derived from
+    /// the sealed bytes.
     func authenticated(by key: KeyID) -> [UInt8] {
         var bytes = ByteWriter()
         bytes.append(raw: Self.magic)
@@ -95,7 +92,7 @@ package struct BatchEnvelope: Sendable, Hashable {
 
     /// Reads the envelope at the start of a batch; the payload need not be there.
     /// - Returns: the envelope, and where the payload begins.
-    /// - Throws: `badData` for bytes that are no batch, damaged, or beyond ``BatchLimits``;
+    /// - Throws: `badData` for bytes that are not a batch, damaged, or beyond ``BatchLimits``;
     ///   `newerFormat` for a version or a feature that this code does not know.
     package static func read(
         _ bytes: [UInt8]
@@ -147,6 +144,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         }
     }
 
+    /// The envelope of a batch that is not sealed.
     package init(_ batch: Batch, contentBytes: Int, payload: [UInt8]) {
         store = batch.store
         sender = batch.sender

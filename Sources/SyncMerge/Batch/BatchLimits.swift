@@ -1,6 +1,4 @@
-import SyncValues
-
-/// What a batch may hold at most. A reader refuses more before it makes room for it; a writer cuts
+/// The limits of a batch. A reader refuses more before it allocates memory for it; a writer cuts
 /// its batches so that they stay below.
 package enum BatchLimits {
     /// The envelope, vectors included: room for some 2,500 replicas.
@@ -10,7 +8,7 @@ package enum BatchLimits {
     package static let contentBytesMax = 256 << 20
     /// Transactions in a batch.
     package static let transactionsMax = 1 << 20
-    /// Facts, objects or changes in a batch: one byte of content may stand for some hundred bytes
+    /// Facts, objects or changes in a batch: one byte of content may take some hundred bytes
     /// in memory, so that bytes alone are no limit.
     package static let factsMax = 1 << 22
     /// Entities, and columns of one.

@@ -1,6 +1,7 @@
 import SyncValues
 
-/// What the columns of a batch name by position: texts, replicas, entities and objects.
+/// The tables of texts, replicas, entities and objects that the columns of a batch refer to by
+/// position.
 struct BatchTables {
     let entities: [Batch.Entity]
     let texts: [String]
@@ -10,8 +11,8 @@ struct BatchTables {
     private let replicaPlaces: [ReplicaID: Int]
     private let objectPlaces: [ObjectUID: Int]
 
-    /// Collects what a batch names: objects in the order in which history tells of them, so that
-    /// their positions in the columns mostly count up.
+    /// Collects what a batch names: objects in the order in which history names them, so that their
+    /// positions in the columns mostly ascend.
     init(_ batch: Batch) {
         var texts = Indexer<String>()
         var replicas = Indexer<ReplicaID>()
@@ -81,7 +82,7 @@ struct BatchTables {
         }
         var entities: [Batch.Entity] = []
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.entitiesMax)) {
-            entities.append(try Self.entity(&reader, texts))
+            entities.append(try Self.entity(from: &reader, texts: texts))
         }
         var objects: [ObjectUID] = []
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.factsMax)) {
@@ -92,7 +93,8 @@ struct BatchTables {
         (textPlaces, replicaPlaces, objectPlaces) = ([:], [:], [:])
     }
 
-    private static func entity(_ reader: inout ByteReader, _ texts: [String]) throws -> Batch.Entity
+    private static func entity(from reader: inout ByteReader, texts: [String]) throws
+        -> Batch.Entity
     {
         let name = texts[try reader.index(below: texts.count)]
         let isPrivate = try reader.index(below: 2) == 1

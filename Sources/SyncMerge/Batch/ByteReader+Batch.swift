@@ -2,7 +2,7 @@ import SyncValues
 
 /// Bounded reads for the batch's decoder.
 extension ByteReader {
-    /// A number of things.
+    /// Reads a count.
     /// - Throws: `badData` beyond `limit`: nothing was allocated for it yet.
     package mutating func count(atMost limit: Int) throws -> Int {
         let count = try varint()
@@ -12,17 +12,20 @@ extension ByteReader {
         return Int(count)
     }
 
-    /// A number of things of which each takes at least one byte of what is left.
+    /// Reads a count of items that take at least one byte each of what is left.
+    /// - Throws: `badData` when the bytes end too soon, or beyond the limit.
     package mutating func countOfRest(atMost limit: Int) throws -> Int {
         try count(atMost: min(limit, remaining))
     }
 
-    /// Bytes behind their length.
+    /// Reads bytes that follow their length.
+    /// - Throws: `badData` when the bytes end too soon, or beyond the limit.
     package mutating func counted(atMost limit: Int) throws -> ArraySlice<UInt8> {
         try raw(try count(atMost: limit))
     }
 
-    /// A position in a list of `count` things.
+    /// Reads a position in a list of `count` items.
+    /// - Throws: `badData` for a position that is not in the list.
     package mutating func index(below count: Int) throws -> Int {
         let index = try varint()
         guard index < UInt64(count) else {
@@ -31,7 +34,8 @@ extension ByteReader {
         return Int(index)
     }
 
-    /// Sixteen bytes that name something.
+    /// Reads an identifier of sixteen bytes.
+    /// - Throws: `badData` when the bytes end too soon.
     package mutating func identifier<Name>(_ make: ([UInt8]) -> Name?) throws -> Name {
         guard let name = make(Array(try raw(16))) else {
             throw SyncError(.badData, "an identifier has 16 bytes")
@@ -39,11 +43,14 @@ extension ByteReader {
         return name
     }
 
-    /// Text behind its length.
+    /// Reads text that follows its length.
+    /// - Throws: `badData` when the bytes end too soon, beyond the limit, or for bytes that are not
+    ///   UTF-8.
     package mutating func text(atMost limit: Int = BatchLimits.contentBytesMax) throws -> String {
         try Self.text(try counted(atMost: limit))
     }
 
+    /// Text of bytes.
     /// - Throws: `badData` for bytes that are not UTF-8: repaired text would be another value.
     package static func text(_ bytes: ArraySlice<UInt8>) throws -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -52,11 +59,13 @@ extension ByteReader {
         return text
     }
 
-    /// A column: bytes behind their length, to be read to their end.
+    /// Reads a column: bytes that follow their length, to be read to their end.
+    /// - Throws: `badData` when the bytes end too soon, or beyond the limit.
     package mutating func column() throws -> ByteReader {
         ByteReader(Array(try counted(atMost: BatchLimits.contentBytesMax)))
     }
 
+    /// Checks that everything was read.
     /// - Throws: `badData` when something is left.
     package func finish() throws {
         guard isAtEnd else { throw SyncError(.badData, "a column has a tail") }

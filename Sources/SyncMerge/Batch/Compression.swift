@@ -7,6 +7,7 @@ enum Compression {
     /// levels gain a tenth and cost several times as much.
     static let level: Int32 = 3
 
+    /// Compresses bytes to one frame.
     /// - Throws: `internalFault` when zstd has no memory.
     static func compress(_ bytes: [UInt8]) throws -> [UInt8] {
         var failure: String?

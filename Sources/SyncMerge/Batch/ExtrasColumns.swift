@@ -3,7 +3,7 @@ import SyncValues
 /// The end of the content where the envelope's flags say so: schema, policies, private numbers.
 enum ExtrasColumns {
     static func write(
-        _ extras: Batch.Extras, _ tables: BatchTables, to content: inout ByteWriter
+        _ extras: Batch.Extras, tables: BatchTables, to content: inout ByteWriter
     ) {
         content.append(varint: UInt64(extras.schema.count))
         for statement in extras.schema { content.append(counted: Array(statement.utf8)) }
@@ -25,7 +25,7 @@ enum ExtrasColumns {
     }
 
     static func read(
-        _ reader: inout ByteReader, _ tables: BatchTables
+        from reader: inout ByteReader, tables: BatchTables
     ) throws -> Batch.Extras {
         var extras = Batch.Extras()
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.entitiesMax)) {

@@ -14,7 +14,7 @@ enum FactColumns {
 
     // MARK: Writing
 
-    static func write(_ facts: [Fact], _ tables: BatchTables, to content: inout ByteWriter) {
+    static func write(_ facts: [Fact], tables: BatchTables, to content: inout ByteWriter) {
         var lives: [(object: Int, entity: Int, life: Life)] = []
         var aliases: [(first: Int, second: Int, dot: Dot)] = []
         var groups: [Group: [(object: Int, version: Version)]] = [:]
@@ -30,21 +30,25 @@ enum FactColumns {
             }
         }
         write(
-            lives.sorted { ($0.object, $0.life.dot) < ($1.object, $1.life.dot) }, tables, &content)
-        write(aliases.sorted { ($0.first, $0.second) < ($1.first, $1.second) }, tables, &content)
+            lives.sorted { ($0.object, $0.life.dot) < ($1.object, $1.life.dot) }, tables: tables,
+            to: &content)
+        write(
+            aliases.sorted { ($0.first, $0.second) < ($1.first, $1.second) }, tables: tables,
+            to: &content)
         content.append(varint: UInt64(groups.count))
         for (group, versions) in groups.sorted(by: { $0.key < $1.key }) {
             content.append(varint: UInt64(group.entity))
             content.append(varint: UInt64(group.cell))
             write(
                 versions.sorted { ($0.object, $0.version.dot) < ($1.object, $1.version.dot) },
-                tables.entities[group.entity].cells[group.cell].count, tables, &content)
+                width: tables.entities[group.entity].cells[group.cell].count, tables: tables,
+                to: &content)
         }
     }
 
     private static func write(
-        _ lives: [(object: Int, entity: Int, life: Life)], _ tables: BatchTables,
-        _ content: inout ByteWriter
+        _ lives: [(object: Int, entity: Int, life: Life)], tables: BatchTables,
+        to content: inout ByteWriter
     ) {
         content.append(varint: UInt64(lives.count))
         var objects = DeltaColumn()
@@ -54,7 +58,7 @@ enum FactColumns {
         for (object, entity, life) in lives {
             objects.append(Int64(object))
             kinds.append(varint: UInt64(entity) << 2 | UInt64(life.kind.rawValue))
-            dots.append(life.dot, tables)
+            dots.append(life.dot, tables: tables)
             incarnations.append(varint: UInt64(life.incarnation))
         }
         for column in [objects.writer, kinds] + dots.columns + [incarnations] {
@@ -63,8 +67,8 @@ enum FactColumns {
     }
 
     private static func write(
-        _ aliases: [(first: Int, second: Int, dot: Dot)], _ tables: BatchTables,
-        _ content: inout ByteWriter
+        _ aliases: [(first: Int, second: Int, dot: Dot)], tables: BatchTables,
+        to content: inout ByteWriter
     ) {
         content.append(varint: UInt64(aliases.count))
         var first = DeltaColumn()
@@ -73,7 +77,7 @@ enum FactColumns {
         for alias in aliases {
             first.append(Int64(alias.first))
             second.append(Int64(alias.second))
-            dots.append(alias.dot, tables)
+            dots.append(alias.dot, tables: tables)
         }
         for column in [first.writer, second.writer] + dots.columns {
             content.append(counted: column.bytes)
@@ -81,8 +85,8 @@ enum FactColumns {
     }
 
     private static func write(
-        _ versions: [(object: Int, version: Version)], _ width: Int, _ tables: BatchTables,
-        _ content: inout ByteWriter
+        _ versions: [(object: Int, version: Version)], width: Int, tables: BatchTables,
+        to content: inout ByteWriter
     ) {
         content.append(varint: UInt64(versions.count))
         var objects = DeltaColumn()
@@ -91,10 +95,10 @@ enum FactColumns {
         var values = Array(repeating: ValueColumn(), count: width)
         for (object, version) in versions {
             objects.append(Int64(object))
-            dots.append(version.dot, tables)
+            dots.append(version.dot, tables: tables)
             incarnations.append(varint: UInt64(version.incarnation))
             for (column, field) in version.value.enumerated() {
-                values[column].append(field, tables)
+                values[column].append(field, tables: tables)
             }
         }
         for column in [objects.writer] + dots.columns + [incarnations] {
@@ -105,24 +109,28 @@ enum FactColumns {
 
     // MARK: Reading
 
+    /// Reads the facts of a batch.
     /// - Parameter dots: the transactions of the batch: no fact of another one is accepted.
     static func read(
-        _ reader: inout ByteReader, _ tables: BatchTables, _ dots: [Dot]
+        from reader: inout ByteReader, tables: BatchTables, dots: [Dot]
     ) throws -> [Fact] {
         let known = Set(dots)
         var facts: [Fact] = []
-        try readLives(&reader, tables, known, &facts)
-        try readAliases(&reader, tables, known, &facts)
+        try readLives(from: &reader, tables: tables, known: known, into: &facts)
+        try readAliases(from: &reader, tables: tables, known: known, into: &facts)
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.factsMax)) {
             let entity = try reader.index(below: tables.entities.count)
             let cell = try reader.index(below: tables.entities[entity].cells.count)
-            try readVersions(&reader, Group(entity: entity, cell: cell), tables, known, &facts)
+            try readVersions(
+                of: Group(entity: entity, cell: cell), from: &reader, tables: tables, known: known,
+                into: &facts)
         }
         return facts
     }
 
     private static func readLives(
-        _ reader: inout ByteReader, _ tables: BatchTables, _ known: Set<Dot>, _ facts: inout [Fact]
+        from reader: inout ByteReader, tables: BatchTables, known: Set<Dot>,
+        into facts: inout [Fact]
     ) throws {
         let count = try reader.countOfRest(atMost: BatchLimits.factsMax - facts.count)
         var objects = DeltaReader(try reader.column())
@@ -135,8 +143,8 @@ enum FactColumns {
             guard packed >> 2 < UInt64(tables.entities.count),
                 let kind = LifeKind(rawValue: UInt8(packed & 3))
             else { throw SyncError(.badData, "unknown kind of life") }
-            let dot = try dots.next(tables, known)
-            let life = Life(dot, kind, incarnation: try incarnation(&incarnations))
+            let dot = try dots.next(tables: tables, known: known)
+            let life = Life(dot, kind: kind, incarnation: try incarnation(&incarnations))
             facts.append(.life(uid, entity: Int(packed >> 2), life))
         }
         for column in [objects.reader, kinds, incarnations] { try column.finish() }
@@ -144,7 +152,8 @@ enum FactColumns {
     }
 
     private static func readAliases(
-        _ reader: inout ByteReader, _ tables: BatchTables, _ known: Set<Dot>, _ facts: inout [Fact]
+        from reader: inout ByteReader, tables: BatchTables, known: Set<Dot>,
+        into facts: inout [Fact]
     ) throws {
         let count = try reader.countOfRest(atMost: BatchLimits.factsMax - facts.count)
         var first = DeltaReader(try reader.column())
@@ -154,27 +163,28 @@ enum FactColumns {
             let left = tables.objects[try first.index(below: tables.objects.count)]
             let right = tables.objects[try second.index(below: tables.objects.count)]
             guard left != right else { throw SyncError(.badData, "an alias of one object") }
-            facts.append(.alias(left, right, try dots.next(tables, known)))
+            facts.append(.alias(left, right, try dots.next(tables: tables, known: known)))
         }
         for column in [first.reader, second.reader] { try column.finish() }
         try dots.finish()
     }
 
     private static func readVersions(
-        _ reader: inout ByteReader, _ group: Group, _ tables: BatchTables, _ known: Set<Dot>,
-        _ facts: inout [Fact]
+        of group: Group, from reader: inout ByteReader, tables: BatchTables, known: Set<Dot>,
+        into facts: inout [Fact]
     ) throws {
         let count = try reader.countOfRest(atMost: BatchLimits.factsMax - facts.count)
         var objects = DeltaReader(try reader.column())
         var dots = try DotReader(&reader)
         var incarnations = try reader.column()
         let columns = try tables.entities[group.entity].cells[group.cell].map { _ in
-            try ValueColumn.read(&reader, count: count, tables)
+            try ValueColumn.read(from: &reader, count: count, tables: tables)
         }
         for row in 0..<count {
             let uid = tables.objects[try objects.index(below: tables.objects.count)]
             let version = Version(
-                try dots.next(tables, known), incarnation: try incarnation(&incarnations),
+                try dots.next(tables: tables, known: known),
+                incarnation: try incarnation(&incarnations),
                 value: columns.map { $0[row] })
             facts.append(.cell(uid, entity: group.entity, cell: group.cell, version))
         }
@@ -194,7 +204,7 @@ private struct DotColumn {
     private var replicas = ByteWriter()
     private var numbers = DeltaColumn()
 
-    mutating func append(_ dot: Dot, _ tables: BatchTables) {
+    mutating func append(_ dot: Dot, tables: BatchTables) {
         replicas.append(varint: UInt64(tables.place(of: dot.replica)))
         numbers.append(dot.number)
     }
@@ -212,7 +222,7 @@ private struct DotReader {
         numbers = DeltaReader(try reader.column())
     }
 
-    mutating func next(_ tables: BatchTables, _ known: Set<Dot>) throws -> Dot {
+    mutating func next(tables: BatchTables, known: Set<Dot>) throws -> Dot {
         let replica = tables.replicas[try replicas.index(below: tables.replicas.count)]
         let dot = Dot(replica, try numbers.next())
         guard known.contains(dot) else {

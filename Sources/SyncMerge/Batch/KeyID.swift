@@ -1,6 +1,6 @@
 import SyncValues
 
-/// Names a key without telling it: eight bytes that follow from the key.
+/// The name of a key, which does not reveal it: eight bytes that are derived from the key.
 package struct KeyID: Sendable, Hashable {
     /// The length of a name.
     package static let byteCount = 8
@@ -8,6 +8,7 @@ package struct KeyID: Sendable, Hashable {
     /// The name's bytes.
     package let bytes: [UInt8]
 
+    /// A name of stored bytes.
     /// - Parameter bytes: exactly eight; nil otherwise.
     package init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }

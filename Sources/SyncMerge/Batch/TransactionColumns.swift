@@ -5,9 +5,9 @@ enum TransactionColumns {
     // MARK: Writing
 
     static func write(
-        _ transactions: [Batch.Transaction], _ tables: BatchTables, to content: inout ByteWriter
+        _ transactions: [Batch.Transaction], tables: BatchTables, to content: inout ByteWriter
     ) {
-        let runs = writeRuns(transactions, tables, to: &content)
+        let runs = writeRuns(of: transactions, tables: tables, to: &content)
         content.append(varint: UInt64(transactions.count))
         func column(_ append: (inout ByteWriter, Batch.Transaction) -> Void) {
             var writer = ByteWriter()
@@ -39,12 +39,13 @@ enum TransactionColumns {
         column { writer, transaction in transaction.pid.map { writer.append(signed: $0) } }
         column { $0.append(varint: $1.flags) }
         column { $0.append(varint: UInt64($1.changes.count)) }
-        writeChanges(transactions.flatMap(\.changes), tables, to: &content)
+        writeChanges(transactions.flatMap(\.changes), tables: tables, to: &content)
     }
 
-    /// Transactions between two merges had merged the same of all *other* replicas: a run.
+    /// Writes runs: all transactions between two merges have the same vector of all *other*
+    /// replicas.
     private static func writeRuns(
-        _ transactions: [Batch.Transaction], _ tables: BatchTables, to content: inout ByteWriter
+        of transactions: [Batch.Transaction], tables: BatchTables, to content: inout ByteWriter
     ) -> [VersionVector: Int] {
         var runs: [VersionVector: Int] = [:]
         var order: [VersionVector] = []
@@ -64,7 +65,7 @@ enum TransactionColumns {
     }
 
     private static func writeChanges(
-        _ changes: [Batch.Change], _ tables: BatchTables, to content: inout ByteWriter
+        _ changes: [Batch.Change], tables: BatchTables, to content: inout ByteWriter
     ) {
         var objects = DeltaColumn()
         var kinds = ByteWriter()
@@ -84,31 +85,31 @@ enum TransactionColumns {
     // MARK: Reading
 
     static func read(
-        _ reader: inout ByteReader, _ tables: BatchTables
+        from reader: inout ByteReader, tables: BatchTables
     ) throws -> [Batch.Transaction] {
-        let runs = try readRuns(&reader, tables)
+        let runs = try readRuns(from: &reader, tables: tables)
         let count = try reader.countOfRest(atMost: BatchLimits.transactionsMax)
-        let headers = try readHeaders(&reader, count, runs, tables)
+        let headers = try readHeaders(from: &reader, count: count, runs: runs, tables: tables)
         func texts() throws -> [String?] {
-            try readColumn(&reader, count) { column in
+            try readColumn(from: &reader, count: count) { column in
                 let place = try column.index(below: tables.texts.count + 1)
                 return place == 0 ? nil : tables.texts[place - 1]
             }
         }
         let (authors, contexts, processes) = (try texts(), try texts(), try texts())
-        let hasPid = try readColumn(&reader, count) { try $0.index(below: 2) == 1 }
+        let hasPid = try readColumn(from: &reader, count: count) { try $0.index(below: 2) == 1 }
         var pidColumn = try reader.column()
         let pids = try hasPid.map { $0 ? try pidColumn.signed() : nil }
         try pidColumn.finish()
-        let flags = try readColumn(&reader, count) { try $0.varint() }
-        let changeCounts = try readColumn(&reader, count) {
+        let flags = try readColumn(from: &reader, count: count) { try $0.varint() }
+        let changeCounts = try readColumn(from: &reader, count: count) {
             try $0.count(atMost: BatchLimits.factsMax)
         }
         let total = changeCounts.reduce(0, +)
         guard total <= BatchLimits.factsMax else {
             throw SyncError(.badData, "\(total) changes are beyond the limit")
         }
-        var changes = try readChanges(&reader, total, tables)[...]
+        var changes = try readChanges(from: &reader, count: total, tables: tables)[...]
         return headers.indices.map { index in
             defer { changes = changes.dropFirst(changeCounts[index]) }
             return Batch.Transaction(
@@ -119,7 +120,7 @@ enum TransactionColumns {
     }
 
     private static func readColumn<Item>(
-        _ reader: inout ByteReader, _ count: Int, _ next: (inout ByteReader) throws -> Item
+        from reader: inout ByteReader, count: Int, next: (inout ByteReader) throws -> Item
     ) throws -> [Item] {
         var column = try reader.column()
         guard count <= column.remaining else {
@@ -133,7 +134,7 @@ enum TransactionColumns {
     }
 
     private static func readRuns(
-        _ reader: inout ByteReader, _ tables: BatchTables
+        from reader: inout ByteReader, tables: BatchTables
     ) throws -> [VersionVector] {
         var runs: [VersionVector] = []
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.transactionsMax)) {
@@ -148,14 +149,14 @@ enum TransactionColumns {
     }
 
     private static func readHeaders(
-        _ reader: inout ByteReader, _ count: Int, _ runs: [VersionVector], _ tables: BatchTables
+        from reader: inout ByteReader, count: Int, runs: [VersionVector], tables: BatchTables
     ) throws -> [TransactionHeader] {
-        let replicas = try readColumn(&reader, count) {
+        let replicas = try readColumn(from: &reader, count: count) {
             tables.replicas[try $0.index(below: tables.replicas.count)]
         }
         var newest: [ReplicaID: Int64] = [:]
         var position = 0
-        let dots = try readColumn(&reader, count) { column in
+        let dots = try readColumn(from: &reader, count: count) { column in
             let replica = replicas[position]
             position += 1
             let sum = (newest[replica] ?? 0).addingReportingOverflow(try column.signed())
@@ -163,10 +164,12 @@ enum TransactionColumns {
             newest[replica] = sum.partialValue
             return Dot(replica, sum.partialValue)
         }
-        let gaps = try readColumn(&reader, count) { try number(try $0.varint()) }
-        let seen = try readColumn(&reader, count) { runs[try $0.index(below: runs.count)] }
+        let gaps = try readColumn(from: &reader, count: count) { try number(try $0.varint()) }
+        let seen = try readColumn(from: &reader, count: count) {
+            runs[try $0.index(below: runs.count)]
+        }
         var last: UInt64 = 0
-        let times = try readColumn(&reader, count) { column in
+        let times = try readColumn(from: &reader, count: count) { column in
             last = last &+ UInt64(bitPattern: try column.signed())
             return HybridTime(rawValue: last)
         }
@@ -179,7 +182,7 @@ enum TransactionColumns {
     }
 
     private static func readChanges(
-        _ reader: inout ByteReader, _ count: Int, _ tables: BatchTables
+        from reader: inout ByteReader, count: Int, tables: BatchTables
     ) throws -> [Batch.Change] {
         var objects = DeltaReader(try reader.column())
         var kinds = try reader.column()
@@ -199,7 +202,7 @@ enum TransactionColumns {
             for _ in 0..<(try counts.count(atMost: limit)) {
                 written.append(try cells.index(below: limit))
             }
-            changes.append(Batch.Change(object, entity: entity, kind, cells: written))
+            changes.append(Batch.Change(object, entity: entity, kind: kind, cells: written))
         }
         for column in [objects.reader, kinds, counts, cells] { try column.finish() }
         return changes

@@ -12,7 +12,7 @@ struct ValueColumn {
     private var objects = DeltaColumn()
     private var parts = ByteWriter()
 
-    mutating func append(_ field: Field, _ tables: BatchTables) {
+    mutating func append(_ field: Field, tables: BatchTables) {
         switch field {
         case .value(.null): tags.append(byte: Tag.null.rawValue)
         case .value(.integer(let number)):
@@ -45,7 +45,7 @@ struct ValueColumn {
 
     /// Reads the values of `count` rows.
     static func read(
-        _ reader: inout ByteReader, count: Int, _ tables: BatchTables
+        from reader: inout ByteReader, count: Int, tables: BatchTables
     ) throws -> [Field] {
         var tags = try reader.column()
         var integers = try reader.column()

@@ -1,7 +1,7 @@
 import SyncValues
 
 extension ByteWriter {
-    /// A vector: count, then each replica and its number.
+    /// Writes a vector: count, then each replica and its number.
     package mutating func append(_ vector: VersionVector) {
         append(varint: UInt64(vector.entries.count))
         for entry in vector.entries {
@@ -12,7 +12,8 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    /// A vector as ``ByteWriter/append(_:)-(VersionVector)`` writes it, and in no other way.
+    /// A vector as ``ByteWriter/append(_:)-(VersionVector)`` writes it; no other order is accepted.
+    /// - Throws: `badData` for a vector that is truncated, not in order, or beyond the limit.
     package mutating func vector() throws -> VersionVector {
         var vector = VersionVector()
         var last: ReplicaID?

@@ -3,14 +3,13 @@ import SyncValues
 /// A counter: an initial value, and for each replica the total of what it has added since.
 ///
 /// Invariants
-/// - A state holds everything that the states had which its writer saw: whoever overwrites a
-///   version has its share in hand.
+/// - A state includes the states that its writer saw: overwriting a version loses nothing of it.
 /// - The total of a replica is that of its latest transaction: a greater number wins, no total is
 ///   counted twice.
 /// - The time of an initial value is above those that it replaced, also where clocks are wrong.
 ///
 /// Anything but an integer (NULL, text, a real) is a value like any other, and the latest one is
-/// shown; the totals are kept for the day when an integer is written again. Sums wrap around.
+/// shown; the totals are kept in case an integer is written again. Sums wrap around.
 struct CounterState: Hashable {
     struct Initial: Hashable {
         var time: HybridTime
@@ -26,15 +25,15 @@ struct CounterState: Hashable {
     private(set) var initial: Initial
     private(set) var totals: [ReplicaID: Total] = [:]
 
-    /// What a version says.
+    /// Reads the value of a version.
     init(_ value: Value, dot: Dot, time: HybridTime) {
-        let (state, plain) = BlendCoding.unpacked(value, .counter) { try Self(reading: &$0) }
+        let (state, plain) = BlendCoding.unpacked(value, as: .counter) { try Self(reading: &$0) }
         self = state ?? Self(initial: Initial(time: time, dot: dot, value: plain))
     }
 
     private init(initial: Initial) { self.initial = initial }
 
-    /// What the tables show.
+    /// The value that the tables show.
     var shown: Value {
         guard case .integer(let start) = initial.value else { return initial.value }
         return .integer(start &+ sum)
@@ -42,7 +41,7 @@ struct CounterState: Hashable {
 
     private var sum: Int64 { totals.values.reduce(0) { $0 &+ $1.sum } }
 
-    /// Takes what another version knows, too.
+    /// Joins the state of another version.
     mutating func join(_ other: Self) {
         let (mine, theirs) = (initial, other.initial)
         if (mine.time, mine.dot) < (theirs.time, theirs.dot) { initial = theirs }
@@ -51,12 +50,12 @@ struct CounterState: Hashable {
         }
     }
 
-    /// Whether a version's share is in what is shown.
+    /// Whether the value shown includes a version.
     func reflects(_ other: Self) -> Bool {
         other.initial == initial || other.initial.value == initial.value
     }
 
-    /// A person who saw the state writes a value.
+    /// Records a write of a writer that saw the state.
     mutating func write(_ value: Value, dot: Dot, time: HybridTime) {
         if case .integer(let wanted) = value, case .integer(let present) = shown {
             let own = totals[dot.replica]?.sum ?? 0
@@ -81,7 +80,7 @@ struct CounterState: Hashable {
 
     /// The value of a version.
     var packed: Value {
-        BlendCoding.packed(.counter) { writer in
+        BlendCoding.packed(as: .counter) { writer in
             writer.append(varint: initial.time.rawValue)
             writer.append(initial.dot)
             writer.append(initial.value)

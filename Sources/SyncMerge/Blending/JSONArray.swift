@@ -2,7 +2,8 @@ import SyncValues
 
 /// The elements of a JSON array as texts, without reading them further: numbers keep every digit.
 package enum JSONArray {
-    /// The elements in order; nil for what is no array. White space between tokens is left out.
+    /// The elements in order; nil when the value is not an array. White space between tokens is
+    /// left out.
     /// - Complexity: O(bytes)
     package static func elements(_ value: Value) -> [String]? {
         guard case .text(let text) = value else { return nil }
@@ -48,7 +49,7 @@ package enum JSONArray {
                 elements.append(String(decoding: element, as: UTF8.self))
                 element = []
             default:
-                if isAfterSpace, joins(element.last, byte) { return nil }
+                if isAfterSpace, joins(element.last, with: byte) { return nil }
                 isString = byte == UInt8(ascii: "\"")
                 element.append(byte)
             }
@@ -59,7 +60,7 @@ package enum JSONArray {
     }
 
     /// Whether two bytes that white space divides would become one token without it.
-    private static func joins(_ last: UInt8?, _ next: UInt8) -> Bool {
+    private static func joins(_ last: UInt8?, with next: UInt8) -> Bool {
         guard let last, next != UInt8(ascii: ":"), next != UInt8(ascii: ",") else { return false }
         return !"[{,:".utf8.contains(last)
     }

@@ -1,8 +1,6 @@
-import SyncValues
-
 /// The three-way merge of texts by lines.
 enum LineMerge {
-    /// Comparisons of one merge: beyond that nothing is merged.
+    /// The limit of comparisons of one merge: beyond that nothing is merged.
     private static let comparisonsMax = 4_000_000
 
     /// A run of lines of the base, and what a side has in its place.
@@ -11,22 +9,24 @@ enum LineMerge {
         let side: Range<Int>
     }
 
-    /// Joins the changes of two sides.
+    /// Merges the changes of two sides.
     /// - Returns: the text, and whether all changes of `theirs` are in it: where both changed the
-    ///   same lines, those of `ours` stand. Nil when the texts are too long for that.
+    ///   same lines, those of `ours` are kept. Nil when the texts are too long for that.
     /// - Complexity: O(lines of the base × lines of a side), without what is equal at both ends
     static func merge(
-        base: String, _ ours: String, _ theirs: String
+        base: String, ours: String, theirs: String
     ) -> (text: String, isWhole: Bool)? {
         if ours == theirs || base == theirs { return (ours, true) }
         if base == ours { return (theirs, true) }
         let lines = (split(base), split(ours), split(theirs))
-        guard let mine = hunks(lines.0, lines.1), let other = hunks(lines.0, lines.2) else {
+        guard let mine = hunks(from: lines.0, to: lines.1),
+            let other = hunks(from: lines.0, to: lines.2)
+        else {
             return nil
         }
         var isWhole = true
         let accepted = other.filter { hunk in
-            let rivals = mine.filter { touch($0.base, hunk.base) }
+            let rivals = mine.filter { touches($0.base, with: hunk.base) }
             if rivals.isEmpty { return true }
             let isSame = rivals.contains {
                 $0.base == hunk.base && lines.1[$0.side] == lines.2[hunk.side]
@@ -51,14 +51,14 @@ enum LineMerge {
     }
 
     /// Whether two runs of the base share a line, or begin at one place.
-    private static func touch(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
+    private static func touches(_ left: Range<Int>, with right: Range<Int>) -> Bool {
         left.lowerBound == right.lowerBound || left.overlaps(right)
             || (left.isEmpty && right.contains(left.lowerBound))
             || (right.isEmpty && left.contains(right.lowerBound))
     }
 
     /// What a side changed.
-    private static func hunks(_ base: [Substring], _ side: [Substring]) -> [Hunk]? {
+    private static func hunks(from base: [Substring], to side: [Substring]) -> [Hunk]? {
         var start = 0
         while start < base.count, start < side.count, base[start] == side[start] { start += 1 }
         var ends = (base.count, side.count)
@@ -67,7 +67,7 @@ enum LineMerge {
         }
         let left = Array(base[start..<ends.0])
         let right = Array(side[start..<ends.1])
-        guard let pairs = commonLines(left, right) else { return nil }
+        guard let pairs = commonLines(of: left, and: right) else { return nil }
         var hunks: [Hunk] = []
         var place = (0, 0)
         for pair in pairs + [(left.count, right.count)] {
@@ -83,7 +83,7 @@ enum LineMerge {
     }
 
     /// A longest common subsequence, as pairs of positions.
-    private static func commonLines(_ left: [Substring], _ right: [Substring]) -> [(Int, Int)]? {
+    private static func commonLines(of left: [Substring], and right: [Substring]) -> [(Int, Int)]? {
         guard left.count * right.count <= comparisonsMax else { return nil }
         let width = right.count + 1
         var lengths = [Int32](repeating: 0, count: (left.count + 1) * width)

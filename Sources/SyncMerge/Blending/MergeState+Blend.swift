@@ -1,23 +1,14 @@
 import SyncValues
 
-/// What the versions of one register show together, where the policy of the cell makes one value of
-/// them.
-struct Blend {
-    /// What the tables show.
-    let value: Value
-    /// The versions, beside the newest, that are part of it. The others are conflicts.
-    let reflected: [Dot]
-}
-
 extension MergeState {
-    /// The value of concurrent versions of one register, of a cell that blends.
+    /// The joined value of the concurrent versions of one register, for a cell that blends.
     /// - Parameter newest: the version that is shown where they do not blend.
-    func blend(_ versions: [Version], newest: Version, _ policy: CellPolicy) -> Blend {
+    func blend(_ versions: [Version], newest: Version, policy: CellPolicy) -> Blend {
         let others = versions.filter { $0.dot != newest.dot }
             .sorted { (time($0.dot), $0.dot) > (time($1.dot), $1.dot) }
         switch policy {
         case .lastWriter, .firstWriter, .preferring:
-            return Blend(value: BlendCoding.spoken(Self.plain(newest)), reflected: [])
+            return Blend(value: BlendCoding.decoded(Self.onlyValue(newest)), reflected: [])
         case .counter:
             var state = counter(newest)
             for version in others { state.join(counter(version)) }
@@ -25,18 +16,18 @@ extension MergeState {
                 value: state.shown,
                 reflected: others.filter { state.reflects(counter($0)) }.map(\.dot))
         case .set:
-            var state = SetState(Self.plain(newest), dot: newest.dot)
+            var state = SetState(Self.onlyValue(newest), dot: newest.dot)
             guard state.isArray else { return Blend(value: state.literal, reflected: []) }
             var reflected: [Dot] = []
             for version in others {
-                let other = SetState(Self.plain(version), dot: version.dot)
+                let other = SetState(Self.onlyValue(version), dot: version.dot)
                 guard other.isArray else { continue }
                 state.join(other)
                 reflected.append(version.dot)
             }
             return Blend(value: state.literal, reflected: reflected)
         case .text:
-            let states = ([newest] + others).map { TextState(Self.plain($0), dot: $0.dot) }
+            let states = ([newest] + others).map { TextState(Self.onlyValue($0), dot: $0.dot) }
             guard !others.isEmpty, let merged = TextState.merged(states) else {
                 return Blend(value: states[0].literal, reflected: [])
             }
@@ -45,62 +36,61 @@ extension MergeState {
         }
     }
 
-    /// The value of a version that a person writes who saw what `versions` show.
-    /// - Parameter versions: what the register holds of the incarnation that goes on.
+    /// The value of a new version whose writer saw what `versions` show.
+    /// - Parameter versions: what the register holds of the incarnation that continues.
     func successor(
-        of versions: [Version], writing value: Value, _ policy: CellPolicy, dot: Dot,
-        time: HybridTime
+        of versions: [Version], writing value: Value, policy: CellPolicy, dot: Dot, time: HybridTime
     ) -> Value {
-        guard policy.isBlending, !versions.isEmpty else { return BlendCoding.plain(value) }
-        let newest = newest(versions, dot: \.dot, name: \.dot)
+        guard policy.isBlending, !versions.isEmpty else { return BlendCoding.escaped(value) }
+        let newest = newest(of: versions, dot: \.dot, name: \.dot)
         switch policy {
-        case .lastWriter, .firstWriter, .preferring: return BlendCoding.plain(value)
+        case .lastWriter, .firstWriter, .preferring: return BlendCoding.escaped(value)
         case .counter:
             var state = counter(newest)
             for version in versions { state.join(counter(version)) }
             state.write(value, dot: dot, time: time)
             return state.packed
         case .set:
-            var state = SetState(Self.plain(newest), dot: newest.dot)
+            var state = SetState(Self.onlyValue(newest), dot: newest.dot)
             for version in versions where version.dot != newest.dot {
-                state.join(SetState(Self.plain(version), dot: version.dot))
+                state.join(SetState(Self.onlyValue(version), dot: version.dot))
             }
             state.write(value, dot: dot)
             return state.packed
         case .text:
-            let shown = blend(versions, newest: newest, policy).value
-            let last = TextState(Self.plain(newest), dot: newest.dot)
+            let shown = blend(versions, newest: newest, policy: policy).value
+            let last = TextState(Self.onlyValue(newest), dot: newest.dot)
             return TextState(value, dot: dot, over: last, shown: shown).packed
         }
     }
 
-    /// What a version says by itself, as a person would write it.
+    /// The value of a version alone, as a writer would write it.
     package func literal(_ version: Version) -> [Field] {
         let isPlain = !version.value.contains { field in
             if case .value(.blob) = field { return true }
             return false
         }
-        return isPlain ? version.value : version.value.map(Self.spoken)
+        return isPlain ? version.value : version.value.map(Self.decoded)
     }
 
-    /// A field that cannot be taken for a state.
-    package static func plain(_ field: Field) -> Field {
+    /// A field, escaped so that it cannot be taken for a packed state.
+    package static func escaped(_ field: Field) -> Field {
         guard case .value(let value) = field, case .blob = value else { return field }
-        return .value(BlendCoding.plain(value))
+        return .value(BlendCoding.escaped(value))
     }
 
-    /// A field as a person would read it.
-    static func spoken(_ field: Field) -> Field {
+    /// A field as a reader of the table sees it: packed states decoded.
+    static func decoded(_ field: Field) -> Field {
         guard case .value(let value) = field, case .blob = value else { return field }
-        return .value(BlendCoding.spoken(value))
+        return .value(BlendCoding.decoded(value))
     }
 
     private func counter(_ version: Version) -> CounterState {
-        CounterState(Self.plain(version), dot: version.dot, time: time(version.dot))
+        CounterState(Self.onlyValue(version), dot: version.dot, time: time(version.dot))
     }
 
     /// The value of a cell of one column.
-    private static func plain(_ version: Version) -> Value {
+    private static func onlyValue(_ version: Version) -> Value {
         if case .value(let value)? = version.value.first { return value }
         return .null
     }

@@ -1,23 +1,24 @@
 import SyncValues
 
-/// The set of the elements of a JSON array: what anybody added and nobody who saw it removed.
+/// The set of the elements of a JSON array: an element is present when it was added and no writer
+/// that saw the addition removed it (an observed-remove set).
 ///
-/// Each element carries the transactions that added it, and the state knows up to which transaction
-/// of each replica it has seen the set: an element that one state lacks although it has seen its
-/// adding was removed. An adding that the remover had not seen stands.
+/// Each element has the dots of the transactions that added it, and the state has a vector of what
+/// it has seen: an element that a state lacks although it has seen its addition was removed. An
+/// addition that the remover had not seen stays.
 ///
 /// Elements are equal when their texts are, white space between tokens aside. Order and repetitions
-/// are those of the person who wrote last, as long as nobody wrote at the same time.
+/// are those of the last write, if there are no concurrent ones.
 struct SetState: Hashable {
-    /// The text as it was written: shown while no other version has to be joined.
+    /// The text as it was written: shown while there is no other version to join.
     private(set) var literal: Value
     private var elements: [String: Set<Dot>] = [:]
     private var order: [String] = []
     private var seen = VersionVector()
 
-    /// What a version says.
+    /// Reads the value of a version.
     init(_ value: Value, dot: Dot) {
-        let (state, plain) = BlendCoding.unpacked(value, .set) { try Self(reading: &$0) }
+        let (state, plain) = BlendCoding.unpacked(value, as: .set) { try Self(reading: &$0) }
         if let state {
             self = state
             return
@@ -28,10 +29,10 @@ struct SetState: Hashable {
         seen.advance(to: dot)
     }
 
-    /// Whether it is an array at all.
+    /// Whether the value is an array.
     var isArray: Bool { JSONArray.elements(literal) != nil }
 
-    /// Takes what another version knows, too; both are arrays.
+    /// Joins the state of another version; both are arrays.
     mutating func join(_ other: Self) {
         var joined: [String: Set<Dot>] = [:]
         for element in Set(elements.keys).union(other.elements.keys) {
@@ -56,7 +57,7 @@ struct SetState: Hashable {
         }
     }
 
-    /// A person who saw the state writes a value.
+    /// Records a write of a writer that saw the state.
     mutating func write(_ value: Value, dot: Dot) {
         literal = value
         order = JSONArray.elements(value) ?? []
@@ -86,7 +87,7 @@ struct SetState: Hashable {
 
     /// The value of a version.
     var packed: Value {
-        BlendCoding.packed(.set) { writer in
+        BlendCoding.packed(as: .set) { writer in
             writer.append(literal)
             writer.append(varint: UInt64(seen.entries.count))
             for dot in seen.entries { writer.append(dot) }

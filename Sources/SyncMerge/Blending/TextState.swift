@@ -1,20 +1,20 @@
 import SyncValues
 
-/// A text that merges by lines, with some of the texts that it came from: two versions are merged
-/// from the latest text that both came from.
+/// A text that merges by lines, with some of its ancestors: two versions are merged from their
+/// latest common ancestor.
 ///
-/// Invariant: every ancestor was seen by whoever wrote the text; the latest one stands first. Of
-/// long rows of saves by one replica those in the middle are forgotten first: an older ancestor
-/// merges more coarsely, not wrongly.
+/// Invariant: the writer of the text had seen every ancestor; the latest is the first. Of a long
+/// series of saves by one replica those in the middle are dropped first: an older ancestor merges
+/// more coarsely, not wrongly.
 struct TextState: Hashable {
     struct Ancestor: Hashable {
         let replica: ReplicaID
         let text: String
     }
 
-    /// Ancestors of one version.
+    /// The limit of ancestors of one version.
     private static let ancestorsMax = 5
-    /// Bytes of a text that has ancestors: longer ones are shown as they were written last.
+    /// The limit of bytes of a text with ancestors: of longer ones the last version is shown.
     private static let bytesMax = 65_536
 
     /// The text as it was written, or a value that is no text.
@@ -22,17 +22,17 @@ struct TextState: Hashable {
     private let replica: ReplicaID
     private var ancestors: [Ancestor] = []
 
-    /// What a version says.
+    /// Reads the value of a version.
     init(_ value: Value, dot: Dot) {
         replica = dot.replica
-        let (state, plain) = BlendCoding.unpacked(value, .text) { reader in
+        let (state, plain) = BlendCoding.unpacked(value, as: .text) { reader in
             (try reader.value(), try reader.list(Self.ancestor))
         }
         literal = state?.0 ?? plain
         ancestors = state?.1 ?? []
     }
 
-    /// What a person writes who saw `shown` in place of the last one of these versions.
+    /// The state of a write whose writer saw `shown`, where `last` is the latest version.
     init(_ value: Value, dot: Dot, over last: Self, shown: Value) {
         replica = dot.replica
         literal = value
@@ -47,16 +47,16 @@ struct TextState: Hashable {
         }
     }
 
-    /// The text and what it came from, the latest first.
+    /// The text and its ancestors, the latest first.
     private var past: [String] {
         guard case .text(let text) = literal else { return [] }
         return [text] + ancestors.map(\.text)
     }
 
-    /// One text of several versions.
+    /// Merges several versions to one text.
     /// - Parameter versions: the latest first.
-    /// - Returns: the value, and for each of the versions whether all of it is in there; nil when
-    ///   they have nothing in common.
+    /// - Returns: the value, and for each version whether all of it is included; nil when they have
+    ///   no common ancestor.
     static func merged(_ versions: [Self]) -> (value: Value, isWhole: [Bool])? {
         guard let first = versions.first, case .text(var text) = first.literal else { return nil }
         let others = versions.dropFirst()
@@ -66,7 +66,7 @@ struct TextState: Hashable {
         var isWhole = [true]
         for other in others {
             guard case .text(let theirs) = other.literal,
-                let merge = LineMerge.merge(base: base, text, theirs)
+                let merge = LineMerge.merge(base: base, ours: text, theirs: theirs)
             else {
                 isWhole.append(false)
                 continue
@@ -87,8 +87,8 @@ struct TextState: Hashable {
 
     /// The value of a version.
     var packed: Value {
-        if ancestors.isEmpty { return BlendCoding.plain(literal) }
-        return BlendCoding.packed(.text) { writer in
+        if ancestors.isEmpty { return BlendCoding.escaped(literal) }
+        return BlendCoding.packed(as: .text) { writer in
             writer.append(literal)
             writer.append(varint: UInt64(ancestors.count))
             for ancestor in ancestors {

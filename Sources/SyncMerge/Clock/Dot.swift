@@ -1,9 +1,9 @@
 import SyncValues
 
-/// Names one transaction for ever: the replica that made it and its number there.
+/// The permanent name of one transaction: the replica that made it and its number there.
 ///
 /// Numbers of one replica grow and have gaps; the first is 1 or more. The order of dots (replica,
-/// then number) is no order in time: it only breaks ties, the same way everywhere.
+/// then number) is not an order in time: it breaks ties, in the same way on every replica.
 package struct Dot: Sendable, Hashable {
     /// The replica that made the transaction.
     package let replica: ReplicaID

@@ -1,10 +1,8 @@
-import SyncValues
-
 /// A reading of a hybrid logical clock: 48 bits of milliseconds since 1970, then 16 bits of
 /// counter.
 ///
 /// Later than everything its writer had merged, and as near to wall time as that allows. It decides
-/// between *concurrent* writes only; causality is asked first, and is asked of version vectors.
+/// between *concurrent* writes only; causality is compared first, by version vectors.
 package struct HybridTime: Sendable, Hashable, Comparable {
     /// Milliseconds in the upper 48 bits, the counter in the lower 16.
     package let rawValue: UInt64

@@ -2,9 +2,9 @@ import SyncValues
 
 /// What a replica has merged: for each replica the number of its newest merged transaction.
 ///
-/// A vector is *transitively closed*: who covers a transaction covers everything its author had
-/// merged when it was written. That is what makes "covered" mean "seen or overwritten by something
-/// seen", and why a batch must be a causal cut (docs/merge-design.md).
+/// A vector is *transitively closed*: a vector that covers a transaction covers everything that its
+/// writer had merged before. So "covered" means "seen, or overwritten by something seen", and that
+/// is why a batch must be a causal cut (docs/merge-design.md).
 ///
 /// Kept as a sorted array: stores have a handful of replicas, and a scan of a handful of entries is
 /// cheaper than hashing a 16-byte key.
@@ -43,7 +43,7 @@ package struct VersionVector: Sendable, Hashable {
         }
     }
 
-    /// Covers `dot` from now on; never takes anything back.
+    /// Covers `dot` from now on; never covers less.
     package mutating func advance(to dot: Dot) {
         guard dot.number > 0 else { return }
         let place = entries.firstIndex { $0.replica >= dot.replica } ?? entries.endIndex
@@ -66,6 +66,7 @@ package struct VersionVector: Sendable, Hashable {
 }
 
 extension VersionVector: CustomStringConvertible {
+    /// The entries, in the order of the replicas.
     package var description: String {
         "[" + entries.map(\.description).joined(separator: " ") + "]"
     }

@@ -1,12 +1,10 @@
-import SyncValues
-
-/// The batches of a remote, and the way through them.
+/// The batches of a remote, and the order in which to merge them.
 package struct BatchCatalog: Sendable {
     /// A batch that can be fetched.
     package struct Item: Sendable, Hashable {
         /// Its name at the remote.
         package let name: String
-        /// What is known of it.
+        /// What is known about it.
         package let envelope: BatchEnvelope
 
         /// Names a batch.
@@ -16,16 +14,16 @@ package struct BatchCatalog: Sendable {
         }
     }
 
-    /// Something at the remote that is not a batch of this store, or not yet a whole one.
+    /// A file at the remote that is not a batch of this store, or not yet complete.
     package struct Problem: Sendable, Hashable {
         /// Its name at the remote.
         package let name: String
         /// What is wrong with it.
         package let reason: String
-        /// The key that would open it, where that is what is wrong.
+        /// The key that it is encrypted with, where that key is missing.
         package let missingKey: KeyID?
 
-        /// States what is wrong.
+        /// Describes what is wrong.
         package init(name: String, reason: String, missingKey: KeyID? = nil) {
             self.name = name
             self.reason = reason
@@ -35,7 +33,7 @@ package struct BatchCatalog: Sendable {
 
     /// In the order of their names.
     package let items: [Item]
-    /// What was left out; for people, not for programs.
+    /// What was left out; for messages, not for programs.
     package let problems: [Problem]
 
     /// Holds these batches.
@@ -47,9 +45,9 @@ package struct BatchCatalog: Sendable {
     /// The batches to merge, in order, from `since` on: each starts at what those before it lead
     /// to, and leads further.
     ///
-    /// A receiver that has nothing begins with the snapshot that leads furthest; everybody else
-    /// takes the smallest batch that helps, so that nobody fetches a snapshot for three new
-    /// transactions. Which way is taken decides nothing but bytes: merging is idempotent.
+    /// A receiver that has nothing begins with the snapshot that leads furthest; any other takes
+    /// the smallest batch that leads further, so that no snapshot is fetched for three new
+    /// transactions. The choice affects only the bytes sent: merging is idempotent.
     /// - Complexity: O(n²) in the batches.
     package func path(since: VersionVector) -> [Item] {
         var vector = since
@@ -68,8 +66,8 @@ package struct BatchCatalog: Sendable {
         }
     }
 
-    /// For somebody who was not asked when others collected: the snapshot that leads furthest of
-    /// those made after that. Nil: there is none, or nothing is to be made up for.
+    /// For a replica that others did not wait for when they collected: of the snapshots made after
+    /// that the one that leads furthest. Nil: there is none, or the replica missed no collection.
     package func snapshot(collected: VersionVector) -> Item? {
         guard !collected.isEmpty else { return nil }
         let able = items.filter {
@@ -79,15 +77,16 @@ package struct BatchCatalog: Sendable {
         return able.max { $0.reach < $1.reach }
     }
 
-    /// How far the batches lead somebody who has merged `since`.
+    /// What a receiver that has merged `since` has merged after these batches.
     package func reach(since: VersionVector) -> VersionVector {
         path(since: since).reduce(into: since) { $0.join($1.envelope.upTo) }
     }
 }
 
 extension BatchCatalog.Item {
-    /// Whether whoever can merge `other` can merge this one too, and comes as far.
-    package func makesNeedless(_ other: BatchCatalog.Item) -> Bool {
+    /// Whether every receiver that can merge `other` can merge this one, too, and has merged at
+    /// least as much after it.
+    package func supersedes(_ other: BatchCatalog.Item) -> Bool {
         name != other.name && other.envelope.from.covers(envelope.from)
             && envelope.upTo.covers(other.envelope.upTo)
     }

@@ -1,12 +1,12 @@
 import SyncValues
 
 extension Exchange {
-    /// Makes sure that a remote has nothing in the replica's own name that the replica did not
-    /// write (``Replica/foreignNumber(in:)``).
+    /// Verifies that a remote has no transactions under the replica's identity that the replica did
+    /// not write (``Replica/foreignNumber(in:)``).
     ///
-    /// Numbers that were sent before are not looked at again. A restored file that has gone on
-    /// writing may have reached the numbers that it had lost: so whatever the remote has beyond
-    /// what was sent is compared, transaction by transaction.
+    /// Numbers that were sent before are not checked again. A restored file to which more was
+    /// written may have reached the numbers that it had lost: so everything that the remote has
+    /// beyond what was sent is compared, transaction by transaction.
     /// - Parameter claimed: up to where the remote leads.
     /// - Throws: `refused`, with the batch and its sender.
     package func requireOwn(upTo claimed: VersionVector) async throws {
@@ -36,7 +36,7 @@ extension Exchange {
                         name: item.name)
                 }
             } catch let error as SyncError where error.code == .badData {
-                // Passed over and named when it is to be merged.
+                // Skipped, and reported when it is to be merged.
             }
         }
         if let found { throw found.error }

@@ -2,23 +2,26 @@ import SyncValues
 
 /// Moves batches between a replica and a remote.
 ///
-/// There is no state between calls: where an exchange was interrupted, the next one goes on,
-/// because both sides say what they have. Everything may be repeated.
+/// There is no state between calls: the next exchange continues an interrupted one, because both
+/// sides state what they have. Everything may be repeated.
 package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     /// What an exchange moved.
     package typealias Report = ExchangeReport
 
+    /// The replica.
     package let replica: Local
+    /// The remote.
     package let remote: Peer
     private let progress: @Sendable (Report) -> Void
 
-    /// How often in a row a batch may vanish between a look and the next.
+    /// How often in succession a batch may vanish between catalog and fetch.
     private static var vanishedMax: Int { 8 }
 
-    /// Ties a replica to a remote.
-    /// - Parameter progress: gets what was moved so far, after each batch.
+    /// An exchange between a replica and a remote.
+    /// - Parameter progress: called after each batch, with what was moved so far.
     package init(
-        _ replica: Local, _ remote: Peer, progress: @escaping @Sendable (Report) -> Void = { _ in }
+        _ replica: Local, with remote: Peer,
+        progress: @escaping @Sendable (Report) -> Void = { _ in }
     ) {
         self.replica = replica
         self.remote = remote
@@ -26,8 +29,9 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     }
 
     /// Sends what the remote lacks.
-    /// - Throws: `unreachable`, `refused` when the remote has transactions in the replica's name
-    ///   that it did not write, and whatever the replica throws. What was sent until then stays.
+    /// - Throws: `unreachable`, `refused` when the remote has transactions under the replica's
+    ///   identity that it did not write, and the errors of the replica. What was sent until then
+    ///   stays.
     package func push() async throws -> Report {
         var report = Report()
         let head = try await remote.head()
@@ -42,16 +46,16 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         }
         report.bytes += try await answer()
         do {
-            report.compactedCount = try await Compaction(replica, remote).run()
+            report.compactedCount = try await Compaction(of: replica, at: remote).run()
         } catch let error as SyncError {
-            // What had to be sent is there. The next push tries again.
+            // All that had to be sent has been sent. The next push tries again.
             report.problems.append(.init(name: "compaction", reason: error.reason))
         }
         return report
     }
 
-    /// Sends the snapshot that somebody asks for who was not waited for when others collected, if
-    /// nobody has yet.
+    /// Sends a snapshot that another replica requested because it missed a collection, unless there
+    /// is one already.
     /// - Returns: how many bytes.
     private func answer() async throws -> Int {
         let asked = try await remote.asked()
@@ -70,9 +74,10 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     }
 
     /// Merges what the remote has and the replica lacks. A batch that turns out to be damaged is
-    /// passed over and named; another way around it is taken where there is one.
-    /// - Throws: `unreachable`, `refused` when the remote has transactions in the replica's name
-    ///   that it did not write, and whatever the replica throws. What was merged until then stays.
+    /// skipped and reported; other batches are used in its place where they lead as far.
+    /// - Throws: `unreachable`, `refused` when the remote has transactions under the replica's
+    ///   identity that it did not write, and the errors of the replica. What was merged until then
+    ///   stays.
     package func pull() async throws -> Report {
         var report = try await merge()
         report.waiting = try await replica.waiting
@@ -86,13 +91,14 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         return report
     }
 
-    /// Merges like ``pull()`` and tells nobody: for a copy that is only looked at.
-    package func look() async throws -> Report { try await merge() }
+    /// Merges like ``pull()`` without acknowledging: for a copy that is only read.
+    /// - Throws: as ``pull()``.
+    package func mergeOnly() async throws -> Report { try await merge() }
 
-    /// One way through the catalog after the other, until none leads further.
+    /// Merges one path through the catalog after the other, until none leads further.
     ///
-    /// A batch that is not there any more has made room for another one, which leads as far: look
-    /// again.
+    /// A batch that is not there any more has been replaced by another one that leads as far: the
+    /// catalog is read again.
     private func merge() async throws -> Report {
         var report = Report()
         var vanished = 0
@@ -129,7 +135,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                     break
                 }
                 vanished = 0
-                // One that led nowhere must not be taken again.
+                // A batch that led no further must not be taken again.
                 passedOver.insert(item.name)
                 report.pulledCount += item.envelope.transactionCount
                 progress(report)
@@ -138,6 +144,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     }
 
     /// Pulls, then pushes.
+    /// - Throws: as ``pull()`` and ``push()``.
     package func sync() async throws -> Report {
         var report = try await pull()
         report.add(try await push())

@@ -1,5 +1,3 @@
-import SyncValues
-
 /// What an exchange moved.
 package struct ExchangeReport: Sendable, Hashable {
     /// Transactions sent.
@@ -8,9 +6,9 @@ package struct ExchangeReport: Sendable, Hashable {
     package var pulledCount = 0
     /// Bytes of batches, both ways.
     package var bytes = 0
-    /// Batches of our own at the remote that larger ones took the place of.
+    /// Own batches at the remote that larger ones have replaced.
     package var compactedCount = 0
-    /// What was passed over at the remote, and why.
+    /// What was skipped at the remote, and why.
     package var problems: [BatchCatalog.Problem] = []
     /// What the replica has merged and cannot show: after a pull.
     package var waiting: [WaitingChanges] = []
@@ -28,6 +26,6 @@ package struct ExchangeReport: Sendable, Hashable {
         problems += other.problems.filter { !problems.contains($0) }
     }
 
-    /// The key that some batches want and that is not here.
+    /// A key that some batches need and that is missing here.
     package var missingKey: KeyID? { problems.lazy.compactMap(\.missingKey).first }
 }

@@ -1,15 +1,18 @@
 import SyncValues
 
-/// What is wrong when others have transactions in a replica's name that it does not have.
+/// The fault that others have transactions under a replica's identity which the replica does not
+/// have.
 package struct ForeignTransactions: Sendable, Hashable {
+    /// The replica.
     package let replica: ReplicaID
     /// The number of one of them.
     package let number: Int64
-    /// Who made the batch.
+    /// The replica that made the batch.
     package let sender: ReplicaID
     /// The batch at the remote, where it is known.
     package var name: String?
 
+    /// Describes what was found.
     package init(replica: ReplicaID, number: Int64, sender: ReplicaID, name: String? = nil) {
         self.replica = replica
         self.number = number
@@ -17,6 +20,7 @@ package struct ForeignTransactions: Sendable, Hashable {
         self.name = name
     }
 
+    /// The error to throw: `refused`.
     package var error: SyncError {
         let batch = name.map { "the batch \($0.printable(countMax: 120))" } ?? "a batch"
         return SyncError(

@@ -1,16 +1,16 @@
 import Crypto
 import SyncValues
 
-/// What a replica has merged, as a file: `SYNV`, version 1, store, vector, and the first 8 bytes of
-/// SHA-256 over all that.
+/// The vector that a replica has merged, as a file: `SYNV`, version 1, store, vector, and the first
+/// 8 bytes of SHA-256 over all that.
 package enum MergedNote {
-    /// No note is longer.
+    /// The limit of a note's length.
     package static let bytesMax = BatchLimits.envelopeBytesMax
     private static let head: [UInt8] = [0x53, 0x59, 0x4e, 0x56, 1]
     private static let checkBytes = 8
 
     /// The note's bytes.
-    package static func encode(_ vector: VersionVector, _ store: StoreID) -> [UInt8] {
+    package static func encode(_ vector: VersionVector, store: StoreID) -> [UInt8] {
         var writer = ByteWriter()
         writer.append(raw: head)
         writer.append(raw: store.bytes)
@@ -20,7 +20,7 @@ package enum MergedNote {
 
     /// Reads a note.
     /// - Throws: `badData` for anything that is not a whole note of the store.
-    package static func decode(_ bytes: [UInt8], _ store: StoreID) throws -> VersionVector {
+    package static func decode(_ bytes: [UInt8], store: StoreID) throws -> VersionVector {
         var reader = ByteReader(bytes)
         guard try reader.raw(head.count).elementsEqual(head),
             try reader.identifier(StoreID.init) == store

@@ -1,21 +1,21 @@
 import SyncValues
 
-/// Where batches go and come from: a folder, another store, a hub.
+/// A place that batches are sent to and fetched from: a folder, another store, a hub.
 ///
 /// What every remote promises (`RemoteConformance` in SyncTesting tests it):
-/// - A batch whose ``append(_:)`` returned is durable, and in every later catalog until it is lost
-///   for a reason outside. Appending it again changes nothing.
-/// - A catalog holds whole batches of the remote's own store alone. What is cut short, foreign or
-///   damaged on its face is left out, and named in ``BatchCatalog/problems``.
-/// - Nothing is made anew: a remote that vanished is `unreachable`, whoever asks.
+/// - A batch whose ``append(_:)`` returned is durable, and in every later catalog until an outside
+///   cause removes it. Appending it again changes nothing.
+/// - A catalog holds whole batches of the remote's own store alone. What is truncated, foreign or
+///   visibly damaged is left out, and listed in ``BatchCatalog/problems``.
+/// - A remote that vanished is not created again: every call throws `unreachable`.
 package protocol Remote: Sendable {
-    /// What a receiver who has merged `since` may fetch. A remote that keeps files tells of all of
-    /// them, one that is another store of what it would send.
+    /// The batches that a receiver that has merged `since` may fetch. A remote that keeps files
+    /// lists all of them; one that is another store lists what it would send.
     /// - Throws: `unreachable` when the remote is not there.
     func catalog(since: VersionVector) async throws -> BatchCatalog
 
-    /// How far somebody who has merged nothing can come with what is there. A push starts here, so
-    /// that a remote that lost something is healed by whoever still has it.
+    /// What a receiver that starts with nothing can merge from the remote. A push starts there, so
+    /// that what a remote has lost is sent again by a replica that still has it.
     /// - Throws: `unreachable` when the remote is not there.
     func head() async throws -> VersionVector
 
@@ -28,21 +28,20 @@ package protocol Remote: Sendable {
     ///   store; `unreachable` when the remote is not there.
     func append(_ batch: [UInt8]) async throws
 
-    /// Says that the replica has merged `vector`: what others wait for.
+    /// Reports that the replica has merged `vector`: others wait for that before they collect.
     /// - Throws: `unreachable` when the remote is not there.
     func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws
 
-    /// What the replicas that use the remote have said to have merged.
+    /// What the replicas that use the remote have acknowledged.
     /// - Throws: `unreachable` when the remote is not there.
     func acknowledged() async throws -> [ReplicaID: VersionVector]
 
-    /// Asks the others for a snapshot of a store that has collected as far as `collected`; empty:
-    /// it is not needed any more. Nothing is to be done where the other side makes at once what is
-    /// asked for.
+    /// Requests a snapshot, made by a replica that has collected up to `collected`; empty: the
+    /// request is withdrawn. Not needed where the other side makes batches on demand.
     /// - Throws: `unreachable` when the remote is not there.
     func ask(for collected: VersionVector) async throws
 
-    /// What other replicas have asked for.
+    /// The snapshots that other replicas have requested.
     /// - Throws: `unreachable` when the remote is not there.
     func asked() async throws -> [VersionVector]
 
@@ -51,11 +50,12 @@ package protocol Remote: Sendable {
     /// - Throws: `unreachable` when the remote is not there.
     func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item]
 
-    /// Removes batches that the replica itself put there. One that is gone already is no error.
+    /// Removes batches that the replica itself put there. A batch that is already gone is not an
+    /// error.
     /// - Throws: `unreachable` when the remote is not there.
     func remove(_ items: [BatchCatalog.Item]) async throws
 
-    /// Ends a connection, where there is one. The next call makes a new one.
+    /// Closes the connection, where there is one. The next call opens a new one.
     func disconnect() async
 }
 

@@ -2,40 +2,50 @@ import SyncValues
 
 /// One copy of a store, as an exchange of batches sees it.
 package protocol Replica: Sendable {
-    /// The family that it belongs to.
+    /// The store that it is a replica of.
+    /// - Throws: the errors of its storage.
     var store: StoreID { get async throws }
 
-    /// Its own name in the family.
+    /// Its identity among the replicas of the store.
+    /// - Throws: the errors of its storage.
     var replicaID: ReplicaID { get async throws }
 
     /// What it has merged.
+    /// - Throws: the errors of its storage.
     var vector: VersionVector { get async throws }
 
-    /// What somebody who has merged `since` lacks, as batches to be merged in this order; empty
+    /// What a receiver that has merged `since` lacks, as batches to be merged in this order; empty
     /// when nothing is missing.
+    /// - Throws: the errors of its storage.
     func batches(since: VersionVector) async throws -> [[UInt8]]
 
-    /// Takes note of what other replicas have said to have merged.
+    /// Stores what other replicas have acknowledged.
+    /// - Throws: the errors of its storage.
     func heard(_ acknowledged: [ReplicaID: VersionVector]) async throws
 
-    /// What other replicas are known to have merged, those that nobody waits for left out.
+    /// What other replicas are known to have merged, without those that are not waited for.
+    /// - Throws: the errors of its storage.
     var peers: [ReplicaID: VersionVector] { get async throws }
 
-    /// Up to where others have collected before they knew what was written here: a snapshot that
-    /// covers it is needed, whatever is merged. Empty: none.
+    /// The cut up to which others have collected before they knew what was written here: a snapshot
+    /// that covers it is needed, whatever has been merged. Empty: none.
+    /// - Throws: the errors of its storage.
     var behind: VersionVector { get async throws }
 
     /// What it has merged and cannot show, because its schema has no place for it.
+    /// - Throws: the errors of its storage.
     var waiting: [WaitingChanges] { get async throws }
 
-    /// The newest of its own transactions that anybody may have; nil: it does not know.
+    /// The newest of its own transactions that may have been sent; nil: unknown.
+    /// - Throws: the errors of its storage.
     var sent: Int64? { get async throws }
 
-    /// Takes note that its own transactions up to a number were sent.
+    /// Stores that its own transactions up to a number were sent.
+    /// - Throws: the errors of its storage.
     func noteSent(_ number: Int64) async throws
 
-    /// The number of a transaction in a batch that is in this replica's name and that it did not
-    /// write; nil: there is none. Takes note of those that it did write.
+    /// The number of a transaction in a batch that has this replica's identity and that it did not
+    /// write; nil: there is none. Stores those that it did write as sent.
     /// - Throws: `badData` or `newerFormat` for bytes that are no batch.
     func foreignNumber(in batch: [UInt8]) async throws -> Int64?
 

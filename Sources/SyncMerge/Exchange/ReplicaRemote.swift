@@ -1,10 +1,10 @@
 import SyncValues
 
-/// A replica as a remote: what `synctool serve` shows to the other side.
+/// A replica as a remote: what `synctool serve` offers to the other side.
 ///
-/// It keeps transactions, not batches: it sends what its store has, cut anew for whoever asks, and
-/// what is appended is merged at once or refused. What it made for the last question is kept, so
-/// that a receiver who merges batch after batch does not have them made again each time.
+/// It keeps transactions, not batches: it cuts batches from its store for each request, and a batch
+/// that is appended is merged at once or refused. The batches of the last request are kept, so that
+/// they are not made again for a receiver that merges one after the other.
 package actor ReplicaRemote<Local: Replica>: Remote {
     private struct Offer {
         let vector: VersionVector
@@ -15,9 +15,9 @@ package actor ReplicaRemote<Local: Replica>: Remote {
     private let replica: Local
     private var offer: Offer?
     private var offers = 0
-    private var told: [ReplicaID: VersionVector] = [:]
+    private var acknowledgements: [ReplicaID: VersionVector] = [:]
 
-    /// Shows a replica.
+    /// Offers a replica.
     package init(_ replica: Local) { self.replica = replica }
 
     package func catalog(since: VersionVector) async throws -> BatchCatalog {
@@ -45,6 +45,7 @@ package actor ReplicaRemote<Local: Replica>: Remote {
     }
 
     /// The bytes of a batch of the last catalog.
+    /// - Throws: `unreachable` when the batch is not in the last catalog.
     package func batch(named name: String) throws -> [UInt8] {
         guard let batch = offer?.batches[name] else {
             throw SyncError(.unreachable, "the batch is not offered any more", hint: "Try again")
@@ -63,11 +64,11 @@ package actor ReplicaRemote<Local: Replica>: Remote {
     }
 
     package func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
-        told[replica] = vector
+        acknowledgements[replica] = vector
         try await self.replica.heard([replica: vector])
     }
 
     package func acknowledged() async throws -> [ReplicaID: VersionVector] {
-        told.merging([try await replica.replicaID: try await replica.vector]) { $1 }
+        acknowledgements.merging([try await replica.replicaID: try await replica.vector]) { $1 }
     }
 }

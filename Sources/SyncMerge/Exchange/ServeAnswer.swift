@@ -2,9 +2,9 @@ import SyncValues
 
 /// What the far side of `synctool serve --stdio` answers, as the body of a frame.
 package enum ServeAnswer: Sendable {
-    /// Still at work: the answer is on its way.
+    /// Still working: the answer follows.
     case working
-    /// Who answers, first of all.
+    /// The store and the replica that answer; the first answer of a session.
     case hello(StoreID, ReplicaID)
     /// The batches that may be fetched.
     case catalog(BatchCatalog)
@@ -12,16 +12,16 @@ package enum ServeAnswer: Sendable {
     case vector(VersionVector)
     /// The bytes of a batch, or of a schema.
     case bytes([UInt8])
-    /// What the replicas have said to have merged.
+    /// What the replicas have acknowledged.
     case acknowledged([ReplicaID: VersionVector])
     /// Done.
     case done
     /// What went wrong.
     case failure(SyncError)
 
-    /// Batches in one catalog at most.
+    /// The limit of batches in one catalog.
     private static let itemsMax = 1 << 20
-    /// Replicas that acknowledge at most.
+    /// The limit of replicas that acknowledge.
     private static let replicasMax = 1 << 16
 
     /// The body of the frame.

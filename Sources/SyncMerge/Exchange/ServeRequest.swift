@@ -2,17 +2,17 @@ import SyncValues
 
 /// What the near side of `synctool serve --stdio` asks, as the body of a frame (docs/remotes.md).
 package enum ServeRequest: Sendable, Hashable {
-    /// Which batches somebody who has merged the vector may fetch.
+    /// The batches that a receiver that has merged the vector may fetch.
     case catalog(VersionVector)
-    /// How far somebody who has nothing can come.
+    /// What a receiver that starts with nothing can merge.
     case head
     /// The bytes of a batch of the last catalog.
     case fetch(String)
-    /// Takes a batch.
+    /// Appends a batch.
     case append([UInt8])
     /// The near side's replica has merged this.
     case acknowledge(ReplicaID, VersionVector)
-    /// What the replicas have said to have merged.
+    /// What the replicas have acknowledged.
     case acknowledged
 
     /// The body of the frame.

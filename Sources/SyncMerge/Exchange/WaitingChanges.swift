@@ -1,7 +1,5 @@
-import SyncValues
-
-/// Changes of one table that a replica has merged and cannot show, because its schema has no place
-/// for them. They are kept and forwarded, and shown when it has.
+/// Changes of one table that a replica has merged and cannot show, because its schema lacks the
+/// table or columns. They are kept and forwarded, and shown when the schema has them.
 public struct WaitingChanges: Sendable, Hashable {
     /// What they wait for.
     public enum Reason: Sendable, Hashable {
@@ -9,15 +7,16 @@ public struct WaitingChanges: Sendable, Hashable {
         case noTable
         /// The table is there and is not tracked.
         case notTracked
-        /// The table has not these columns.
+        /// The table lacks these columns.
         case noColumns([String])
-        /// The table has the columns, but its constraints tie others together than the sender's.
+        /// The table has the columns, but its constraints combine them in another way than the
+        /// sender's.
         case otherConstraints([String])
     }
 
     /// The table's name at the sender.
     public let entity: String
-    /// How many: one for each object that a transaction changed.
+    /// The number of changes: one for each object that a transaction changed.
     public let count: Int
     /// What they wait for.
     public let reason: Reason

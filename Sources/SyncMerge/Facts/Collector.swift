@@ -1,11 +1,9 @@
-import SyncValues
-
 /// Drops dead objects behind the stable cut, in two phases.
 ///
-/// An object goes when it is dead, in no alias and named by no kept fact, *and was so already* at a
-/// vector that every replica has merged since. In one phase it would diverge: a replica that lacks
-/// the end of the last reference still shows the object, may edit it, and that revival would arrive
-/// where the record is gone.
+/// An object is dropped when it is dead, in no alias and named by no kept fact, *and was so
+/// already* at a vector that every replica has merged since. In one phase it would diverge: a
+/// replica that has not merged the deletion of the last reference still shows the object and may
+/// edit it, and that revival would arrive where the record has been dropped.
 ///
 /// Invariant: a mark is the vector at which its object was first seen to be droppable, and it has
 /// been so ever since.
@@ -24,7 +22,7 @@ package struct Collector: Sendable {
         acknowledged.reduce(own) { $0.meet($1) }
     }
 
-    /// Marks what may go, and drops what was marked at a vector that is stable now.
+    /// Marks what may be dropped, and drops what was marked at a vector that is stable now.
     /// - Returns: how many objects were dropped.
     /// - Complexity: linear in the objects of the state.
     package mutating func collect(_ state: inout MergeState, stable: VersionVector) -> Int {

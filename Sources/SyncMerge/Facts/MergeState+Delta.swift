@@ -1,41 +1,8 @@
-import SyncValues
-
-/// What one replica tells another: all transactions since a vector, and those of their facts that
-/// are still maximal.
-///
-/// Overwritten values are not sent: a vector is transitively closed, so whoever covers the
-/// overwriter covers what it overwrote, and the overwriter had seen it.
-package struct Delta: Sendable, Hashable {
-    /// What the receiver must have merged.
-    package let since: VersionVector
-    /// In an order in which each follows what its writer had seen.
-    package let headers: [TransactionHeader]
-    /// In no order of meaning.
-    package let facts: [Fact]
-
-    /// Makes a delta.
-    package init(since: VersionVector, headers: [TransactionHeader], facts: [Fact]) {
-        self.since = since
-        self.headers = headers
-        self.facts = facts
-    }
-
-    /// What a receiver has merged after it.
-    package var upTo: VersionVector {
-        var vector = since
-        for header in headers { vector.advance(to: header.dot) }
-        return vector
-    }
-
-    /// Whether there is nothing to send.
-    package var isEmpty: Bool { headers.isEmpty && facts.isEmpty }
-}
-
 extension MergeState {
-    /// What a replica that has merged `since` lacks.
+    /// What a replica that has merged `since` is missing.
     /// - Parameter count: how many of our transactions, in the order merged here, to send at most:
     ///   a prefix of that order is always a causal cut. Any other subset is not, and would leave a
-    ///   hole that nobody notices.
+    ///   gap that no replica detects.
     /// - Complexity: linear in the objects of the state.
     package func delta(since: VersionVector, first count: Int? = nil) -> Delta {
         let sent = order.prefix(count ?? order.count).filter { !since.covers($0) }
@@ -59,11 +26,10 @@ extension MergeState {
 
     /// Merges a delta. Merging it again, or after a later one, changes nothing.
     ///
-    /// Facts of transactions that were covered before are skipped: they are here, or their
-    /// overwriter is, or they were collected. Joined again, they would bring collected objects
-    /// back.
+    /// Facts of transactions that were covered before are skipped: they are here, or were
+    /// overwritten, or were collected. Joined again, they would bring collected objects back.
     /// - Returns: false, and nothing is merged, when the delta starts after what is here: merged,
-    ///   it would make the vector jump over a hole for ever. Ask again from `vector`.
+    ///   it would make the vector skip a gap permanently. Request again, from `vector`.
     package mutating func merge(_ delta: Delta) -> Bool {
         guard vector.covers(delta.since) else { return false }
         let merged = vector

@@ -1,10 +1,9 @@
-import SyncValues
-
-/// Whether an object exists, and which of its versions count, from its own facts alone.
+/// Existence: whether an object is alive, and which of its versions may be shown, by its own facts
+/// alone. References, keys and other objects are considered later, by the view.
 extension MergeState {
     /// Rule 1: is the object alive?
     ///
-    /// Only facts of its newest incarnation are asked. Nobody deleted it: alive. An insert stands
+    /// Only facts of its newest incarnation count. Without a delete it is alive. An insert wins
     /// against a delete that had not seen it. Else the entity's policy decides: under `editWins` it
     /// lives when every delete has some edit that it had not seen.
     package func isAlive(_ record: ObjectRecord) -> Bool {
@@ -18,12 +17,12 @@ extension MergeState {
             edits += versions.filter { $0.incarnation == newest }.map(\.dot)
         }
         return deletes.allSatisfy { delete in
-            edits.contains { $0 != delete.dot && !hasSeen(delete.dot, $0) }
+            edits.contains { $0 != delete.dot && !isSeen($0, by: delete.dot) }
         }
     }
 
-    /// The versions of a cell that may be shown: of the newest incarnation, and, when an insert
-    /// stands beside a delete that had not seen it, only what that delete had not seen.
+    /// The versions of a cell that may be shown: of the newest incarnation, and, when there is an
+    /// insert and a delete that had not seen it, only what that delete had not seen.
     /// - Parameter alive: whether the object, or one that it is aliased with, is alive.
     func candidates(_ record: ObjectRecord, cell: Int, alive: Bool) -> [Version] {
         let newest = record.incarnation
@@ -32,17 +31,17 @@ extension MergeState {
         guard alive, life.contains(where: { $0.kind == .created }) else { return versions }
         let deletes = life.filter { $0.kind == .deleted }
         let unseen = versions.filter { version in
-            !deletes.contains { hasSeen($0.dot, version.dot) }
+            !deletes.contains { isSeen(version.dot, by: $0.dot) }
         }
         return unseen.isEmpty ? versions : unseen
     }
 
     /// Whether a delete that had seen the version ended it. One transaction may delete an
-    /// incarnation and write the next, under one dot: so the incarnation is asked too.
+    /// incarnation and write the next, under one dot: so the incarnation is compared, too.
     package func isEnded(_ version: Version, in record: ObjectRecord) -> Bool {
         record.life.contains { life in
             life.kind == .deleted && life.incarnation >= version.incarnation
-                && hasSeen(life.dot, version.dot)
+                && isSeen(version.dot, by: life.dot)
         }
     }
 }

@@ -1,13 +1,11 @@
-import SyncValues
-
-/// Everything that people stated and nobody overwrote: the state of a replica.
+/// The state of a replica (a CRDT state): every fact that was stated and not overwritten.
 ///
 /// Invariants
 /// - Facts only join: ``insert(_:)-(Fact)`` is commutative, associative and idempotent for any
 ///   order that inserts a transaction's header before its facts.
 /// - A fact is kept while it is *maximal*: no kept fact of the same register had seen it.
 /// - `vector` covers exactly the dots in `order`, and what came before each at its replica.
-/// - `order` is causal: each dot stands after all that its writer had seen. So any prefix is a cut
+/// - `order` is causal: each dot comes after all that its writer had seen. So any prefix is a cut
 ///   that can be sent.
 /// - The tables are a function of the state alone (``View``), whatever facts it holds.
 package struct MergeState: Sendable {
@@ -24,8 +22,8 @@ package struct MergeState: Sendable {
     /// Pairs of identities that are one object, the lesser one first, with the earliest dot.
     package private(set) var aliases: [Alias: Dot] = [:]
 
-    /// Where the state is a region of a larger one: rows at its border, which are shown as they
-    /// were stated. Their references to objects outside of the region are known to be fulfilled.
+    /// Where the state is a region of a larger one: the rows at its border, which are shown as they
+    /// were stated. Their references to objects outside of the region are known to be valid.
     package var boundaryRows: Set<ObjectUID> = []
 
     /// Two identities that are one object.
@@ -35,6 +33,7 @@ package struct MergeState: Sendable {
         /// The greater one.
         package let second: ObjectUID
 
+        /// The pair of two identities, in any order.
         package init(_ left: ObjectUID, _ right: ObjectUID) {
             first = min(left, right)
             second = max(left, right)
@@ -45,13 +44,13 @@ package struct MergeState: Sendable {
         }
     }
 
-    /// Knows nothing.
+    /// An empty state.
     package init(schema: MergeSchema) { self.schema = schema }
 
-    /// Goes on from what is stored.
+    /// Continues from what is stored.
     /// - Parameters:
-    ///   - headers: in the order in which they were merged here; at least those that the facts
-    ///     have to be compared by.
+    ///   - headers: in the order in which they were merged here; at least those that the facts have
+    ///     to be compared by.
     ///   - objects: all of them, or a region that is closed.
     package init(
         schema: MergeSchema, vector: VersionVector, headers: [TransactionHeader],
@@ -65,18 +64,19 @@ package struct MergeState: Sendable {
         self.headers = Dictionary(headers.map { ($0.dot, $0) }) { first, _ in first }
     }
 
-    /// Knows a transaction that was merged before, so that facts can be compared by it.
+    /// Adds the header of a transaction that was merged before, so that facts can be compared by
+    /// it.
     package mutating func remember(_ header: TransactionHeader) { headers[header.dot] = header }
 
-    /// Knows an alias that was merged before.
-    package mutating func remember(_ alias: Alias, _ dot: Dot) { aliases[alias] = dot }
+    /// Adds an alias that was merged before.
+    package mutating func remember(_ alias: Alias, dot: Dot) { aliases[alias] = dot }
 
     /// The identities that are part of an alias. Never given to a new object.
     package var aliased: Set<ObjectUID> {
         Set(aliases.keys.flatMap { [$0.first, $0.second] })
     }
 
-    /// Takes note of a transaction; its facts follow.
+    /// Adds a transaction; its facts follow.
     package mutating func insert(_ header: TransactionHeader) {
         guard !vector.covers(header.dot) || headers[header.dot] == nil else { return }
         headers[header.dot] = header
@@ -84,8 +84,8 @@ package struct MergeState: Sendable {
         vector.advance(to: header.dot)
     }
 
-    /// Joins one fact. Its transaction's header must be here. An object is of one entity for ever:
-    /// what is told of it under another one is no fact.
+    /// Joins one fact. Its transaction's header must be here. An object never changes its entity: a
+    /// fact about it under another entity is ignored.
     package mutating func insert(_ fact: Fact) {
         switch fact {
         case .alias(let left, let right, let dot):
@@ -96,29 +96,31 @@ package struct MergeState: Sendable {
             let headers = headers
             let count = schema.entities[entity].cells.count
             objects[uid, default: ObjectRecord(entity: entity, cellCount: count)]
-                .join(life, headers)
+                .join(life, headers: headers)
         case .cell(let uid, let entity, let cell, let version):
             guard (objects[uid]?.entity ?? entity) == entity else { return }
             let headers = headers
             let count = schema.entities[entity].cells.count
             objects[uid, default: ObjectRecord(entity: entity, cellCount: count)]
-                .join(version, cell: cell, headers)
+                .join(version, cell: cell, headers: headers)
         }
     }
 }
 
 extension ObjectRecord {
-    fileprivate mutating func join(_ fact: Life, _ headers: [Dot: TransactionHeader]) {
-        guard !life.contains(where: { headers.hasSeen($0.dot, fact.dot) }) else { return }
-        life.removeAll { headers.hasSeen(fact.dot, $0.dot) }
+    fileprivate mutating func join(_ fact: Life, headers: [Dot: TransactionHeader]) {
+        guard !life.contains(where: { headers.isSeen(fact.dot, by: $0.dot) }) else { return }
+        life.removeAll { headers.isSeen($0.dot, by: fact.dot) }
         if !life.contains(fact) { life.append(fact) }
     }
 
     fileprivate mutating func join(
-        _ version: Version, cell: Int, _ headers: [Dot: TransactionHeader]
+        _ version: Version, cell: Int, headers: [Dot: TransactionHeader]
     ) {
-        guard !cells[cell].contains(where: { headers.hasSeen($0.dot, version.dot) }) else { return }
-        cells[cell].removeAll { $0.dot == version.dot || headers.hasSeen(version.dot, $0.dot) }
+        guard !cells[cell].contains(where: { headers.isSeen(version.dot, by: $0.dot) }) else {
+            return
+        }
+        cells[cell].removeAll { $0.dot == version.dot || headers.isSeen($0.dot, by: version.dot) }
         cells[cell].append(version)
     }
 }
@@ -127,7 +129,9 @@ extension ObjectRecord {
 
 extension MergeState {
     /// Whether the writer of `later` had merged `earlier`. False for a transaction and itself.
-    package func hasSeen(_ later: Dot, _ earlier: Dot) -> Bool { headers.hasSeen(later, earlier) }
+    package func isSeen(_ earlier: Dot, by later: Dot) -> Bool {
+        headers.isSeen(earlier, by: later)
+    }
 
     /// The time of a merged transaction.
     package func time(_ dot: Dot) -> HybridTime {
@@ -137,13 +141,13 @@ extension MergeState {
     /// Which of several versions is shown: causality first, then the policy, and where that leaves
     /// several, the clock, the replica and `name`. At least one must be given.
     package func chosen<Item, Name: Comparable>(
-        _ items: [Item], _ policy: CellPolicy, dot: (Item) -> Dot, name: (Item) -> Name
+        from items: [Item], policy: CellPolicy, dot: (Item) -> Dot, name: (Item) -> Name
     ) -> Item {
         if items.count == 1 { return items[0] }
         guard policy == .firstWriter || policy.preferred != nil else {
-            return newest(items, dot: dot, name: name)
+            return newest(of: items, dot: dot, name: name)
         }
-        var top = items.filter { item in !items.contains { hasSeen(dot($0), dot(item)) } }
+        var top = items.filter { item in !items.contains { isSeen(dot(item), by: dot($0)) } }
         if policy == .firstWriter {
             return top.dropFirst().reduce(top[0]) { first, item in
                 let left = (time(dot(first)), dot(first), name(first))
@@ -152,17 +156,17 @@ extension MergeState {
         }
         let preferred = top.filter { dot($0).replica == policy.preferred }
         if !preferred.isEmpty { top = preferred }
-        return newest(top, dot: dot, name: name)
+        return newest(of: top, dot: dot, name: name)
     }
 
     /// The newest of several versions: causality first, then the clock, then the replica, then
     /// `name`. At least one must be given.
     package func newest<Item, Name: Comparable>(
-        _ items: [Item], dot: (Item) -> Dot, name: (Item) -> Name
+        of items: [Item], dot: (Item) -> Dot, name: (Item) -> Name
     ) -> Item {
         if items.count == 1 { return items[0] }
         let top = items.filter { item in
-            !items.contains { hasSeen(dot($0), dot(item)) }
+            !items.contains { isSeen(dot(item), by: dot($0)) }
         }
         var winner = top[0]
         for item in top.dropFirst() {
@@ -175,7 +179,7 @@ extension MergeState {
 
 extension [Dot: TransactionHeader] {
     /// Whether the writer of `later` had merged `earlier`.
-    func hasSeen(_ later: Dot, _ earlier: Dot) -> Bool {
+    func isSeen(_ earlier: Dot, by later: Dot) -> Bool {
         guard later != earlier else { return false }
         if later.replica == earlier.replica { return later.number > earlier.number }
         return self[later]?.seen.covers(earlier) ?? false

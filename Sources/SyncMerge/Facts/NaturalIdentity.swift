@@ -1,8 +1,7 @@
 import Crypto
-import SyncValues
 
 /// The identity of an object that its key identifies: equal keys are the same object on every
-/// replica, without anybody having to ask.
+/// replica, without communication.
 ///
 /// The first 16 bytes of SHA-256 over: the entity's name (ASCII letters folded to lower case), the
 /// generation, the number of key columns, then each part. Numbers are 8 bytes, big endian; names,
@@ -14,14 +13,14 @@ import SyncValues
 /// This encoding can never change: identities made with it are in stores.
 enum NaturalIdentity {
     /// The identity of the `generation`-th object with this key; the first is 0. A generation is
-    /// passed over when its identity has become part of another object.
+    /// skipped when its identity has become part of another object.
     static func uid(of entity: MergeEntity, key: [Field], generation: Int) -> ObjectUID {
         var bytes = SHA256()
-        update(&bytes, Array(Collation.lowercased(entity.name).utf8))
-        update(&bytes, UInt64(generation))
-        update(&bytes, UInt64(key.count))
+        update(&bytes, with: Array(Collation.lowercased(entity.name).utf8))
+        update(&bytes, with: UInt64(generation))
+        update(&bytes, with: UInt64(key.count))
         for (column, field) in zip(entity.key, key) {
-            update(&bytes, field, entity.columns[column].collation)
+            update(&bytes, with: field, collation: entity.columns[column].collation)
         }
         let digest = Array(bytes.finalize().prefix(16))
         func word(_ range: Range<Int>) -> UInt64 {
@@ -30,38 +29,38 @@ enum NaturalIdentity {
         return ObjectUID(high: word(0..<8), low: word(8..<16))
     }
 
-    private static func update(_ hash: inout SHA256, _ field: Field, _ collation: Collation) {
+    private static func update(_ hash: inout SHA256, with field: Field, collation: Collation) {
         switch field {
         case .reference(let uid, let part):
             hash.update(data: [5])
-            update(&hash, uid.high)
-            update(&hash, uid.low)
-            update(&hash, UInt64(part))
+            update(&hash, with: uid.high)
+            update(&hash, with: uid.low)
+            update(&hash, with: UInt64(part))
         case .value(let value):
             switch collation.folded(value) {
             case .null: hash.update(data: [0])
             case .integer(let number):
                 hash.update(data: [1])
-                update(&hash, UInt64(bitPattern: number))
+                update(&hash, with: UInt64(bitPattern: number))
             case .real(let number):
                 hash.update(data: [2])
-                update(&hash, number.bitPattern)
+                update(&hash, with: number.bitPattern)
             case .text(let text):
                 hash.update(data: [3])
-                update(&hash, Array(text.utf8))
+                update(&hash, with: Array(text.utf8))
             case .blob(let blob):
                 hash.update(data: [4])
-                update(&hash, blob)
+                update(&hash, with: blob)
             }
         }
     }
 
-    private static func update(_ hash: inout SHA256, _ number: UInt64) {
+    private static func update(_ hash: inout SHA256, with number: UInt64) {
         hash.update(data: (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) })
     }
 
-    private static func update(_ hash: inout SHA256, _ bytes: [UInt8]) {
-        update(&hash, UInt64(bytes.count))
+    private static func update(_ hash: inout SHA256, with bytes: [UInt8]) {
+        update(&hash, with: UInt64(bytes.count))
         hash.update(data: bytes)
     }
 }

@@ -1,6 +1,4 @@
-import SyncValues
-
-/// Everything that was stated of one identity and not overwritten.
+/// Every fact about one identity that was stated and not overwritten.
 ///
 /// Invariants: no fact of `life`, and no two versions of one cell, where one had seen the other;
 /// one version per cell and dot.
@@ -12,12 +10,13 @@ package struct ObjectRecord: Sendable, Hashable {
     /// Maximal versions, by cell.
     package package(set) var cells: [[Version]]
 
+    /// A record without facts.
     package init(entity: Int, cellCount: Int) {
         self.entity = entity
         cells = Array(repeating: [], count: cellCount)
     }
 
-    /// The newest life of the object; 0 when nothing is known of it. Only its facts are shown.
+    /// The newest life of the object; 0 when nothing is known about it. Only its facts are shown.
     package var incarnation: Int {
         var newest = 0
         for fact in life { newest = max(newest, fact.incarnation) }

@@ -1,5 +1,3 @@
-import SyncValues
-
 /// What must be known of a transaction to compare its facts with others.
 package struct TransactionHeader: Sendable, Hashable {
     /// Its name.

@@ -1,18 +1,19 @@
 import SyncValues
 
-/// Gives every committed row its identity, and writes rows with their references by identity.
+/// Assigns an identity to every committed row, and converts rows to fields: references by identity.
 package struct IdentityAssignment {
     /// The identity of each row.
     private(set) var names: [RowKey: ObjectUID] = [:]
-    /// The rows that are new, in the order in which they were named.
+    /// The rows that are new, in the order in which they got their identities.
     private(set) var fresh: [Commit.Row] = []
 
     private let schema: MergeSchema
     private let committed: Set<RowKey>
-    /// Rows around the region that no transaction touched: they are as the view shows them.
+    /// Boundary rows of the region, which no transaction wrote: the fields that the view shows.
     private var bystanders: [RowKey: [Field]] = [:]
     private let isKnown: (ObjectUID) -> Bool
 
+    /// Assigns the identities of the rows of a commit.
     /// - Parameters:
     ///   - before: the identities of the rows that `view` shows.
     ///   - newUID: the identity of a new row whose key is private.
@@ -55,7 +56,7 @@ package struct IdentityAssignment {
                 let name = (0...).lazy.map {
                     NaturalIdentity.uid(of: entity, key: key, generation: $0)
                 }.first {
-                    !aliased.contains($0) && view.hosts[$0] == nil && !used.contains($0)
+                    !aliased.contains($0) && view.shownAs[$0] == nil && !used.contains($0)
                 }
                 guard let name else { break }
                 used.insert(name)
@@ -76,9 +77,9 @@ package struct IdentityAssignment {
         var fields = row.values.map(Field.value)
         for reference in entity.references
         where reference.columns.allSatisfy(entity.key.contains) {
-            guard let key = targetKey(reference, row) else { continue }
+            guard let key = targetKey(of: reference, in: row) else { continue }
             if let name = names[key] {
-                Self.refer(reference, to: name, &fields)
+                Self.refer(reference, to: name, in: &fields)
             } else if committed.contains(key) {
                 return nil
             }
@@ -86,17 +87,17 @@ package struct IdentityAssignment {
         return entity.key.map { fields[$0] }
     }
 
-    /// A row with its references by identity. A reference to a row that is not there (written with
-    /// foreign keys off) stays a plain value; a private number is NULL. A row at the border of the
-    /// region keeps its references to what is not in it: nothing is known here of their targets.
+    /// A row with its references by identity. A reference to a row that does not exist (written
+    /// with foreign keys off) stays a plain value; a private number is NULL. A boundary row keeps
+    /// its references to rows outside of the region, whose keys are not known here.
     func fields(of row: Commit.Row) -> [Field] {
         let entity = schema.entities[row.key.entity]
         var fields = row.values.map(Field.value)
         if entity.isPrivate { fields[entity.key[0]] = .value(.null) }
         for reference in entity.references {
-            guard let key = targetKey(reference, row) else { continue }
+            guard let key = targetKey(of: reference, in: row) else { continue }
             if let name = names[key] {
-                Self.refer(reference, to: name, &fields)
+                Self.refer(reference, to: name, in: &fields)
             } else if let shown = bystanders[row.key],
                 let target = shown[reference.columns[0]].target, !isKnown(target)
             {
@@ -106,13 +107,13 @@ package struct IdentityAssignment {
         return fields
     }
 
-    private func targetKey(_ reference: MergeEntity.Reference, _ row: Commit.Row) -> RowKey? {
+    private func targetKey(of reference: MergeEntity.Reference, in row: Commit.Row) -> RowKey? {
         let values = reference.columns.map { row.values[$0] }
         return values.contains(.null) ? nil : RowKey(entity: reference.target, values)
     }
 
     private static func refer(
-        _ reference: MergeEntity.Reference, to name: ObjectUID, _ fields: inout [Field]
+        _ reference: MergeEntity.Reference, to name: ObjectUID, in fields: inout [Field]
     ) {
         for (part, column) in reference.columns.enumerated() {
             fields[column] = .reference(name, part: part)

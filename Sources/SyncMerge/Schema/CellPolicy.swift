@@ -2,8 +2,8 @@ import SyncValues
 
 /// Which of several concurrent versions of a cell is shown, or how they become one value.
 ///
-/// Always asked about versions of which none had seen another: who saw a value and wrote another
-/// one has replaced it, whatever the policy.
+/// Applies to versions of which none had seen another: a write whose writer had seen a value
+/// replaces that value, whatever the policy.
 package enum CellPolicy: Sendable, Hashable {
     /// The version that was written last.
     case lastWriter
@@ -11,11 +11,12 @@ package enum CellPolicy: Sendable, Hashable {
     case firstWriter
     /// The version of one replica; else the last one.
     case preferring(ReplicaID)
-    /// The initial value and what everybody added to it.
+    /// The initial value and the sum of all additions.
     case counter
-    /// A JSON array: what anybody added and nobody who saw it removed.
+    /// A JSON array: an element is present when it was added and no writer that saw the addition
+    /// removed it.
     case set
-    /// Text by lines: the changes of all, from a common ancestor.
+    /// Text by lines: the changes of all versions relative to a common ancestor.
     case text
 
     /// The replica whose version is shown.
@@ -24,7 +25,7 @@ package enum CellPolicy: Sendable, Hashable {
         return nil
     }
 
-    /// Whether versions become one value. Such a cell is one column that no constraint looks at.
+    /// Whether versions become one value. Such a cell is one column that no constraint names.
     package var isBlending: Bool {
         switch self {
         case .lastWriter, .firstWriter, .preferring: return false

@@ -11,7 +11,7 @@ extension MergeEntity {
         package let defaultValue: Value
         /// How UNIQUE compares its values.
         package let collation: Collation
-        /// Whether its values may be shown with another ending: text that nothing else is made of.
+        /// Whether its values may be shown with a suffix: text that no constraint but UNIQUE names.
         package let isRenameable: Bool
 
         /// Describes a column.
@@ -27,15 +27,15 @@ extension MergeEntity {
         }
     }
 
-    /// How a row that claims a UNIQUE value later than another one is shown beside it. Only columns
-    /// that no reference, no CHECK and no key looks at can step back.
+    /// How the row with the later claim of a UNIQUE value is shown beside the row with the earlier
+    /// one. Only columns that no reference, CHECK or key names can be changed.
     package enum LoserRename: Sendable, Hashable {
         /// The column is shown as NULL.
         case null(Int)
-        /// The column is shown with another ending.
+        /// The column is shown with a suffix.
         case name(Int)
 
-        /// The column that steps back.
+        /// The column that is changed.
         package var column: Int {
             switch self {
             case .null(let column), .name(let column): return column
@@ -45,15 +45,15 @@ extension MergeEntity {
 
     /// A foreign key, or a declared reference.
     package struct Reference: Sendable {
-        /// What the end of the target means.
+        /// What the deletion of the target means.
         package enum Action: Sendable, Hashable {
-            /// The row goes too.
+            /// The row is deleted, too.
             case cascade
             /// The columns become NULL.
             case setNull
             /// The columns become their default.
             case setDefault
-            /// The target stays while the row does: RESTRICT and NO ACTION.
+            /// The target stays as long as the row exists: RESTRICT and NO ACTION.
             case restrict
         }
 
@@ -61,7 +61,7 @@ extension MergeEntity {
         package let columns: [Int]
         /// Position of the target entity in the schema.
         package let target: Int
-        /// What the end of the target means.
+        /// What the deletion of the target means.
         package let onDelete: Action
 
         /// Describes a foreign key.
@@ -76,7 +76,7 @@ extension MergeEntity {
     package struct Check: Sendable {
         /// The columns that it names.
         package let columns: [Int]
-        /// Whether these values, one per column, pass. A reference among them stands for a private
+        /// Whether these values, one per column, pass. A reference among them denotes a private
         /// number: it may be compared with another reference and with NULL, and with nothing else.
         package let accepts: @Sendable ([Field]) -> Bool
 

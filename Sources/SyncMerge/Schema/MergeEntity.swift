@@ -1,21 +1,20 @@
-import SyncValues
-
-/// What merging must know of a tracked table. Columns are named by their position.
+/// What merging needs to know about a tracked table. Columns are named by their position.
 ///
 /// Immutable; the cells follow from the constraints and are the same on every replica that has the
 /// same schema.
 package struct MergeEntity: Sendable {
     /// What makes two rows the same object.
     package enum Identity: Sendable, Hashable {
-        /// The INTEGER PRIMARY KEY is a private number of each replica; equal numbers never meet.
+        /// The INTEGER PRIMARY KEY is a private number of each replica; equal numbers never denote
+        /// the same object.
         case privateNumber
         /// The key's values.
         case key
     }
 
-    /// Which side of an edit against a delete is shown.
+    /// Which side of an edit concurrent with a delete is shown.
     package enum DeletePolicy: Sendable, Hashable {
-        /// The object goes; the edit is in the conflict log.
+        /// The object is deleted; the edit is in the conflict log.
         case deleteWins
         /// The object stays; the delete is in the conflict log.
         case editWins
@@ -23,9 +22,9 @@ package struct MergeEntity: Sendable {
 
     /// What two objects that claim one UNIQUE value become.
     package enum UniquePolicy: Sendable, Hashable {
-        /// One row for as long as the clash lasts, when one of the claims was made by an insert:
-        /// two people entered the same thing. A clash made by updates of old rows is no such thing:
-        /// there the later claim steps back.
+        /// One row while the clash lasts, when one of the claims was made by an insert: the same
+        /// thing was entered twice. For a clash made by updates of old rows that is not so: there
+        /// the later claim loses.
         case merge
         /// Two rows; the later claim is shown under another name, or else as NULL.
         case keepBoth
@@ -45,7 +44,7 @@ package struct MergeEntity: Sendable {
     package let references: [Reference]
     /// CHECK constraints.
     package let checks: [Check]
-    /// Which side of an edit against a delete is shown.
+    /// Which side of an edit concurrent with a delete is shown.
     package let deletePolicy: DeletePolicy
     /// What two objects that claim one UNIQUE value become.
     package let uniquePolicy: UniquePolicy
@@ -58,7 +57,8 @@ package struct MergeEntity: Sendable {
     package let policies: [CellPolicy]
     /// The cell of each column; nil for a private number.
     package let cellOfColumn: [Int?]
-    /// For each claim how the later of two steps back; nil: there is no way, the rows become one.
+    /// For each claim, how the later of two rows is shown; nil: it cannot be changed, the rows
+    /// become one.
     package let loserRenames: [LoserRename?]
 
     /// Describes a table.

@@ -1,5 +1,3 @@
-import SyncValues
-
 /// The entities of a store, as merging sees them.
 package struct MergeSchema: Sendable {
     /// In an order that is the same on every replica with this schema: references and facts name

@@ -1,7 +1,7 @@
 import Crypto
 import SyncValues
 
-/// Seals the payload of a batch, and vouches for its envelope (docs/batch-format.md, Sealed
+/// Encrypts the payload of a batch, and authenticates its envelope (docs/batch-format.md, Sealed
 /// batches).
 ///
 /// The nonce follows from key, envelope and payload: the same batch gives the same bytes, so that
@@ -11,7 +11,7 @@ package enum BatchSeal {
     private static let tagBytes = 16
 
     /// The batch with its payload sealed.
-    /// - Throws: `badData` for bytes that are no whole batch, or are sealed already.
+    /// - Throws: `badData` for bytes that are not a complete batch, or are sealed already.
     /// - Complexity: O(bytes).
     package static func seal(_ batch: [UInt8], with key: StoreKey) throws -> [UInt8] {
         let (envelope, payload) = try BatchDecoder.parts(batch)
@@ -56,7 +56,7 @@ package enum BatchSeal {
         }
     }
 
-    /// The error of a batch that cannot be opened for want of a key.
+    /// The error of a batch that cannot be opened because its key is missing.
     package static func missingKey(_ id: KeyID) -> SyncError {
         SyncError(
             .notAllowed, "batches are encrypted with key \(id), which this store does not have",

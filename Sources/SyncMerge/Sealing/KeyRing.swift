@@ -1,10 +1,8 @@
-import SyncValues
-
 /// The keys of a store: one to seal with, all to open with.
 ///
-/// Rotation adds a key and never takes one away: what was sealed before stays readable.
+/// Rotation adds a key and never removes one: what was sealed before stays readable.
 package struct KeyRing: Sendable, Hashable {
-    /// How many keys a ring may have: a rotation each week for twenty years.
+    /// The limit of keys in a ring: a rotation each week for twenty years.
     package static let keysMax = 1024
 
     /// The oldest first.
@@ -26,7 +24,7 @@ package struct KeyRing: Sendable, Hashable {
     /// The key that new batches are sealed with.
     package var activeKey: StoreKey? { active.flatMap { self[$0] } }
 
-    /// Adds a key; one that is there already stays as it is.
+    /// Adds a key; a key that is already there is not changed.
     /// - Parameter activating: whether new batches are sealed with it from now on. The first key
     ///   always is.
     package mutating func add(_ key: StoreKey, activating: Bool) {
@@ -37,7 +35,7 @@ package struct KeyRing: Sendable, Hashable {
         if activating || active == nil { active = key.id }
     }
 
-    /// Adds what another ring has. The newer of the two active keys is active then.
+    /// Adds the keys of another ring. The newer of the two active keys becomes active.
     /// - Returns: how many keys are new.
     @discardableResult
     package mutating func merge(_ other: KeyRing) -> Int {

@@ -1,7 +1,7 @@
 import Crypto
 import SyncValues
 
-/// A secret that the replicas of a store share, and those who carry their batches do not have.
+/// A secret that the replicas of a store share, and that the carriers of their batches do not have.
 package struct StoreKey: Sendable, Hashable {
     /// The length of a key.
     package static let byteCount = 32
@@ -10,9 +10,10 @@ package struct StoreKey: Sendable, Hashable {
     package let bytes: [UInt8]
     /// When it was made.
     package let created: Timestamp
-    /// Its name; says nothing of the secret.
+    /// Its name; does not reveal the secret.
     package let id: KeyID
 
+    /// A key of stored bytes.
     /// - Parameter bytes: exactly 32; nil otherwise.
     package init?(bytes: [UInt8], created: Timestamp) {
         guard bytes.count == Self.byteCount else { return nil }
@@ -32,7 +33,7 @@ package struct StoreKey: Sendable, Hashable {
         return key
     }
 
-    /// What is used for one purpose, so that no purpose gives another one away.
+    /// The key derived for one purpose, so that one use reveals nothing about another.
     func subkey(_ purpose: String) -> SymmetricKey {
         Self.derive(from: bytes, for: purpose, count: Self.byteCount)
     }
@@ -47,6 +48,6 @@ package struct StoreKey: Sendable, Hashable {
 }
 
 extension StoreKey: CustomStringConvertible {
-    /// Its name; never the secret, which would end in a log.
+    /// Its name; never the secret, which could end in a log.
     package var description: String { "key \(id)" }
 }

@@ -1,6 +1,6 @@
 import SyncValues
 
-/// One column's share of a cell's value.
+/// The value of one column of a cell.
 ///
 /// References travel by identity, never by value: a target may have another private number on every
 /// replica, and may change its key.

@@ -1,5 +1,3 @@
-import SyncValues
-
 /// A fact that is current and that the tables do not show.
 package struct Conflict: Sendable, Hashable {
     /// Why it is not shown.
@@ -7,11 +5,11 @@ package struct Conflict: Sendable, Hashable {
         /// A concurrent version is newer, or belongs to another member of the same row; or the view
         /// shows something else in its place.
         case lost
-        /// An edit against a delete followed by an insert.
+        /// An edit concurrent with a delete that was followed by an insert.
         case olderIncarnation = "older incarnation"
         /// The object is not shown: deleted, cascaded, forced out, or not complete yet.
         case hidden
-        /// A delete against something that holds the object in place.
+        /// A delete of an object that other rows still require.
         case deleteLost = "delete lost"
     }
 

@@ -1,11 +1,9 @@
-import SyncValues
-
-/// The identities that aliases make one object, with the values that the state gives it.
+/// One object: the identities that aliases join, with the values that the state gives them.
 ///
 /// Groups are kept in an array in the order of their names; they name each other by position in it,
-/// so that equal positions decide equally everywhere.
+/// so that ties are broken in the same way everywhere.
 struct Group {
-    /// A version that the state offers for a cell.
+    /// The version that the state has for a cell.
     package struct Cell {
         /// Which version of which member.
         let source: VersionID
@@ -19,7 +17,7 @@ struct Group {
     struct Edge {
         /// Position of the reference in the entity.
         let reference: Int
-        /// What the end of the target means.
+        /// What the deletion of the target means.
         let kind: EdgeKind
         /// Position of the target group; nil when it is absent: not here, filtered or incomplete.
         let target: Int?
@@ -41,16 +39,4 @@ struct Group {
     let cells: [Cell]
     /// Its references to others.
     var edges: [Edge] = []
-}
-
-/// What the end of a target means for a row that refers to it.
-enum EdgeKind {
-    /// The target cannot end while the row lives: it is shown although deleted.
-    case hard
-    /// The row ends with its target.
-    case weak
-    /// The reference is shown as NULL.
-    case null
-    /// The reference is shown as its default.
-    case fallback
 }

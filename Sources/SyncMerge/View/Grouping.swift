@@ -1,12 +1,14 @@
 import SyncValues
 
-/// The groups of a state, with their edges: what the rules of the view work on.
+/// Rule 2 of the view: the state's objects as a graph. Nodes are groups (the identities that
+/// aliases join to one object), edges are their references. The other rules work on this graph
+/// alone.
 struct Grouping {
     /// Sorted by name.
     var groups: [Group] = []
     /// Position of each member's group, and of each group by the root of its aliases.
     private var positions: [ObjectUID: Int] = [:]
-    private var sets = Forest<ObjectUID>()
+    private var sets = DisjointSets<ObjectUID>()
 
     init(_ state: MergeState) {
         if state.aliases.isEmpty {
@@ -15,29 +17,29 @@ struct Grouping {
             positions.reserveCapacity(uids.count)
             for uid in uids {
                 positions[uid] = groups.count
-                groups.append(Self.group(of: [uid], state))
+                groups.append(Self.group(of: [uid], in: state))
             }
             addEdges(state)
             return
         }
-        for alias in state.aliases.keys { sets.unite(alias.first, alias.second) }
+        for alias in state.aliases.keys { sets.union(alias.first, with: alias.second) }
         var members: [ObjectUID: [ObjectUID]] = [:]
-        for uid in state.objects.keys { members[sets.root(uid), default: []].append(uid) }
+        for uid in state.objects.keys { members[sets.root(of: uid), default: []].append(uid) }
         // An alias may arrive before the object that it names: the name is a member that is here.
         let lists = members.values.map { $0.sorted() }.sorted { $0[0] < $1[0] }
         groups.reserveCapacity(lists.count)
         positions.reserveCapacity(state.objects.count)
         for list in lists {
             for member in list { positions[member] = groups.count }
-            positions[sets.root(list[0])] = groups.count
-            groups.append(Self.group(of: list, state))
+            positions[sets.root(of: list[0])] = groups.count
+            groups.append(Self.group(of: list, in: state))
         }
         addEdges(state)
     }
 
-    private static func group(of members: [ObjectUID], _ state: MergeState) -> Group {
-        if members.count == 1, let group = plainGroup(of: members, state) { return group }
-        // One object is of one entity; who says otherwise of two is not believed.
+    private static func group(of members: [ObjectUID], in state: MergeState) -> Group {
+        if members.count == 1, let group = plainGroup(of: members, in: state) { return group }
+        // An object has one entity: an alias of objects of two entities is ignored.
         let first = state.objects[members[0]]?.entity
         let members = members.filter { state.objects[$0]?.entity == first }
         let records = members.compactMap { state.objects[$0] }
@@ -50,18 +52,18 @@ struct Grouping {
             for index in sources {
                 let versions = state.candidates(records[index], cell: cell, alive: !living.isEmpty)
                 offers += versions.map {
-                    let source = VersionID(members[index], cell: cell, $0.dot)
+                    let source = VersionID(members[index], cell: cell, dot: $0.dot)
                     return Group.Cell(source: source, value: $0.value)
                 }
             }
             if offers.isEmpty { break }
             let policy = state.schema.entities[entity].policies[cell]
             let chosen = state.chosen(
-                offers, policy, dot: { $0.source.dot }, name: { $0.source.object })
+                from: offers, policy: policy, dot: { $0.source.dot }, name: { $0.source.object })
             if policy.isBlending {
-                cells.append(blended(chosen, offers, policy, state))
+                cells.append(blended(chosen, offers: offers, policy: policy, state: state))
             } else {
-                let value = chosen.value.map(MergeState.spoken)
+                let value = chosen.value.map(MergeState.decoded)
                 cells.append(Group.Cell(source: chosen.source, value: value))
             }
         }
@@ -73,7 +75,7 @@ struct Grouping {
     }
 
     /// The group of an object that was created and of which each cell has one version: nearly all.
-    private static func plainGroup(of members: [ObjectUID], _ state: MergeState) -> Group? {
+    private static func plainGroup(of members: [ObjectUID], in state: MergeState) -> Group? {
         let uid = members[0]
         guard let record = state.objects[uid], record.life.count == 1,
             record.life[0].kind == .created
@@ -85,9 +87,9 @@ struct Grouping {
         for (cell, versions) in record.cells.enumerated() {
             guard versions.count == 1, versions[0].incarnation == incarnation else { return nil }
             let version = versions[0]
-            let source = VersionID(uid, cell: cell, version.dot)
+            let source = VersionID(uid, cell: cell, dot: version.dot)
             if policies[cell].isBlending {
-                let value = state.blend(versions, newest: version, policies[cell]).value
+                let value = state.blend(versions, newest: version, policy: policies[cell]).value
                 cells.append(Group.Cell(source: source, value: [.value(value)]))
             } else {
                 cells.append(Group.Cell(source: source, value: state.literal(version)))
@@ -98,14 +100,14 @@ struct Grouping {
             cells: cells)
     }
 
-    /// What the versions of the member that is shown say together.
+    /// The joined value of the versions of the member that is shown.
     private static func blended(
-        _ chosen: Group.Cell, _ offers: [Group.Cell], _ policy: CellPolicy, _ state: MergeState
+        _ chosen: Group.Cell, offers: [Group.Cell], policy: CellPolicy, state: MergeState
     ) -> Group.Cell {
         let rivals = offers.filter { $0.source.object == chosen.source.object }
         let versions = rivals.map { Version($0.source.dot, incarnation: 0, value: $0.value) }
         let newest = Version(chosen.source.dot, incarnation: 0, value: chosen.value)
-        let blend = state.blend(versions, newest: newest, policy)
+        let blend = state.blend(versions, newest: newest, policy: policy)
         let reflected = Set(blend.reflected)
         return Group.Cell(
             source: chosen.source, value: [.value(blend.value)],
@@ -115,14 +117,14 @@ struct Grouping {
     /// The complete group of an identity; also of one that is not here but aliased with one that
     /// is.
     func position(of uid: ObjectUID) -> Int? {
-        guard let position = positions[uid] ?? positions[sets.root(uid)],
+        guard let position = positions[uid] ?? positions[sets.root(of: uid)],
             groups[position].isComplete
         else { return nil }
         return position
     }
 
     /// The columns of a complete group, as the state has them. A private number is NULL.
-    func row(_ position: Int, _ entity: MergeEntity) -> [Field] {
+    func row(at position: Int, of entity: MergeEntity) -> [Field] {
         var row = [Field](repeating: .value(.null), count: entity.columns.count)
         for (columns, cell) in zip(entity.cells, groups[position].cells) {
             for (column, field) in zip(columns, cell.value) { row[column] = field }
@@ -134,25 +136,25 @@ struct Grouping {
 // MARK: Edges
 
 extension Grouping {
-    /// Rule 2: what the end of each target means, decided from the state alone, also for dead
-    /// groups.
+    /// What the deletion of each target means, decided by the state alone, also for dead groups.
     private mutating func addEdges(_ state: MergeState) {
         let schema = state.schema
         var defaults = DefaultRows()
         for position in groups.indices where groups[position].isComplete {
             let entity = schema.entities[groups[position].entity]
             guard !entity.references.isEmpty else { continue }
-            let row = row(position, entity)
+            let row = row(at: position, of: entity)
             for (index, reference) in entity.references.enumerated() {
                 let targets = reference.columns.compactMap { row[$0].target }
                 guard targets.count == reference.columns.count else { continue }
                 let isBorder = state.boundaryRows.contains(groups[position].name)
                 if isBorder, state.objects[targets[0]] == nil { continue }
                 let target = self.position(of: targets[0])
-                var kind = Self.kind(of: reference, entity, row)
+                var kind = Self.kind(of: reference, in: entity, row: row)
                 var fallback: Int?
                 if kind == .fallback {
-                    fallback = defaults.position(for: reference, entity, self, schema)
+                    fallback = defaults.position(
+                        for: reference, in: entity, grouping: self, schema: schema)
                     if fallback == nil || fallback == target { kind = .hard }
                 }
                 groups[position].edges.append(
@@ -162,7 +164,7 @@ extension Grouping {
     }
 
     private static func kind(
-        of reference: MergeEntity.Reference, _ entity: MergeEntity, _ row: [Field]
+        of reference: MergeEntity.Reference, in entity: MergeEntity, row: [Field]
     ) -> EdgeKind {
         func nullIfAllowed() -> EdgeKind {
             guard entity.isNullable(reference.columns) else { return .hard }
@@ -181,7 +183,7 @@ extension Grouping {
     }
 }
 
-/// Finds the rows that SET DEFAULT falls back to; asked once for each reference of the schema.
+/// Finds the rows that SET DEFAULT falls back to; looked up once for each reference of the schema.
 private struct DefaultRows {
     private struct Question: Hashable {
         let target: Int
@@ -190,8 +192,8 @@ private struct DefaultRows {
     private var answers: [Question: Int?] = [:]
 
     mutating func position(
-        for reference: MergeEntity.Reference, _ entity: MergeEntity, _ grouping: Grouping,
-        _ schema: MergeSchema
+        for reference: MergeEntity.Reference, in entity: MergeEntity, grouping: Grouping,
+        schema: MergeSchema
     ) -> Int? {
         let key = reference.columns.map { entity.columns[$0].defaultValue }
         let question = Question(target: reference.target, key: key)
@@ -202,7 +204,7 @@ private struct DefaultRows {
             guard group.entity == reference.target, group.isAlive, group.isComplete else {
                 return false
             }
-            let row = grouping.row(position, target)
+            let row = grouping.row(at: position, of: target)
             return zip(target.key, key).allSatisfy { column, value in
                 target.isPrivate ? value == .null : row[column] == .value(value)
             }

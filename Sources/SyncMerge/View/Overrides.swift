@@ -1,20 +1,13 @@
-import SyncValues
-
-/// A column of a group.
-struct GroupColumn: Hashable {
-    let group: Int
-    let column: Int
-}
-
-/// Rule 4, last part: references shown as NULL or as their default, because their target is not
-/// shown.
+/// Rule 4, last part: where a reference's target is not shown, the reference is overridden: it is
+/// shown as NULL or as its default (SET NULL, SET DEFAULT). A row for which neither is legal is
+/// orphaned and has to be hidden.
 struct Overrides {
     /// What is shown in place of the state's value.
     private(set) var fields: [GroupColumn: Field] = [:]
     /// Groups with a reference that has no legal value.
     private(set) var orphaned: [Int] = []
 
-    init(_ grouping: Grouping, _ schema: MergeSchema, isShown: [Bool]) {
+    init(_ grouping: Grouping, schema: MergeSchema, isShown: [Bool]) {
         for (position, group) in grouping.groups.enumerated() where isShown[position] {
             let entity = schema.entities[group.entity]
             for edge in group.edges where edge.kind == .null || edge.kind == .fallback {

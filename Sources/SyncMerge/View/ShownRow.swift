@@ -1,12 +1,11 @@
-import SyncValues
-
 /// One row of the tables, and where each of its values comes from.
 package struct ShownRow: Sendable, Hashable {
     /// Position of the entity in the schema.
     package let entity: Int
-    /// The identity that names the row: the least of its members.
+    /// The shown identity: the least of the row's members. References and `View.shownAs` name the
+    /// row by it.
     package let name: ObjectUID
-    /// The identities that it stands for: by group, those of the group `name` first.
+    /// The identities that are shown as this row: by group, those of the group `name` first.
     package let members: [ObjectUID]
     /// One field per column; references name rows, a private number is NULL.
     package package(set) var fields: [Field]

@@ -1,27 +1,26 @@
-import SyncValues
-
-/// Rules 3 and 4: which groups are shown.
+/// Rules 3 and 4: which groups are shown (survive the cascades).
 ///
-/// The answer is the *greatest* set of living groups that cascades spare, with the *least* set of
-/// deleted groups that hard references hold in place. Both operators are monotone, so that it does
-/// not depend on the order of the work: dead cycles do not hold each other up, living cycles do not
-/// die.
+/// The result is a fixpoint: the *greatest* set of living groups that no cascade removes, with the
+/// *least* set of deleted groups that hard references of shown rows require (they are *pinned*).
+/// Both operators are monotone, so the result does not depend on the order of the work: dead cycles
+/// do not keep each other alive, living cycles are not removed.
 struct Survivors {
     /// Whether each group is shown.
     var isShown: [Bool]
     /// Whether each group is shown although it is deleted.
     var isRevived: [Bool]
 
+    /// Computes the groups that are shown.
     /// - Parameter forced: groups that are hidden as the last resort.
-    /// - Complexity: O(groups + edges) for each round; a round ends at least one more group.
+    /// - Complexity: O(groups + edges) for each round; a round removes at least one more group.
     init(_ grouping: Grouping, forced: [Bool]) {
         let groups = grouping.groups
-        let isOut = Self.withoutGround(groups, forced)
+        let isOut = Self.missingTarget(groups, forced: forced)
         var isLiving = groups.indices.map {
             groups[$0].isAlive && groups[$0].isComplete && !isOut[$0]
         }
         while true {
-            let isPinned = Self.pinned(groups, isLiving)
+            let isPinned = Self.pinned(groups, isLiving: isLiving)
             let isShown = groups.indices.map { isLiving[$0] || isPinned[$0] }
             let victims = groups.indices.filter { position in
                 isLiving[position] && !isPinned[position]
@@ -38,8 +37,8 @@ struct Survivors {
         }
     }
 
-    /// Rule 3: nothing can stand on what is not there.
-    private static func withoutGround(_ groups: [Group], _ forced: [Bool]) -> [Bool] {
+    /// Rule 3: a group is not shown when a target that it requires is absent.
+    private static func missingTarget(_ groups: [Group], forced: [Bool]) -> [Bool] {
         var isOut = forced
         var holders: [[Int]] = Array(repeating: [], count: groups.count)
         var work = groups.indices.filter { isOut[$0] }
@@ -62,10 +61,10 @@ struct Survivors {
         return isOut
     }
 
-    /// What hard references of living groups hold in place, and what that stands on: a deleted row
-    /// that is shown again lifts its own cascade parents, because in SQLite their delete would have
-    /// failed.
-    private static func pinned(_ groups: [Group], _ isLiving: [Bool]) -> [Bool] {
+    /// The groups that hard references of living groups require, and what these require in turn: a
+    /// deleted row that is shown again pins its own cascade parents, because in SQLite their delete
+    /// would have failed.
+    private static func pinned(_ groups: [Group], isLiving: [Bool]) -> [Bool] {
         var isPinned = [Bool](repeating: false, count: groups.count)
         var work = groups.indices.filter { isLiving[$0] }.map { (position: $0, isHeld: false) }
         while let (position, isHeld) = work.popLast() {

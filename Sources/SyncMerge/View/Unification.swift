@@ -1,57 +1,56 @@
 import SyncValues
 
-/// Rule 5: makes rows of the shown groups; those that claim one UNIQUE value become one row, or the
-/// later claim steps back.
+/// Rule 5: makes rows of the shown groups. Groups that claim the same UNIQUE value are unified to
+/// one row, or the group with the later claim is shown with another value.
 ///
-/// Rounds are synchronous: all clashes of a round at once. A round that unites lowers the number of
-/// rows; rounds in which claims step back are at most as many as there are groups, then clashes
-/// unite. Uniting never makes a reference dangle, because the identity goes on in the row. What
-/// follows from a union (children that now claim the same, a value that came free) is found by the
-/// next round.
+/// Rounds are synchronous: all clashes of a round are resolved at once. A round that unites reduces
+/// the number of rows; there are at most as many renaming rounds as groups, after that clashes
+/// unite. Uniting never leaves a dangling reference, because the identity continues in the row.
+/// What follows from a union (children that now claim the same value, a value that became free) is
+/// found by the next round.
 struct Unification {
     /// One per part, by position of the part's first group.
     private(set) var rows: [Int: ShownRow] = [:]
-    /// Positions of the rows, in the order of their names.
+    /// Positions of the rows, in the order of their shown identities.
     private(set) var order: [Int] = []
     /// Rows of earlier rounds that clashed, as they were then: what they claimed decided, too.
-    private(set) var passing: [ShownRow] = []
+    private(set) var clashedRows: [ShownRow] = []
 
     private let state: MergeState
     private let grouping: Grouping
     private let overrides: [GroupColumn: Field]
     private let shown: [Int]
     private var parents: [Int]
-    private var names: [GroupColumn: Field] = [:]
+    private var renamed: [GroupColumn: Field] = [:]
     private var parts: [Int: [Int]] = [:]
 
     init(
-        _ state: MergeState, _ grouping: Grouping, isShown: [Bool],
-        _ overrides: [GroupColumn: Field]
+        _ state: MergeState, grouping: Grouping, isShown: [Bool], overrides: [GroupColumn: Field]
     ) {
         self.state = state
         self.grouping = grouping
         self.overrides = overrides
         shown = isShown.indices.filter { isShown[$0] }
         parents = Array(isShown.indices)
-        settleClaims()
+        resolveClashes()
     }
 
-    private mutating func settleClaims() {
-        var namings = 0
+    private mutating func resolveClashes() {
+        var renamings = 0
         while true {
             makeRows()
             let clashes = findClashes()
             if clashes.isEmpty { return }
-            passing += Set(clashes.flatMap(\.rows)).sorted().compactMap { rows[$0] }
-            let uniting = clashes.filter(isOne)
-            if !uniting.isEmpty || namings > shown.count {
-                names = [:]  // names given before two rows became one are void
+            clashedRows += Set(clashes.flatMap(\.rows)).sorted().compactMap { rows[$0] }
+            let uniting = clashes.filter(becomesOne)
+            if !uniting.isEmpty || renamings > shown.count {
+                renamed = [:]  // names given before two rows became one are void
                 for clash in uniting.isEmpty ? clashes : uniting {
-                    for row in clash.rows.dropFirst() { unite(clash.rows[0], row) }
+                    for row in clash.rows.dropFirst() { unite(clash.rows[0], with: row) }
                 }
             } else {
                 for clash in clashes { renameLoser(of: clash) }
-                namings += 1
+                renamings += 1
             }
         }
     }
@@ -64,7 +63,7 @@ struct Unification {
         return position
     }
 
-    private mutating func unite(_ left: Int, _ right: Int) {
+    private mutating func unite(_ left: Int, with right: Int) {
         let left = root(left)
         let right = root(right)
         parents[max(left, right)] = min(left, right)
@@ -93,10 +92,10 @@ struct Unification {
             entity: first.entity, name: first.name,
             members: groups.flatMap { grouping.groups[$0].members },
             fields: Array(repeating: .value(.null), count: entity.columns.count), sources: [])
-        let isPlain = names.isEmpty && overrides.isEmpty
+        let isPlain = renamed.isEmpty && overrides.isEmpty
         row.sources.reserveCapacity(entity.cells.count)
         for (cell, columns) in entity.cells.enumerated() {
-            let group = holder(of: cell, groups)
+            let group = holder(of: cell, in: groups)
             let version = grouping.groups[group].cells[cell]
             var source: VersionID? = version.source
             for (column, field) in zip(columns, version.value) {
@@ -105,7 +104,7 @@ struct Unification {
                     continue
                 }
                 let place = GroupColumn(group: group, column: column)
-                if let field = names[place] ?? overrides[place] {
+                if let field = renamed[place] ?? overrides[place] {
                     source = nil
                     row.fields[column] = resolved(field)
                 } else {
@@ -118,15 +117,16 @@ struct Unification {
         return row
     }
 
-    /// The group whose version of a cell a row of several shows: the newest.
-    private func holder(of cell: Int, _ groups: [Int]) -> Int {
+    /// The group whose version of a cell is shown by a row of several groups: the newest.
+    private func holder(of cell: Int, in groups: [Int]) -> Int {
         if groups.count == 1 { return groups[0] }
         let policy = state.schema.entities[grouping.groups[groups[0]].entity].policies[cell]
         return state.chosen(
-            groups, policy, dot: { grouping.groups[$0].cells[cell].source.dot }, name: { $0 })
+            from: groups, policy: policy, dot: { grouping.groups[$0].cells[cell].source.dot },
+            name: { $0 })
     }
 
-    /// References name the row that shows their target.
+    /// The field with its reference to the row that shows the target.
     private func resolved(_ field: Field) -> Field {
         guard case .reference(let uid, let part) = field,
             let target = grouping.position(of: uid)
@@ -135,7 +135,7 @@ struct Unification {
     }
 
     /// What SQLite sees in the column: a reference shows the key of its target; a private number
-    /// stands for the row itself, and stays a reference.
+    /// denotes the row itself, and stays a reference.
     func visible(_ field: Field) -> Field {
         var field = field
         for _ in 0...state.schema.entities.count {
@@ -173,7 +173,9 @@ struct Unification {
             let entity = state.schema.entities[row.entity]
             if entity.claims.isEmpty { continue }
             for (index, columns) in entity.claims.enumerated() {
-                guard let values = claimed(columns, row, entity) else { continue }
+                guard let values = claimedValues(of: columns, in: row, entity: entity) else {
+                    continue
+                }
                 let claim = Claim(entity: row.entity, claim: index, values: values)
                 guard let first = holders.updateValue(part, forKey: claim) else { continue }
                 if let place = places[claim] {
@@ -189,8 +191,9 @@ struct Unification {
         return clashes
     }
 
-    /// The values of a claim as UNIQUE compares them; nil when one is NULL: that claims nothing.
-    private func claimed(_ columns: [Int], _ row: ShownRow, _ entity: MergeEntity) -> [Field]? {
+    /// The values of a claim as UNIQUE compares them; nil when one is NULL: NULL claims nothing.
+    private func claimedValues(of columns: [Int], in row: ShownRow, entity: MergeEntity) -> [Field]?
+    {
         var values: [Field] = []
         for column in columns {
             switch visible(row.fields[column]) {
@@ -204,13 +207,13 @@ struct Unification {
     }
 
     /// Whether the rows of a clash become one.
-    private func isOne(_ clash: Clash) -> Bool {
+    private func becomesOne(_ clash: Clash) -> Bool {
         guard clash.rename != nil, let first = rows[clash.rows[0]] else { return true }
         let entity = state.schema.entities[first.entity]
         guard entity.uniquePolicy == .merge, let cell = entity.cellOfColumn[clash.columns[0]]
         else { return entity.uniquePolicy == .merge }
         return clash.rows.contains { part in
-            let group = holder(of: cell, parts[part] ?? [])
+            let group = holder(of: cell, in: parts[part] ?? [])
             let source = grouping.groups[group].cells[cell].source
             return state.objects[source.object]?.life.contains {
                 $0.kind == .created && $0.dot == source.dot
@@ -224,7 +227,7 @@ struct Unification {
         let column = rename.column
         guard let cell = state.schema.entities[first.entity].cellOfColumn[column] else { return }
         let claimants = clash.rows.map { part -> (row: Int, group: Int) in
-            (part, holder(of: cell, parts[part] ?? []))
+            (part, holder(of: cell, in: parts[part] ?? []))
         }
         func age(_ group: Int) -> (HybridTime, Dot, Int) {
             let dot = grouping.groups[group].cells[cell].source.dot
@@ -234,17 +237,18 @@ struct Unification {
             let place = GroupColumn(group: claimant.group, column: column)
             guard case .value(let value)? = rows[claimant.row]?.fields[column] else { continue }
             switch rename {
-            case .null: names[place] = .value(.null)
+            case .null: renamed[place] = .value(.null)
             case .name:
                 let name = grouping.groups[claimant.group].name.description
-                names[place] = .value(value.appending("~" + name.prefix(8)))
+                renamed[place] = .value(value.appending("~" + name.prefix(8)))
             }
         }
     }
 
     // MARK: Last resort
 
-    /// Groups whose row a CHECK refuses, because rows became one.
+    /// Rule 6: the groups of rows that a CHECK refuses because groups were united. They have to be
+    /// hidden.
     var refused: [Int] {
         order.filter { part in
             guard let row = rows[part], !state.schema.entities[row.entity].checks.isEmpty else {

@@ -1,46 +1,56 @@
-import SyncValues
-
-/// The tables: a pure function of a state that satisfies every constraint of the schema, whatever
-/// facts the state holds.
+/// The materialised view of a state: tables that satisfy every constraint of the schema, whatever
+/// facts the state holds. A pure function of the state.
 ///
 /// A *repair* (a deleted parent shown again, a reference shown as NULL, two rows shown as one) is
-/// the difference between state and view. It is never stored as a fact and never sent, so that it
-/// cannot outlive its cause, and no two replicas can disagree about it.
+/// the difference between state and view. It is never stored as a fact and never sent, so it cannot
+/// outlive its cause, and no two replicas can disagree about it.
+///
+/// The rules, in the order in which they apply
+/// 1. Existence (`MergeState+Existence`): whether an object is alive, by its own facts.
+/// 2. ``Grouping``: aliases join identities to groups; references become edges.
+/// 3. ``Survivors``: a group that requires an absent target is not shown.
+/// 4. ``Survivors``, ``Overrides``: cascades remove groups, hard references pin deleted ones; a
+///    reference to a group that is not shown becomes NULL or its default.
+/// 5. ``Unification``: groups that claim one UNIQUE value become one row, or one is renamed.
+/// 6. Last resort: a row that a CHECK refuses because of rule 5 is hidden.
+///
+/// Rules 3 to 6 repeat while rule 4 or 6 hides a group.
 package struct View: Sendable {
-    /// By name.
+    /// The rows, by shown identity.
     package private(set) var rows: [ObjectUID: ShownRow] = [:]
-    /// The names of the rows, sorted.
+    /// The shown identities, sorted.
     package private(set) var order: [ObjectUID] = []
-    /// The row that each shown identity is part of.
-    package private(set) var hosts: [ObjectUID: ObjectUID] = [:]
+    /// The shown identity of each identity that is part of a row.
+    package private(set) var shownAs: [ObjectUID: ObjectUID] = [:]
     /// Identities that are shown although deleted.
     package private(set) var revived: Set<ObjectUID> = []
-    /// Rows that claims made one, or changed, as they were before: a row of the store that claims
-    /// the same would have been part of it.
-    package private(set) var passing: [ShownRow] = []
+    /// Rows that a clash of claims united or changed, as they were before: a row of the store that
+    /// claims the same value would have been part of the clash.
+    package private(set) var clashedRows: [ShownRow] = []
     /// What is current and not shown: the open conflicts.
     package private(set) var conflicts: [VersionID: Conflict] = [:]
 
     /// Computes the tables of a state.
     ///
-    /// Ends, because each turn of the loop hides at least one more group, each round of survivors
-    /// ends one, and each round of claims unites two rows.
-    /// - Complexity: O(n log n) for n objects, times the rounds; one round in nine of ten views.
+    /// Terminates, because each turn of the loop hides at least one more group, each round of
+    /// survivors removes one, and each round of claims unites two rows.
+    /// - Complexity: O(n log n) for n objects, times the rounds; nine of ten views take one round.
     package init(_ state: MergeState) {
         let grouping = Grouping(state)
         var forced = [Bool](repeating: false, count: grouping.groups.count)
         while true {
             let survivors = Survivors(grouping, forced: forced)
-            let overrides = Overrides(grouping, state.schema, isShown: survivors.isShown)
+            let overrides = Overrides(grouping, schema: state.schema, isShown: survivors.isShown)
             var hidden = overrides.orphaned
             if hidden.isEmpty {
                 let unification = Unification(
-                    state, grouping, isShown: survivors.isShown, overrides.fields)
-                passing += unification.passing
+                    state, grouping: grouping, isShown: survivors.isShown,
+                    overrides: overrides.fields)
+                clashedRows += unification.clashedRows
                 hidden = unification.refused
                 if hidden.isEmpty {
-                    adopt(unification, survivors, grouping, state)
-                    record(state)
+                    setRows(unification, survivors: survivors, grouping: grouping, state: state)
+                    findConflicts(in: state)
                     return
                 }
             }
@@ -48,20 +58,19 @@ package struct View: Sendable {
         }
     }
 
-    private mutating func adopt(
-        _ unification: Unification, _ survivors: Survivors, _ grouping: Grouping,
-        _ state: MergeState
+    private mutating func setRows(
+        _ unification: Unification, survivors: Survivors, grouping: Grouping, state: MergeState
     ) {
         for part in unification.order {
             guard let row = unification.rows[part] else { continue }
             rows[row.name] = row
             order.append(row.name)
-            for member in row.members { hosts[member] = row.name }
+            for member in row.members { shownAs[member] = row.name }
         }
-        // Not here, but one object with one that is.
+        // Not here, but aliased with an object that is.
         for uid in state.aliased where state.objects[uid] == nil {
             guard let position = grouping.position(of: uid) else { continue }
-            hosts[uid] = hosts[grouping.groups[position].name]
+            shownAs[uid] = shownAs[grouping.groups[position].name]
         }
         for (group, isRevived) in zip(grouping.groups, survivors.isRevived) where isRevived {
             revived.formUnion(group.members)
@@ -69,37 +78,37 @@ package struct View: Sendable {
     }
 
     /// Every maximal fact that is not shown, and that no delete had seen, is an open conflict; not
-    /// one that says what is shown anyway.
-    private mutating func record(_ state: MergeState) {
+    /// one with the value that is shown anyway.
+    private mutating func findConflicts(in state: MergeState) {
         for (uid, record) in state.objects {
-            let row = hosts[uid].flatMap { rows[$0] }
+            let row = shownAs[uid].flatMap { rows[$0] }
             let newest = record.incarnation
             for (cell, versions) in record.cells.enumerated() {
                 for version in versions {
-                    let id = VersionID(uid, cell: cell, version.dot)
+                    let id = VersionID(uid, cell: cell, dot: version.dot)
                     if let row, row.sources[cell] == id || row.blended.contains(id) { continue }
                     if state.isEnded(version, in: record) { continue }
                     let value = state.literal(version)
-                    if says(value, cell: cell, of: uid, state.schema) { continue }
+                    if shows(value, cell: cell, of: uid, schema: state.schema) { continue }
                     let reason: Conflict.Reason =
                         version.incarnation < newest
-                        ? .olderIncarnation : hosts[uid] == nil ? .hidden : .lost
+                        ? .olderIncarnation : shownAs[uid] == nil ? .hidden : .lost
                     conflicts[id] = Conflict(reason: reason, value: value)
                 }
             }
             guard revived.contains(uid) else { continue }
             for life in record.life where life.kind == .deleted {
-                let id = VersionID(uid, cell: VersionID.life, life.dot)
+                let id = VersionID(uid, cell: VersionID.life, dot: life.dot)
                 conflicts[id] = Conflict(reason: .deleteLost, value: [])
             }
         }
     }
 
     /// Whether the row of an object has these values.
-    package func says(
-        _ value: [Field], cell: Int, of uid: ObjectUID, _ schema: MergeSchema
+    package func shows(
+        _ value: [Field], cell: Int, of uid: ObjectUID, schema: MergeSchema
     ) -> Bool {
-        guard let host = hosts[uid], let row = rows[host] else { return false }
+        guard let host = shownAs[uid], let row = rows[host] else { return false }
         return zip(schema.entities[row.entity].cells[cell], value).allSatisfy {
             row.fields[$0] == resolved($1)
         }
@@ -107,7 +116,7 @@ package struct View: Sendable {
 
     /// The field as this view names its target.
     package func resolved(_ field: Field) -> Field {
-        guard case .reference(let uid, let part) = field, let host = hosts[uid] else {
+        guard case .reference(let uid, let part) = field, let host = shownAs[uid] else {
             return field
         }
         return .reference(host, part: part)

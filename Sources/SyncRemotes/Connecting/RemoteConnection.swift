@@ -75,7 +75,7 @@ package struct RemoteConnection: Sendable {
         _ direction: ExchangeDirection, of replica: some Replica, with remote: some Remote,
         progress: @escaping @Sendable (ExchangeReport) -> Void
     ) async throws -> ExchangeReport {
-        let exchange = Exchange(replica, remote, progress: progress)
+        let exchange = Exchange(replica, with: remote, progress: progress)
         switch direction {
         case .push: return try await exchange.push()
         case .pull: return try await exchange.pull()
@@ -126,7 +126,7 @@ package struct RemoteConnection: Sendable {
     private static func inspect(
         _ remote: some Remote, into replica: StoreReplica
     ) async throws -> ExchangeReport {
-        try await Exchange(replica, remote).look()
+        try await Exchange(replica, with: remote).mergeOnly()
     }
 
     /// Ends the connection; without one it does nothing.

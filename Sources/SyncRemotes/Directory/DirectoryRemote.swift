@@ -143,7 +143,7 @@ package struct DirectoryRemote: Remote {
     ) throws {
         let folder = path + "/" + DirectoryLayout.folder(of: replica)
         let file = folder + "/" + name
-        let note = MergedNote.encode(vector, store)
+        let note = MergedNote.encode(vector, store: store)
         if let (bytes, _) = FileOperations.head(of: file, limit: MergedNote.bytesMax), bytes == note
         {
             return
@@ -160,7 +160,7 @@ package struct DirectoryRemote: Remote {
             guard let replica = ReplicaID(folder) else { continue }
             let file = path + "/" + folder + "/" + name
             guard let (bytes, _) = FileOperations.head(of: file, limit: MergedNote.bytesMax),
-                let vector = try? MergedNote.decode(bytes, store)
+                let vector = try? MergedNote.decode(bytes, store: store)
             else { continue }
             vectors[replica] = vector
         }

@@ -19,7 +19,7 @@ struct ArrivingChanges {
         }
         known = batch.entities.map { entity in
             places[Collation.lowercased(entity.name)].map {
-                CellMap(entity, place: $0, schema.entities[$0])
+                CellMap(from: entity, place: $0, to: schema.entities[$0])
             }
         }
         var kept: [Int: (number: Int64, cells: CellMap)] = [:]
@@ -29,7 +29,7 @@ struct ArrivingChanges {
                 continue
             }
             let (number, cells) = try shapes.foreign(batch.entities[entity])
-            kept[entity] = (number, CellMap(batch.entities[entity], place: 0, cells: cells))
+            kept[entity] = (number, CellMap(from: batch.entities[entity], place: 0, cells: cells))
         }
         self.kept = kept
     }
@@ -40,7 +40,7 @@ struct ArrivingChanges {
         transaction.changes = transaction.changes.compactMap { change in
             known[change.entity].map {
                 Batch.Change(
-                    change.object, entity: $0.place, change.kind,
+                    change.object, entity: $0.place, kind: change.kind,
                     cells: $0.resolved(change.cells))
             }
         }

@@ -68,7 +68,7 @@ final class ConflictStorage {
         while try selectOpen.step() {
             guard let uid = ObjectUID(bytes: selectOpen.blob(1) ?? []) else { continue }
             let dot = Dot(try replicas.name(of: selectOpen.integer(3)), selectOpen.integer(4))
-            open.insert(VersionID(uid, cell: Int(selectOpen.integer(2)), dot))
+            open.insert(VersionID(uid, cell: Int(selectOpen.integer(2)), dot: dot))
         }
         return open
     }
@@ -109,7 +109,7 @@ final class ConflictStorage {
         }
         let open = Open(
             id: row.integer(0), reason: row.text(5) ?? "", value: row.blob(6) ?? [], met: met)
-        return (VersionID(uid, cell: Int(row.integer(2)), dot), open)
+        return (VersionID(uid, cell: Int(row.integer(2)), dot: dot), open)
     }
 
     /// Makes the log tell what a view does not show. Conflicts of objects that are not in it are
@@ -140,7 +140,7 @@ final class ConflictStorage {
     /// The fact that is shown instead: of the same cell, or the delete that ended the object.
     private static func met(_ id: VersionID, _ view: View, _ state: MergeState) -> Dot? {
         guard let record = state.objects[id.object] else { return nil }
-        if id.cell >= 0, let host = view.hosts[id.object], let row = view.rows[host] {
+        if id.cell >= 0, let host = view.shownAs[id.object], let row = view.rows[host] {
             if let source = row.sources[id.cell] { return source.dot }
             return nil
         }
@@ -161,7 +161,7 @@ final class ConflictStorage {
         insert.bind(6, try names(of: Cell(entity: record.entity, cell: id.cell), entity))
         insert.bind(7, conflict.reason.rawValue)
         insert.bind(8, value)
-        let key = view.hosts[id.object].flatMap { keys[$0] } ?? keys[id.object]
+        let key = view.shownAs[id.object].flatMap { keys[$0] } ?? keys[id.object]
         insert.bind(9, key.map(Self.packed))
         insert.bind(10, try met.map { .integer(try replicas.number(of: $0.replica)) } ?? .null)
         insert.bind(11, met.map { .integer($0.number) } ?? .null)

@@ -19,11 +19,11 @@ extension FactRecorder {
                 case .deleted: kind = .delete
                 case .revived: kind = .update
                 }
-                changes[uid] = Batch.Change(uid, entity: entity, kind)
+                changes[uid] = Batch.Change(uid, entity: entity, kind: kind)
             case .cell(let uid, let entity, let cell, _):
                 if changes[uid] == nil {
                     order.append(uid)
-                    changes[uid] = Batch.Change(uid, entity: entity, .update)
+                    changes[uid] = Batch.Change(uid, entity: entity, kind: .update)
                 }
                 if changes[uid]?.kind == .update { changes[uid]?.cells.append(cell) }
             }

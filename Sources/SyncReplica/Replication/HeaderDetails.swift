@@ -84,7 +84,7 @@ enum HeaderDetails {
                 let entity = try entity(Int64(word >> 2))
             else { continue }
             transaction.changes.append(
-                Batch.Change(object, entity: entity, kind, cells: cells))
+                Batch.Change(object, entity: entity, kind: kind, cells: cells))
         }
         return transaction
     }

@@ -25,7 +25,7 @@ struct LocalStatement {
         var keys: [ObjectUID: [Value]] {
             var keys: [ObjectUID: [Value]] = [:]
             for (key, name) in recorded.names {
-                keys[recorded.view.hosts[name] ?? name] = key.values
+                keys[recorded.view.shownAs[name] ?? name] = key.values
             }
             return keys
         }
@@ -52,12 +52,12 @@ struct LocalStatement {
             entries, schema, replica: identity.replica,
             isPresent: { region.names[$0] != nil }, exists: { region.rows[$0] != nil })
         let commit = Commit(
-            rows: region.rows.map { Commit.Row($0.key, $0.value) }
+            rows: region.rows.map { Commit.Row($0.key, values: $0.value) }
                 .sorted { $0.key.precedes($1.key) },
             recreated: consolidation.recreated, rekeyed: consolidation.rekeyed,
             dates: consolidation.dates)
         let recorded = try region.state.record(
-            commit, view: view, names: region.names, Array(headers.dropLast()), last: last
+            commit, view: view, names: region.names, headers: Array(headers.dropLast()), last: last
         ) { uid(of: $0, consolidation.arrivals[$0]) }
         return Outcome(region: region, consolidation: consolidation, recorded: recorded)
     }
@@ -88,7 +88,7 @@ struct LocalStatement {
             transaction.changes = outcome.consolidation.changes[place].compactMap { change in
                 object(of: change, outcome).map {
                     Batch.Change(
-                        $0, entity: change.key.entity, change.kind, cells: change.cells)
+                        $0, entity: change.key.entity, kind: change.kind, cells: change.cells)
                 }
             }
             transactions.append(transaction)
@@ -98,7 +98,7 @@ struct LocalStatement {
             let told = Set(outcome.consolidation.births.keys)
             beginning.changes = outcome.recorded.names.filter { !told.contains($0.key) }
                 .sorted { $0.key.precedes($1.key) }
-                .map { Batch.Change($0.value, entity: $0.key.entity, .insert) }
+                .map { Batch.Change($0.value, entity: $0.key.entity, kind: .insert) }
             transactions.append(beginning)
         }
         return transactions

@@ -18,7 +18,7 @@ extension MergeWork {
         }
         let replica = try prepared.replicas.name(of: select.integer(2))
         return VersionID(
-            uid, cell: Int(select.integer(1)), Dot(replica, select.integer(3)))
+            uid, cell: Int(select.integer(1)), dot: Dot(replica, select.integer(3)))
     }
 
     /// Ends a conflict in favour of one side.
@@ -34,11 +34,11 @@ extension MergeWork {
             if choice == .shown { return recorder.accept(id, view) }
             if id.cell < 0 {
                 recorder.delete(id.object, entity: recorder.entity(of: id.object))
-            } else if let host = view.hosts[id.object], let row = view.rows[host] {
+            } else if let host = view.shownAs[id.object], let row = view.rows[host] {
                 var fields = row.fields
                 let columns = recorder.schema.entities[row.entity].cells[id.cell]
                 for (column, field) in zip(columns, conflict.value) { fields[column] = field }
-                recorder.write(id.cell, fields, to: row)
+                recorder.writeCell(id.cell, fields: fields, to: row)
                 recorder.overwrite(id, fields)
                 recorder.consolidate(row, fields)
             } else {
@@ -65,13 +65,13 @@ extension MergeWork {
                 throw SyncError(
                     .refused, "the object is not whole here yet", hint: "Sync again first")
             }
-            let newest = recorder.state.newest(versions, dot: \.dot, name: \.dot)
+            let newest = recorder.state.newest(of: versions, dot: \.dot, name: \.dot)
             let value =
                 cell == id.cell
                 ? conflict.value : recorder.state.literal(newest)
             for (column, field) in zip(columns, value) { fields[column] = field }
         }
-        recorder.create(id.object, entity: record.entity, fields)
+        recorder.create(id.object, entity: record.entity, fields: fields)
         recorder.reviveTargets(of: fields)
     }
 }
@@ -97,8 +97,8 @@ extension FactRecorder {
             record.cells[id.cell].contains(where: { $0.dot == id.dot })
         else { return }
         let value = schema.entities[record.entity].cells[id.cell].map { fields[$0] }
-        state(
-            id.cell, value, of: id.object, entity: record.entity,
+        recordCell(
+            id.cell, value: value, of: id.object, entity: record.entity,
             incarnation: incarnation(id.object))
     }
 
@@ -107,10 +107,10 @@ extension FactRecorder {
         let entity = entity(of: id.object)
         if id.cell < 0 {
             revive(id.object, entity: entity)
-        } else if let host = view.hosts[id.object], let row = view.rows[host] {
+        } else if let host = view.shownAs[id.object], let row = view.rows[host] {
             if consolidate(row, row.fields) { return }
             if row.sources[id.cell] == nil || row.sources[id.cell]?.object == id.object {
-                write(id.cell, row.fields, to: row)
+                writeCell(id.cell, fields: row.fields, to: row)
             }
             overwrite(id, row.fields)
         } else if hasLife(id.object) {
@@ -128,11 +128,11 @@ extension FactRecorder {
         let others = row.members.filter { $0 != keeper && hasLife($0) }
         guard !others.isEmpty else { return false }
         for (cell, columns) in schema.entities[row.entity].cells.enumerated() {
-            state(
-                cell, columns.map { fields[$0] }, of: keeper, entity: row.entity,
+            recordCell(
+                cell, value: columns.map { fields[$0] }, of: keeper, entity: row.entity,
                 incarnation: incarnation(keeper))
         }
-        for member in row.members where member != keeper { unite(keeper, member) }
+        for member in row.members where member != keeper { mergeIdentities(keeper, with: member) }
         for member in others { delete(member, entity: row.entity) }
         return true
     }

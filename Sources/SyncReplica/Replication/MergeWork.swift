@@ -225,7 +225,8 @@ final class MergeWork {
             let shown = object.record.cells[cell].first { $0.dot == met }
             if shown?.value == version.value { continue }
             try prepared.conflicts.remember(
-                VersionID(uid, cell: cell, version.dot), version.value, of: entity, schema.merge,
+                VersionID(uid, cell: cell, dot: version.dot), version.value, of: entity,
+                schema.merge,
                 key: object.key, met: met, number: prepared.history.head)
         }
     }
@@ -264,9 +265,9 @@ final class MergeWork {
                 // A plain row stands for one object; of one that is new there was no row.
                 guard let object = region.objects[uid] else { return nil }
                 if object.state == .plain { return before[uid] }
-                return view.hosts[uid].flatMap { before[$0] }
+                return view.shownAs[uid].flatMap { before[$0] }
             },
-            after: { shown.hosts[$0].flatMap { after[$0] } }
+            after: { shown.shownAs[$0].flatMap { after[$0] } }
         ).write(transactions, differences)
         try adopt(region, state, shown, after)
         try verify("a merge")

@@ -44,7 +44,7 @@ enum RecordCoding {
             }
             let incarnation = try reader.count(atMost: Life.incarnationMax)
             let dot = try dot(&reader, replicas)
-            record.life.append(Life(dot, kind, incarnation: incarnation))
+            record.life.append(Life(dot, kind: kind, incarnation: incarnation))
         }
         guard try reader.varint() == UInt64(widths.count) else {
             throw SyncError(.badData, "an object's record has other cells than its entity")

@@ -56,7 +56,7 @@ final class RegionLoader {
         let loader = try RegionLoader(prepared)
         for (uid, object) in try prepared.objects.all() { try loader.take(uid, object) }
         for (alias, dot) in try prepared.objects.aliases() {
-            loader.region.state.remember(alias, dot)
+            loader.region.state.remember(alias, dot: dot)
             try loader.rememberHeader(dot)
         }
         for (position, table) in prepared.schema.tables.enumerated() {
@@ -82,7 +82,7 @@ final class RegionLoader {
             guard !known.contains(uid) else { continue }
             known.insert(uid)
             for (alias, dot) in try aliases(of: uid) {
-                region.state.remember(alias, dot)
+                region.state.remember(alias, dot: dot)
                 try rememberHeader(dot)
                 work += [alias.first, alias.second].filter { !known.contains($0) }
             }
@@ -210,7 +210,7 @@ final class RegionLoader {
             }
             isNew = try addClaimants(key.entity, row, old: region.rows[key]) || isNew
         }
-        for row in view.passing {
+        for row in view.clashedRows {
             isNew = try addClaimants(row.entity, image.values(of: row), old: nil) || isNew
         }
         return isNew

@@ -88,7 +88,7 @@ struct ReplicaRenewal {
             guard object.record.dots.contains(where: { $0 != renamed($0, new) }) else { return }
             var object = object
             object.record.life = object.record.life.map {
-                Life(renamed($0.dot, new), $0.kind, incarnation: $0.incarnation)
+                Life(renamed($0.dot, new), kind: $0.kind, incarnation: $0.incarnation)
             }
             object.record.cells = object.record.cells.map { versions in
                 versions.map {
@@ -114,7 +114,7 @@ struct ReplicaRenewal {
             case .life(let uid, _, let life):
                 fact = .life(
                     uid, entity: 0,
-                    Life(renamed(life.dot, new), life.kind, incarnation: life.incarnation))
+                    Life(renamed(life.dot, new), kind: life.kind, incarnation: life.incarnation))
             case .cell(let uid, _, _, let version):
                 fact = .cell(
                     uid, entity: 0, cell: 0,

@@ -62,7 +62,7 @@ extension StoredObject {
     ) -> State {
         if shown.revived.contains(uid) { return .unresolved }
         guard let row = shown.rows[uid], row.members.count == 1 else {
-            let isHosted = shown.hosts[uid] != nil
+            let isHosted = shown.shownAs[uid] != nil
             return isHosted || state.isAlive(record) || record.life.isEmpty ? .unresolved : .gone
         }
         let cells = state.schema.entities[record.entity].cells

@@ -124,7 +124,7 @@ final class UnknownFacts {
             }
             let incarnation = try reader.count(atMost: Life.incarnationMax)
             let dot = try RecordCoding.dot(&reader, replicas)
-            let life = Life(dot, kind, incarnation: incarnation)
+            let life = Life(dot, kind: kind, incarnation: incarnation)
             return (.life(uid, entity: 0, life), reader.isAtEnd ? nil : try reader.signed())
         }
         let incarnation = try reader.count(atMost: Life.incarnationMax)

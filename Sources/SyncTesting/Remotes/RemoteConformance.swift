@@ -2,8 +2,7 @@ import SyncMerge
 
 /// The protocol of remotes as one suite of checks, to run against each kind of remote.
 ///
-/// Each check makes its own empty remote of ``SimulatedReplica/store`` with `makeRemote`, on behalf
-/// of the replica that it names.
+/// Each check makes its own empty remote of ``SimulatedReplica/store`` with `makeRemote`.
 package struct RemoteConformance<Tested: Remote>: Sendable {
     /// What a remote stores.
     package enum Keeping: Sendable {
@@ -133,7 +132,7 @@ package struct RemoteConformance<Tested: Remote>: Sendable {
         try expect(catalog.items.isEmpty, that: "a refused batch is not stored")
     }
 
-    /// Batches of one transaction each, each going on from the one before.
+    /// Batches of one transaction each, each continuing the one before.
     private func chain(_ count: Int) async throws -> (batches: [[UInt8]], upTo: VersionVector) {
         let peer = try SimulatedPeer("A", schema: .notes, slice: 1)
         for number in 0..<count {

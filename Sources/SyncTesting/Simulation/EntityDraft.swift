@@ -1,6 +1,6 @@
 import SyncMerge
 
-/// A table that is being drawn: becomes what merging knows of it and its SQL.
+/// A table of a random schema while it is being drawn.
 struct EntityDraft {
     let name: String
     let isPrivate: Bool
@@ -21,14 +21,13 @@ struct EntityDraft {
     /// The types of the key's columns.
     var keyTypes: [String] { key.map { columns[$0].type } }
 
-    mutating func addKey(_ name: String, _ role: SimulatedSchema.Role) {
-        key.append(add(name, role, isRequired: true))
+    mutating func addKey(_ name: String, role: SimulatedSchema.Role) {
+        key.append(add(name, role: role, isRequired: true))
     }
 
     @discardableResult
     mutating func add(
-        _ name: String, _ role: SimulatedSchema.Role, type: String? = nil,
-        isRequired: Bool = false
+        _ name: String, role: SimulatedSchema.Role, type: String? = nil, isRequired: Bool = false
     ) -> Int {
         let isText: Bool
         switch role {
@@ -40,7 +39,7 @@ struct EntityDraft {
         return columns.count - 1
     }
 
-    mutating func addCheck(_ rule: SimulatedCheck, _ columns: [Int]) {
+    mutating func addCheck(_ rule: SimulatedCheck, on columns: [Int]) {
         rules.append((rule, columns))
     }
 

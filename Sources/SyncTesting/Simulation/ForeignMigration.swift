@@ -1,8 +1,6 @@
-import SyncCore
-
 /// Other programs that change tables with plain SQL while no daemon runs, as ORMs and people do:
-/// they rebuild a table, or drop some of its triggers, and go on writing. What they write is not
-/// recorded; the next statement has to find it.
+/// they rebuild a table, or drop some of its triggers, and continue writing. What they write is not
+/// captured; the replica has to find it by comparison.
 struct ForeignMigration {
     /// Writes after a change of the schema.
     private static let writesMax = 4
@@ -10,7 +8,8 @@ struct ForeignMigration {
     private var random: SeededRandom
     private var count = 0
 
-    /// - Returns: nil: nobody changes the schema in this seed.
+    /// Draws whether and when the schema is changed.
+    /// - Returns: nil: no program changes the schema in this seed.
     init?(seed: UInt64) {
         var random = SeededRandom(seed: seed &+ 0xB_0000_0000)
         guard random.chance(0.4) else { return nil }
@@ -40,11 +39,11 @@ struct ForeignMigration {
     private mutating func rebuild(_ table: String, in store: SimulatedStore) throws {
         let database = store.database
         let sql = try database.run(
-            "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", [.text(table)])
+            "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", with: [.text(table)])
         guard case .text(let sql)? = sql?.first?[0], let columns = sql.firstIndex(of: "(") else {
             throw SimulationFailure("there is no table \(table)")
         }
-        // A pragma works when it is compiled: each has a text of its own.
+        // A pragma takes effect when it is compiled: the text differs each time, so that it is.
         count += 1
         try database.run("PRAGMA foreign_keys = OFF -- \(count)")
         let isAtOnce = random.chance(0.7)
@@ -63,7 +62,7 @@ struct ForeignMigration {
             """
             SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?
             AND name GLOB 'syncd_[0-9]*' ORDER BY name
-            """, [.text(table)])
+            """, with: [.text(table)])
         let isAll = random.chance(0.5)
         for row in triggers ?? [] where isAll || random.chance(0.5) {
             if case .text(let name) = row[0] { try store.database.run("DROP TRIGGER \(name)") }

@@ -4,10 +4,10 @@ import SyncMerge
 /// conflicts and collect, on real SQLite with a random schema; everything follows from the seed.
 ///
 /// What is checked: see ``SimulatedReplica`` for each step; after every full exchange
-/// - the tables are equal on all replicas, and no batch has anything left to move;
+/// - the tables are equal on all replicas, and no replica lacks anything;
 /// - all facts of all transactions, joined in a random order by an empty replica, give the same
 ///   tables and the same open conflicts;
-/// - every text ever committed is visible, was removed by somebody who saw it, or is in a log.
+/// - every text ever committed is visible, was removed by a writer that saw it, or is in a log.
 package struct MergeSimulation {
     /// What a schedule did.
     package struct Tally: Sendable {
@@ -17,7 +17,7 @@ package struct MergeSimulation {
         package var merges = 0
         /// Batches that were refused, because they start after what the receiver had merged.
         package var refusals = 0
-        /// Dead objects that were dropped.
+        /// Dead objects that were collected.
         package var collected = 0
         /// Transactions that turned repairs into facts.
         package var closes = 0
@@ -27,7 +27,7 @@ package struct MergeSimulation {
         package var conflicts = 0
         /// Objects shown although deleted, at the end.
         package var revived = 0
-        /// Rows that stand for several objects, at the end.
+        /// Rows of several objects, at the end.
         package var unified = 0
 
         /// Nothing yet.
@@ -47,7 +47,7 @@ package struct MergeSimulation {
         }
     }
 
-    /// How the writers of this schedule behave; drawn once.
+    /// The behaviour of the writers of this schedule; drawn once.
     private struct Habits {
         let duelEvery: Int
         let focus: RandomWriter.Target?
@@ -82,6 +82,7 @@ package struct MergeSimulation {
     }
 
     /// Runs the schedule of a seed and returns its replicas as they are at the end.
+    /// - Throws: ``SimulationFailure``, or the errors of the engine.
     package static func replicas(seed: UInt64) throws -> [SimulatedReplica] {
         var simulation = try MergeSimulation(seed: seed, steps: nil)
         _ = try simulation.run()
@@ -95,7 +96,8 @@ package struct MergeSimulation {
         self.steps = steps ?? random.pick([6, 8, 10, 12] + (count > 2 ? [16, 24] : []))
         for index in 0..<count {
             let name = Character(Unicode.Scalar(UInt8(65 + index)))
-            replicas.append(try SimulatedReplica(name, schema, seed: seed &* 31 &+ UInt64(index)))
+            replicas.append(
+                try SimulatedReplica(name, schema: schema, seed: seed &* 31 &+ UInt64(index)))
         }
         skews = (0..<count).map { _ in random.pick([0, 0, 0, -50, 50, 1000, 157_680_000_000]) }
         let operations = RandomWriter.Operation.allCases
@@ -134,7 +136,7 @@ package struct MergeSimulation {
         if habits.duelEvery > 0 && step % habits.duelEvery == 0 { return try duel() }
         let replica = random.below(replicas.count)
         switch Double.random(in: 0..<1, using: &random) {
-        case ..<0.47: try edit(replica, nil, random.fork())
+        case ..<0.47: try edit(replica, target: nil, random: random.fork())
         case ..<0.50 where habits.collects:
             tally.collected += try replicas[replica].collect(replicas.map(\.id))
         case ..<0.52 where habits.closes && !replicas[replica].state.objects.isEmpty:
@@ -149,11 +151,13 @@ package struct MergeSimulation {
     private func wall(_ replica: Int) -> Int64 { clock.reading(skew: skews[replica]) }
 
     private mutating func edit(
-        _ index: Int, _ target: RandomWriter.Target?, _ random: SeededRandom
+        _ index: Int, target: RandomWriter.Target?, random: SeededRandom
     ) throws {
         let replica = replicas[index]
-        var writer = RandomWriter(replica, random)
-        guard let edit = try writer.write(target, focus: habits.focus, &tokens) else { return }
+        var writer = RandomWriter(replica, random: random)
+        guard let edit = try writer.write(target, focus: habits.focus, tokens: &tokens) else {
+            return
+        }
         try commit(index, recreated: edit.recreated, rekeyed: edit.rekeyed)
     }
 
@@ -165,7 +169,7 @@ package struct MergeSimulation {
             recreated: recreated, rekeyed: rekeyed, wall: wall(index))
         guard let recorded else { return }
         transactions.append(recorded)
-        written.note(before, texts(replicas[index].tables))
+        written.note(before: before, after: texts(replicas[index].tables))
         tally.commits += 1
         tally.adoptions += recorded.adoptionCount
     }
@@ -181,22 +185,26 @@ package struct MergeSimulation {
         let order = replicas.indices.shuffled(using: &random)
         let before = replicas[order[0]].tables
         try edit(
-            order[0], .init(entity: entity, row: row, operation: first), random.fork())
+            order[0], target: .init(entity: entity, row: row, operation: first),
+            random: random.fork())
         let third = RandomWriter.Target(entity: entity, row: row, operation: second)
         var meeting = row
         var key: [Value]?
         if !entities[entity].references.isEmpty && random.chance(0.5) {
             let reference = random.pick(entities[entity].references)
             key = RandomWriter.target(
-                of: reference, in: entity, schema.merge, before, replicas[order[0]].tables)
+                of: reference, in: entity, schema: schema.merge, before: before,
+                after: replicas[order[0]].tables)
             entity = reference.target
             second = random.pick([.delete, .delete, .changeKey, .deleteAndInsert, .writeUniques])
             meeting = random.below(3)
         }
         try edit(
-            order[1], .init(entity: entity, row: meeting, operation: second, key: key),
-            random.fork())
-        if random.chance(0.4) { try edit(random.below(replicas.count), third, random.fork()) }
+            order[1], target: .init(entity: entity, row: meeting, operation: second, key: key),
+            random: random.fork())
+        if random.chance(0.4) {
+            try edit(random.below(replicas.count), target: third, random: random.fork())
+        }
     }
 
     /// Sends what the receiver lacks: sometimes more (facts that it has), sometimes less (a cut).
@@ -211,18 +219,18 @@ package struct MergeSimulation {
         let delta = source.state.delta(since: since, first: count)
         let bytes = try BatchEncoder.encode(
             Batch(delta, schema: schema.merge, store: SimulatedReplica.store, sender: source.id))
-        let arriving = network.send(bytes, to: receiver, of: replicas.count, &random)
+        let arriving = network.send(bytes, to: receiver, of: replicas.count, using: &random)
         for (place, item) in arriving.enumerated() {
             let batch = try BatchDecoder.decode(item.message).resolved(in: schema.merge)
             let isMerged = try replicas[item.to].receive(batch.delta)
             tally.merges += isMerged ? 1 : 0
             tally.refusals += isMerged ? 0 : 1
             if place == 0 && isMerged && count == nil {
-                replicas[receiver].acknowledge(source.id, source.state.vector)
+                replicas[receiver].acknowledge(source.state.vector, of: source.id)
             }
         }
         if !arriving.isEmpty {
-            source.acknowledge(replicas[receiver].id, replicas[receiver].state.vector)
+            source.acknowledge(replicas[receiver].state.vector, of: replicas[receiver].id)
         }
     }
 
@@ -230,12 +238,12 @@ package struct MergeSimulation {
     private mutating func populate() throws {
         let replica = replicas[0]
         for _ in 0..<2 {
-            var writer = RandomWriter(replica, random.fork())
+            var writer = RandomWriter(replica, random: random.fork())
             try replica.database.run("BEGIN")
             for _ in 0..<4 {
                 let entity = random.below(schema.merge.entities.count)
-                let row = writer.newRow(entity, try replica.read(), &tokens)
-                try replica.database.run(schema.insert(entity), row)
+                let row = writer.newRow(in: entity, rows: try replica.read(), tokens: &tokens)
+                try replica.database.run(schema.insert(entity), with: row)
             }
             if try replica.database.run("COMMIT") == nil {
                 try replica.database.run("ROLLBACK")
@@ -252,7 +260,7 @@ package struct MergeSimulation {
         for _ in 0..<2 {
             for replica in replicas {
                 for other in replicas where other !== replica {
-                    replica.acknowledge(other.id, other.state.vector)
+                    replica.acknowledge(other.state.vector, of: other.id)
                 }
             }
             for replica in replicas where random.chance(0.7) {
@@ -301,7 +309,7 @@ package struct MergeSimulation {
     }
 
     private mutating func checkOrderIndependence(_ expected: [ObjectUID: [Field]]) throws {
-        let fresh = try SimulatedReplica("Z", schema, seed: 1)
+        let fresh = try SimulatedReplica("Z", schema: schema, seed: 1)
         for transaction in transactions.shuffled(using: &random) {
             fresh.state.insert(transaction.header)
             for fact in transaction.facts { fresh.state.insert(fact) }
@@ -317,6 +325,6 @@ package struct MergeSimulation {
     }
 
     private func texts(_ tables: [RowKey: [Value]]) -> [String: Int] {
-        WrittenTexts.count(tables, schema)
+        WrittenTexts.count(in: tables, schema: schema)
     }
 }

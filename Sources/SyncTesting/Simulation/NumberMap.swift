@@ -3,7 +3,7 @@ import SyncMerge
 /// The private numbers of one replica.
 ///
 /// Invariants: a row keeps its number while it is shown here; two shown rows of one entity have two
-/// numbers; the number of a hidden object stays reserved until somebody takes it.
+/// numbers; the number of a hidden object stays reserved until a writer uses it.
 struct NumberMap {
     private var numbers: [ObjectUID: Int64] = [:]
 
@@ -12,7 +12,7 @@ struct NumberMap {
 
     /// Gives every row with a private key its number: the one it has here, else the least of its
     /// members, else the next free one.
-    mutating func assign(_ view: View, _ schema: MergeSchema, before names: [RowKey: ObjectUID]) {
+    mutating func assign(for view: View, schema: MergeSchema, before names: [RowKey: ObjectUID]) {
         var shown: [ObjectUID: Int64] = [:]
         for (key, name) in names {
             guard schema.entities[key.entity].isPrivate, case .integer(let number) = key.values[0]
@@ -50,13 +50,13 @@ struct NumberMap {
         return number
     }
 
-    /// Takes over the numbers of a commit; reservations of numbers that are used now are dropped.
-    mutating func adopt(_ recorded: RecordedCommit, _ schema: MergeSchema) {
+    /// Adopts the numbers of a commit; reservations of numbers that are now used are dropped.
+    mutating func adopt(_ recorded: RecordedCommit, schema: MergeSchema) {
         var holders: [RowKey: ObjectUID] = [:]
         for (key, name) in recorded.names {
             guard schema.entities[key.entity].isPrivate, case .integer(let number) = key.values[0]
             else { continue }
-            let host = recorded.view.hosts[name] ?? name
+            let host = recorded.view.shownAs[name] ?? name
             numbers[host] = number
             holders[key] = host
         }
@@ -64,40 +64,6 @@ struct NumberMap {
             guard let record = recorded.state.objects[uid] else { return true }
             let key = RowKey(entity: record.entity, [.integer(number)])
             return holders[key].map { $0 == uid } ?? true
-        }
-    }
-}
-
-/// A view as the rows of tables.
-struct Image {
-    private(set) var rows: [RowKey: [Value]] = [:]
-    private(set) var names: [RowKey: ObjectUID] = [:]
-
-    init(
-        _ view: View, _ schema: MergeSchema, _ numbers: inout NumberMap,
-        before: [RowKey: ObjectUID]
-    ) throws {
-        numbers.assign(view, schema, before: before)
-        func value(_ field: Field) -> Value {
-            switch field {
-            case .value(let value): return value
-            case .reference(let uid, let part):
-                guard let row = view.rows[uid] else { return .null }
-                let entity = schema.entities[row.entity]
-                if entity.isPrivate { return .integer(numbers.number(of: uid)) }
-                return value(row.fields[entity.key[part]])
-            }
-        }
-        for name in view.order {
-            guard let row = view.rows[name] else { continue }
-            let entity = schema.entities[row.entity]
-            var values = row.fields.map(value)
-            if entity.isPrivate { values[entity.key[0]] = .integer(numbers.number(of: name)) }
-            let key = RowKey(entity: row.entity, entity.key.map { values[$0] })
-            guard rows.updateValue(values, forKey: key) == nil else {
-                throw SimulationFailure("two rows with one key")
-            }
-            names[key] = name
         }
     }
 }

@@ -35,13 +35,13 @@ struct RandomSchema {
     private mutating func finish() -> SimulatedSchema {
         for index in kinds.indices {
             var draft = EntityDraft(name: "E\(index)", isPrivate: kinds[index] == .number)
-            addKey(&draft, index)
+            addKey(to: &draft, index: index)
             drafts.append(draft)
         }
         for index in kinds.indices {
             var draft = drafts[index]
             addColumns(&draft)
-            addReferences(&draft, index)
+            addReferences(to: &draft, index: index)
             drafts[index] = draft
         }
         let policies: [MergeEntity.UniquePolicy] = [.merge, .merge, .merge, .keepBoth, .laterLoses]
@@ -53,38 +53,41 @@ struct RandomSchema {
         return SimulatedSchema(MergeSchema(entities), tables: tables, roles: drafts.map(\.roles))
     }
 
-    private mutating func addKey(_ draft: inout EntityDraft, _ index: Int) {
+    private mutating func addKey(to draft: inout EntityDraft, index: Int) {
         var fallback: [Value] = []
         switch kinds[index] {
         case .number:
-            draft.addKey("id", .privateNumber)
+            draft.addKey("id", role: .privateNumber)
             fallback = [1]
         case .text:
-            draft.addKey("k", .text(choices: 3))
+            draft.addKey("k", role: .text(choices: 3))
             fallback = ["k0"]
         case .composite:
-            draft.addKey("k1", .text(choices: 3))
-            draft.addKey("k2", .number(choices: 2))
+            draft.addKey("k1", role: .text(choices: 3))
+            draft.addKey("k2", role: .number(choices: 2))
             fallback = ["k0", 0]
         case .join:
             let chosen = (0..<random.pick([1, 2, 2])).map { _ in random.below(index) }
             var parts: [Int] = []
             for (place, target) in chosen.enumerated() {
-                let columns = addReferenceColumns(&draft, "j\(place)_", target, isRequired: true)
+                let columns = addReferenceColumns(
+                    to: &draft, prefix: "j\(place)_", target: target, isRequired: true)
                 parts.append(columns[0])
                 draft.key += columns
                 fallback += fallbacks[target]
                 let action: MergeEntity.Reference.Action = random.pick(
                     [.cascade, .cascade, .restrict, .restrict, .setNull, .setDefault])
-                if action == .setDefault { addDefaults(&draft, columns, target) }
+                if action == .setDefault {
+                    addDefaults(to: &draft, columns: columns, target: target)
+                }
                 draft.references.append(.init(columns, to: target, onDelete: action))
             }
             if random.chance(0.3) {
-                draft.addKey("k2", .number(choices: 2))
+                draft.addKey("k2", role: .number(choices: 2))
                 fallback.append(0)
             }
             if chosen.count == 2, chosen[0] == chosen[1], random.chance(0.3) {
-                draft.addCheck(.differ, parts)
+                draft.addCheck(.differ, on: parts)
             }
         }
         fallbacks.append(fallback)
@@ -95,43 +98,45 @@ struct RandomSchema {
             .lastWriter, .lastWriter, .firstWriter, .preferring(SimulatedReplica.id("A")),
             .preferring(SimulatedReplica.id("B")),
         ]
-        draft.policies[draft.add("d", .token)] = random.pick(winners)
-        if random.chance(0.4) { draft.policies[draft.add("e", .token)] = random.pick(winners) }
-        if random.chance(0.25) { draft.policies[draft.add("n", .counter)] = .counter }
-        if random.chance(0.25) { draft.policies[draft.add("s", .set)] = .set }
-        if random.chance(0.25) { draft.policies[draft.add("t", .lines)] = .text }
+        draft.policies[draft.add("d", role: .token)] = random.pick(winners)
+        if random.chance(0.4) {
+            draft.policies[draft.add("e", role: .token)] = random.pick(winners)
+        }
+        if random.chance(0.25) { draft.policies[draft.add("n", role: .counter)] = .counter }
+        if random.chance(0.25) { draft.policies[draft.add("s", role: .set)] = .set }
+        if random.chance(0.25) { draft.policies[draft.add("t", role: .lines)] = .text }
         if random.chance(0.6) {
-            let column = draft.add("u", .unique, isRequired: random.chance(0.5))
+            let column = draft.add("u", role: .unique, isRequired: random.chance(0.5))
             draft.uniques.append([column])
         }
         if random.chance(0.35) {
-            let low = draft.add("a", .number(choices: 4), isRequired: true)
-            let high = draft.add("b", .number(choices: 4), isRequired: true)
-            draft.addCheck(.ordered, [low, high])
+            let low = draft.add("a", role: .number(choices: 4), isRequired: true)
+            let high = draft.add("b", role: .number(choices: 4), isRequired: true)
+            draft.addCheck(.ordered, on: [low, high])
         }
     }
 
-    private mutating func addReferences(_ draft: inout EntityDraft, _ index: Int) {
+    private mutating func addReferences(to draft: inout EntityDraft, index: Int) {
         let count = index > 0 || random.chance(0.5) ? random.pick([0, 1, 1, 1, 2]) : 0
         for place in 0..<count {
             let target =
                 random.chance(0.35) ? random.below(kinds.count) : random.below(max(index, 1))
             let isRequired = target < index && random.chance(0.4)
             let columns = addReferenceColumns(
-                &draft, "f\(place)_", target, isRequired: isRequired)
+                to: &draft, prefix: "f\(place)_", target: target, isRequired: isRequired)
             var action = random.pick(
                 [.cascade, .setNull, .setDefault, .restrict, .restrict]
                     as [MergeEntity.Reference.Action])
             if let favourite, random.chance(0.6) { action = favourite }
-            if action == .setDefault { addDefaults(&draft, columns, target) }
+            if action == .setDefault { addDefaults(to: &draft, columns: columns, target: target) }
             draft.references.append(.init(columns, to: target, onDelete: action))
             switch Double.random(in: 0..<1, using: &random) {
             case ..<0.25:
-                draft.uniques.append(columns + [draft.add("p\(place)", .number(choices: 2))])
+                draft.uniques.append(columns + [draft.add("p\(place)", role: .number(choices: 2))])
             case ..<0.33: draft.uniques.append(columns)
             case ..<0.45 where !isRequired:
-                let flag = draft.add("c\(place)", .number(choices: 2), isRequired: true)
-                draft.addCheck(.present, [columns[0], flag])
+                let flag = draft.add("c\(place)", role: .number(choices: 2), isRequired: true)
+                draft.addCheck(.present, on: [columns[0], flag])
             default: break
             }
         }
@@ -139,17 +144,17 @@ struct RandomSchema {
 
     /// Adds one column per key column of the target.
     private func addReferenceColumns(
-        _ draft: inout EntityDraft, _ prefix: String, _ target: Int, isRequired: Bool
+        to draft: inout EntityDraft, prefix: String, target: Int, isRequired: Bool
     ) -> [Int] {
         let target = target < drafts.count ? drafts[target] : draft
         return target.keyTypes.enumerated().map { part, type in
-            draft.add("\(prefix)\(part)", .reference, type: type, isRequired: isRequired)
+            draft.add("\(prefix)\(part)", role: .reference, type: type, isRequired: isRequired)
         }
     }
 
     /// What SET DEFAULT sets: nothing, the key of a row that may be there, or that with a NULL.
     private mutating func addDefaults(
-        _ draft: inout EntityDraft, _ columns: [Int], _ target: Int
+        to draft: inout EntityDraft, columns: [Int], target: Int
     ) {
         guard random.chance(0.75) else { return }
         for (column, value) in zip(columns, fallbacks[target]) { draft.defaults[column] = value }

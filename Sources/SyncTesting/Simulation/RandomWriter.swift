@@ -9,12 +9,12 @@ struct RandomWriter {
         case writeTokens, writeUniques, writeReference, writeChecked
     }
 
-    /// Makes writers meet: the first statement works on this row.
+    /// The row that the first statement changes, so that writers conflict.
     struct Target {
         let entity: Int
         let row: Int
         let operation: Operation
-        /// The row, where it is there; else ``row`` says which.
+        /// The row's key; when there is no such row, ``row`` selects one.
         var key: [Value]?
     }
 
@@ -32,7 +32,7 @@ struct RandomWriter {
     private var recreated: Set<RowKey> = []
     private var rekeyed: [RowKey: RowKey] = [:]
 
-    init(_ replica: any SimulatedTables, _ random: SeededRandom) {
+    init(_ replica: any SimulatedTables, random: SeededRandom) {
         self.replica = replica
         self.random = random
     }
@@ -43,12 +43,12 @@ struct RandomWriter {
     /// - Returns: the keys that were deleted and inserted again, and those that were changed; nil
     ///   when nothing was committed.
     mutating func write(
-        _ target: Target?, focus: Target?, _ tokens: inout Tokens
+        _ target: Target?, focus: Target?, tokens: inout Tokens
     ) throws -> (recreated: Set<RowKey>, rekeyed: [RowKey: RowKey])? {
         let before = replica.tables
         try replica.database.run("BEGIN")
         for turn in 0..<random.pick([1, 1, 1, 2, 2, 3]) {
-            try statement(turn == 0 ? target : nil, focus, &tokens)
+            try runStatement(turn == 0 ? target : nil, focus: focus, tokens: &tokens)
         }
         let isHalfSwapped = try replica.read().values.contains { $0.contains("swapping") }
         try replica.willCommit()
@@ -69,8 +69,8 @@ struct RandomWriter {
         return (recreated, net)
     }
 
-    private mutating func statement(
-        _ target: Target?, _ focus: Target?, _ tokens: inout Tokens
+    private mutating func runStatement(
+        _ target: Target?, focus: Target?, tokens: inout Tokens
     ) throws {
         let rows = try replica.read()
         var entity = random.below(schema.merge.entities.count)
@@ -94,27 +94,28 @@ struct RandomWriter {
             keys = [wanted ?? keys[target.row % keys.count]]
         }
         guard operation != .insert, !keys.isEmpty else {
-            let row = newRow(entity, rows, &tokens)
-            try replica.database.run(schema.insert(entity), row)
+            let row = newRow(in: entity, rows: rows, tokens: &tokens)
+            try replica.database.run(schema.insert(entity), with: row)
             return
         }
-        try change(operation, random.pick(keys), keys, rows, &tokens)
+        try change(operation, key: random.pick(keys), keys: keys, rows: rows, tokens: &tokens)
     }
 
     private mutating func change(
-        _ operation: Operation, _ key: RowKey, _ keys: [RowKey], _ rows: [RowKey: [Value]],
-        _ tokens: inout Tokens
+        _ operation: Operation, key: RowKey, keys: [RowKey], rows: [RowKey: [Value]],
+        tokens: inout Tokens
     ) throws {
         let entity = schema.merge.entities[key.entity]
         let roles = schema.roles[key.entity]
         var columns: [Int] = []
         switch operation {
         case .delete:
-            try replica.database.run(schema.delete(key.entity), key.values)
+            try replica.database.run(schema.delete(key.entity), with: key.values)
         case .deleteAndInsert:
-            try deleteAndInsert(key, newRow(key.entity, rows, &tokens, key: key))
-        case .changeKey: try changeKey(key, rows, &tokens)
-        case .swapUnique: try swapUnique(keys, rows)
+            try deleteAndInsert(
+                key, row: newRow(in: key.entity, rows: rows, tokens: &tokens, key: key))
+        case .changeKey: try changeKey(key, rows: rows, tokens: &tokens)
+        case .swapUnique: try swapUnique(keys, rows: rows)
         case .writeTokens:
             columns = roles.indices.filter {
                 roles[$0] == .token || (roles[$0].isBlending && random.chance(0.7))
@@ -135,15 +136,15 @@ struct RandomWriter {
         case .insert: break
         }
         if columns.isEmpty { return }
-        let row = newRow(key.entity, rows, &tokens, key: key)
+        let row = newRow(in: key.entity, rows: rows, tokens: &tokens, key: key)
         try replica.database.run(
-            schema.update(key.entity, columns: columns), columns.map { row[$0] } + key.values)
+            schema.update(key.entity, columns: columns), with: columns.map { row[$0] } + key.values)
     }
 
-    private mutating func deleteAndInsert(_ key: RowKey, _ row: [Value]) throws {
+    private mutating func deleteAndInsert(_ key: RowKey, row: [Value]) throws {
         try replica.database.run("SAVEPOINT again")
-        if try replica.database.run(schema.delete(key.entity), key.values) != nil,
-            try replica.database.run(schema.insert(key.entity), row) != nil
+        if try replica.database.run(schema.delete(key.entity), with: key.values) != nil,
+            try replica.database.run(schema.insert(key.entity), with: row) != nil
         {
             recreated.insert(key)
         } else {
@@ -153,10 +154,10 @@ struct RandomWriter {
     }
 
     private mutating func changeKey(
-        _ key: RowKey, _ rows: [RowKey: [Value]], _ tokens: inout Tokens
+        _ key: RowKey, rows: [RowKey: [Value]], tokens: inout Tokens
     ) throws {
         let entity = schema.merge.entities[key.entity]
-        let row = newRow(key.entity, rows, &tokens)
+        let row = newRow(in: key.entity, rows: rows, tokens: &tokens)
         let values =
             entity.isPrivate
             ? [.integer(Int64(1 + random.below(7)))] : entity.key.map { row[$0] }
@@ -165,31 +166,31 @@ struct RandomWriter {
             replica.tables[key] != nil
         else { return }
         let update = schema.update(key.entity, columns: entity.key)
-        if try replica.database.run(update, values + key.values) != nil,
+        if try replica.database.run(update, with: values + key.values) != nil,
             try replica.read()[new] != nil
         {
             rekeyed[new] = key
         }
     }
 
-    private mutating func swapUnique(_ keys: [RowKey], _ rows: [RowKey: [Value]]) throws {
+    private mutating func swapUnique(_ keys: [RowKey], rows: [RowKey: [Value]]) throws {
         guard let column = schema.roles[keys[0].entity].firstIndex(of: .unique), keys.count > 1
         else { return }
         let chosen = keys.shuffled(using: &random)
         let update = schema.update(keys[0].entity, columns: [column])
         let values = chosen.prefix(2).map { rows[$0]?[column] ?? .null }
-        try replica.database.run(update, ["swapping"] + chosen[0].values)
-        try replica.database.run(update, [values[0]] + chosen[1].values)
-        try replica.database.run(update, [values[1]] + chosen[0].values)
+        try replica.database.run(update, with: ["swapping"] + chosen[0].values)
+        try replica.database.run(update, with: [values[0]] + chosen[1].values)
+        try replica.database.run(update, with: [values[1]] + chosen[0].values)
     }
 
-    /// What a row refers to that was written last: where another writer meets it.
+    /// The key that a row which was written last refers to: another writer changes that row.
     /// - Parameters:
     ///   - before: the rows before.
     ///   - after: the rows after.
     static func target(
-        of reference: MergeEntity.Reference, in entity: Int, _ schema: MergeSchema,
-        _ before: [RowKey: [Value]], _ after: [RowKey: [Value]]
+        of reference: MergeEntity.Reference, in entity: Int, schema: MergeSchema,
+        before: [RowKey: [Value]], after: [RowKey: [Value]]
     ) -> [Value]? {
         let written = after.filter { $0.key.entity == entity && before[$0.key] != $0.value }
         let first = written.min { schema.precedes($0.key, $1.key) }
@@ -199,7 +200,7 @@ struct RandomWriter {
     // MARK: Values
 
     mutating func newRow(
-        _ entity: Int, _ rows: [RowKey: [Value]], _ tokens: inout Tokens, key: RowKey? = nil
+        in entity: Int, rows: [RowKey: [Value]], tokens: inout Tokens, key: RowKey? = nil
     ) -> [Value] {
         let description = schema.merge.entities[entity]
         var row = schema.roles[entity].enumerated().map { column, role -> Value in
@@ -207,7 +208,7 @@ struct RandomWriter {
             case .token: return .text(tokens.next())
             case .text(let choices): return .text("k\(random.below(choices))")
             case .number(let choices): return .integer(Int64(random.below(choices)))
-            case .privateNumber: return privateNumber(entity, rows)
+            case .privateNumber: return privateNumber(in: entity, rows: rows)
             case .unique:
                 if !description.columns[column].isRequired && random.chance(0.2) { return .null }
                 return .text("u\(random.below(4))")
@@ -254,7 +255,7 @@ struct RandomWriter {
         return row
     }
 
-    private mutating func privateNumber(_ entity: Int, _ rows: [RowKey: [Value]]) -> Value {
+    private mutating func privateNumber(in entity: Int, rows: [RowKey: [Value]]) -> Value {
         guard random.chance(0.8) else {
             let drawn = random.below(40)
             let ends: [Int64] = [.max, .max - 1, .min]
@@ -264,7 +265,7 @@ struct RandomWriter {
         for key in rows.keys where key.entity == entity {
             if case .integer(let number) = key.values[0] { greatest = max(greatest, number) }
         }
-        // After the greatest there is SQLite would draw one.
+        // After the greatest number there is, SQLite would draw a random one.
         return .integer(greatest < .max ? greatest + 1 : Int64(1 + random.below(1 << 40)))
     }
 }

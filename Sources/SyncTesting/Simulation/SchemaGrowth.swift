@@ -1,9 +1,8 @@
-import Foundation
 import SyncCore
 import SyncMerge
 
-/// A column that each replica of a simulation gets at a moment of its own, and what is written into
-/// it: others keep what they have no column for, and show it when they have one.
+/// A column that the replicas of a simulation get at different moments, and the writes into it:
+/// replicas without the column keep its values, and show them when they have it.
 struct SchemaGrowth {
     private static let column = "grown"
 
@@ -15,6 +14,7 @@ struct SchemaGrowth {
     private var grown: Set<String> = []
     private var count = 0
 
+    /// Draws the table that gets the column.
     /// - Returns: nil: the schema of this seed stays as it is.
     init?(_ schema: SimulatedSchema, seed: UInt64) {
         var random = SeededRandom(seed: seed &+ 0x9_0000_0000)
@@ -24,7 +24,7 @@ struct SchemaGrowth {
         isForeign = SeededRandom(seed: seed &+ 0xC_0000_0000)
     }
 
-    /// Lets one of the replicas grow, or write, or does nothing.
+    /// Adds the column to one of the replicas, or writes into it, or does nothing.
     mutating func step(_ stores: [SimulatedStore]) throws {
         guard random.chance(0.4) else { return }
         let store = random.pick(stores)
@@ -37,12 +37,12 @@ struct SchemaGrowth {
         let list = keys.joined(separator: ", ")
         let key = try store.database.run(
             "SELECT \(list) FROM \(entity.name) ORDER BY \(list) LIMIT 1 OFFSET ?",
-            [.integer(Int64(random.below(Int(all))))])
+            with: [.integer(Int64(random.below(Int(all))))])
         guard let key = key?.first else { return }
         let matches = keys.map { "\($0) IS ?" }.joined(separator: " AND ")
         try store.database.run("BEGIN IMMEDIATE")
         try store.database.run(
-            "UPDATE \(entity.name) SET \(Self.column) = ? WHERE \(matches)", [text] + key)
+            "UPDATE \(entity.name) SET \(Self.column) = ? WHERE \(matches)", with: [text] + key)
         try store.willCommit()
         try store.database.run("COMMIT")
         try store.remember()
@@ -63,7 +63,7 @@ struct SchemaGrowth {
             let matches = entity.key.map { "\(entity.columns[$0].name) IS ?" }
             let row = try store.database.run(
                 "SELECT \(Self.column), \(keys) FROM \(entity.name) WHERE "
-                    + matches.joined(separator: " AND "), key.values)
+                    + matches.joined(separator: " AND "), with: key.values)
             values[name] = row?.first?[0]
         }
         return values

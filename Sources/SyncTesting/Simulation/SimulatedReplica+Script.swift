@@ -1,6 +1,6 @@
 import SyncMerge
 
-/// What scenarios that are written by hand need.
+/// Steps of scenarios that are written by hand.
 extension SimulatedReplica {
     /// Runs statements as one transaction and commits it.
     /// - Parameter wall: milliseconds of the replica's clock; nil: 10 after the last transaction.
@@ -16,19 +16,22 @@ extension SimulatedReplica {
         _ = try commit(recreated: recreated, rekeyed: rekeyed, wall: wall)
     }
 
-    /// The rows of a query, in an order of their own.
+    /// The rows of a query, sorted by their text.
+    /// - Throws: `SimulationFailure` when SQLite refuses the query.
     package func query(_ sql: String) throws -> [[Value]] {
         (try database.run(sql) ?? []).sorted { $0.description < $1.description }
     }
 
     /// Merges everything that `other` has and this replica lacks.
+    /// - Throws: `SimulationFailure` for a gap, or a broken invariant.
     package func pull(from other: SimulatedReplica) throws {
         guard try receive(other.state.delta(since: state.vector)) else {
             throw SimulationFailure("a gap")
         }
     }
 
-    /// Exchanges everything among replicas; they must come out equal.
+    /// Exchanges everything among replicas, and checks that they are equal.
+    /// - Throws: `SimulationFailure` when the replicas differ, or for a broken invariant.
     package static func sync(_ replicas: SimulatedReplica...) throws {
         for _ in 0..<2 {
             for from in replicas {

@@ -33,7 +33,8 @@ package final class SimulatedReplica: SimulatedTables {
     private static let driftMax = Duration.milliseconds(500)
 
     /// An empty replica; names must differ.
-    package init(_ name: Character, _ schema: SimulatedSchema, seed: UInt64) throws {
+    /// - Throws: `SimulationFailure` when SQLite refuses the schema.
+    package init(_ name: Character, schema: SimulatedSchema, seed: UInt64) throws {
         id = Self.id(name)
         self.schema = schema
         state = MergeState(schema: schema.merge)
@@ -64,6 +65,7 @@ package final class SimulatedReplica: SimulatedTables {
     // MARK: Local commits
 
     /// All rows, as SQLite has them.
+    /// - Throws: `SimulationFailure` when SQLite refuses the query.
     package func read() throws -> [RowKey: [Value]] {
         var rows: [RowKey: [Value]] = [:]
         for (position, entity) in schema.merge.entities.enumerated() {
@@ -74,8 +76,9 @@ package final class SimulatedReplica: SimulatedTables {
         return rows
     }
 
-    /// Translates what was committed in `database` since the last step.
+    /// Records what was committed in `database` since the last step.
     /// - Returns: the transaction; nil when nothing changed.
+    /// - Throws: `SimulationFailure` for a broken invariant, or the errors of the engine.
     package func commit(
         recreated: Set<RowKey> = [], rekeyed: [RowKey: RowKey] = [:], wall: Int64? = nil
     ) throws -> RecordedCommit? {
@@ -83,7 +86,7 @@ package final class SimulatedReplica: SimulatedTables {
         if after == tables && recreated.isEmpty { return nil }
         let rows = after.sorted { schema.merge.precedes($0.key, $1.key) }
         let commit = Commit(
-            rows: rows.map { Commit.Row($0.key, $0.value) }, recreated: recreated,
+            rows: rows.map { Commit.Row($0.key, values: $0.value) }, recreated: recreated,
             rekeyed: rekeyed)
         let header = next(wall)
         var generator = random
@@ -92,18 +95,20 @@ package final class SimulatedReplica: SimulatedTables {
         ) { ObjectUID(high: generator.next(), low: generator.next()) }
         random = generator
         try checkNothingIsDropped(recorded)
-        numbers.adopt(recorded, schema.merge)
+        numbers.adopt(recorded, schema: schema.merge)
         state = recorded.state
-        let image = try Image(recorded.view, schema.merge, &numbers, before: recorded.names)
+        let image = try Image(
+            of: recorded.view, schema: schema.merge, numbers: &numbers, before: recorded.names)
         guard image.rows == after else {
             throw SimulationFailure("the view after a commit differs from what was committed")
         }
         tables = after
-        adopt(recorded.view, image)
+        adopt(recorded.view, image: image)
         return recorded
     }
 
-    /// Turns what is shown into facts.
+    /// Records what is shown as facts.
+    /// - Throws: `SimulationFailure` for a broken invariant, or the errors of the engine.
     package func close(wall: Int64? = nil) throws -> RecordedCommit {
         let header = next(wall)
         let recorded = try state.close(
@@ -112,7 +117,7 @@ package final class SimulatedReplica: SimulatedTables {
         let before = tables
         state = recorded.state
         names = recorded.names
-        numbers.adopt(recorded, schema.merge)
+        numbers.adopt(recorded, schema: schema.merge)
         try show(recorded.view)
         guard tables == before else { throw SimulationFailure("closing changed the tables") }
         return recorded
@@ -128,23 +133,24 @@ package final class SimulatedReplica: SimulatedTables {
         let shown = Set(
             view.rows.values.flatMap { $0.sources.compactMap { $0 } + $0.blended })
         for fact in state.currentVersions.subtracting(recorded.state.currentVersions)
-        where !shown.contains(fact) && log[fact] == nil && !says(fact) {
+        where !shown.contains(fact) && log[fact] == nil && !isShown(fact) {
             throw SimulationFailure("a write dropped a value that was neither shown nor logged")
         }
     }
 
-    private func says(_ fact: VersionID) -> Bool {
+    private func isShown(_ fact: VersionID) -> Bool {
         guard let record = state.objects[fact.object] else { return false }
         return record.cells[fact.cell].contains {
             $0.dot == fact.dot
-                && view.says(
-                    state.literal($0), cell: fact.cell, of: fact.object, schema.merge)
+                && view.shows(
+                    state.literal($0), cell: fact.cell, of: fact.object, schema: schema.merge)
         }
     }
 
     // MARK: Merging
 
     /// Merges what another replica sent; false when it starts after what is here.
+    /// - Throws: `SimulationFailure` for a broken invariant, or the errors of the engine.
     @discardableResult
     package func receive(_ delta: Delta) throws -> Bool {
         let before = state.vector
@@ -156,13 +162,14 @@ package final class SimulatedReplica: SimulatedTables {
         return true
     }
 
-    /// Notes what another replica is known to have merged, once all of its own transactions up to
+    /// Records what another replica is known to have merged, once all of its own transactions up to
     /// there are here.
-    package func acknowledge(_ other: ReplicaID, _ vector: VersionVector) {
+    package func acknowledge(_ vector: VersionVector, of other: ReplicaID) {
         if state.vector[other] >= vector[other] { acknowledged[other] = vector }
     }
 
-    /// Drops dead objects that all of `replicas` know to be dead.
+    /// Collects objects that all of `replicas` know to be dead.
+    /// - Throws: `SimulationFailure` for a broken invariant, or the errors of the engine.
     package func collect(_ replicas: [ReplicaID]) throws -> Int {
         guard replicas.allSatisfy({ $0 == id || acknowledged[$0] != nil }) else { return 0 }
         let own = VersionVector(replicas.map { Dot($0, state.vector[$0]) })
@@ -180,17 +187,17 @@ package final class SimulatedReplica: SimulatedTables {
 
     /// Writes the view into the tables.
     func show(_ view: View) throws {
-        let image = try Image(view, schema.merge, &numbers, before: names)
+        let image = try Image(of: view, schema: schema.merge, numbers: &numbers, before: names)
         if image.rows != tables {
             try write(image.rows)
             tables = try read()
             guard tables == image.rows else { throw SimulationFailure("the image differs") }
         }
-        adopt(view, image)
+        adopt(view, image: image)
         try checkSources()
     }
 
-    private func adopt(_ view: View, _ image: Image) {
+    private func adopt(_ view: View, image: Image) {
         self.view = view
         names = image.names
         log.merge(view.conflicts) { _, new in new }
@@ -201,10 +208,10 @@ package final class SimulatedReplica: SimulatedTables {
         try database.run("PRAGMA foreign_keys=OFF")
         try database.run("BEGIN")
         for (key, row) in tables where image[key] != row {
-            try database.run(schema.delete(key.entity), key.values)
+            try database.run(schema.delete(key.entity), with: key.values)
         }
         for (key, row) in image where tables[key] != row {
-            guard try database.run(schema.insert(key.entity), row) != nil else {
+            guard try database.run(schema.insert(key.entity), with: row) != nil else {
                 throw SimulationFailure("a constraint refuses \(row) after a merge")
             }
         }
@@ -215,7 +222,7 @@ package final class SimulatedReplica: SimulatedTables {
         try database.run("PRAGMA foreign_keys=ON")
     }
 
-    /// What the view says it shows of a fact is the value of that fact.
+    /// Checks that a cell which the view attributes to a fact has the value of that fact.
     private func checkSources() throws {
         for row in view.rows.values {
             for (cell, source) in row.sources.enumerated() {
@@ -236,6 +243,7 @@ package final class SimulatedReplica: SimulatedTables {
 
     /// The tables without what is private to this replica: each row by identity, references by the
     /// identity of their target.
+    /// - Throws: `SimulationFailure` for a row without an identity.
     package func canonical() throws -> [ObjectUID: [Field]] {
         var rows: [ObjectUID: [Field]] = [:]
         for (key, row) in try read() {
@@ -266,7 +274,7 @@ extension MergeState {
         for (uid, record) in objects {
             for (cell, versions) in record.cells.enumerated() {
                 for version in versions where !isEnded(version, in: record) {
-                    current.insert(VersionID(uid, cell: cell, version.dot))
+                    current.insert(VersionID(uid, cell: cell, dot: version.dot))
                 }
             }
         }

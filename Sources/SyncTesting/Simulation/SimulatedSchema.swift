@@ -1,12 +1,12 @@
 import SyncMerge
 
-/// The schema of a simulated store: what merging knows of it, its SQL, and what each column is for.
+/// The schema of a simulated store: as merging sees it, as SQL, and the role of each column.
 package struct SimulatedSchema: Sendable {
     /// What a simulated writer puts into a column.
     package enum Role: Sendable, Hashable {
-        /// Text that is never written twice, so that its way can be followed.
+        /// Text that is never written twice, so that it can be traced.
         case token
-        /// One of few texts or numbers, so that writers meet.
+        /// One of few texts or numbers, so that writers conflict.
         case text(choices: Int), number(choices: Int)
         /// A private number.
         case privateNumber
@@ -18,11 +18,11 @@ package struct SimulatedSchema: Sendable {
         case set
         /// Lines that are never written twice.
         case lines
-        /// Part of a reference; what it refers to decides.
+        /// Part of a reference; the value is a key of the target.
         case reference
     }
 
-    /// What merging knows.
+    /// The schema as merging sees it.
     package let merge: MergeSchema
     /// One CREATE TABLE per entity.
     package let tables: [String]

@@ -3,9 +3,9 @@ import SyncReplica
 import Synchronization
 
 /// One replica of a simulated store: a real file, tracked, with a foreign writer and a
-/// ``StoreReplica`` on it. Time and names are the simulation's, so that a seed replays.
+/// ``StoreReplica`` on it. Time and identities are the simulation's, so that a seed replays.
 final class SimulatedStore: SimulatedTables {
-    /// What the replica's machine thinks the time is.
+    /// The clock of the replica's machine.
     final class Wall: Sendable {
         private let now = Mutex<Int64>(0)
         var milliseconds: Int64 {
@@ -28,7 +28,7 @@ final class SimulatedStore: SimulatedTables {
 
     private static let driftMax = Duration.milliseconds(500)
 
-    /// A new store: `populate` writes rows before anybody tracks it.
+    /// A new store: `populate` writes rows before it is tracked.
     convenience init(
         first path: String, _ schema: SimulatedSchema, name: Character,
         populate: (WriterDatabase) throws -> Void
@@ -41,7 +41,7 @@ final class SimulatedStore: SimulatedTables {
         try populate(database)
         try Store.track(path)
         try database.run("UPDATE syncd_meta SET value = 0 WHERE key = 'created'")
-        try self.init(path, schema, name: name, database)
+        try self.init(path, schema: schema, name: name, database: database)
         try replica.setPolicies(schema.policies)
     }
 
@@ -50,7 +50,7 @@ final class SimulatedStore: SimulatedTables {
         clone path: String, of snapshot: [UInt8], _ schema: SimulatedSchema, name: Character
     ) throws {
         try StoreReplica.create(at: path, from: snapshot, wall: { 0 }).close()
-        try self.init(path, schema, name: name, try WriterDatabase(path))
+        try self.init(path, schema: schema, name: name, database: try WriterDatabase(path))
     }
 
     /// A replica that is a copy of another one's file.
@@ -60,11 +60,13 @@ final class SimulatedStore: SimulatedTables {
         try other.database.run("PRAGMA wal_checkpoint(TRUNCATE)")
         try FileManager.default.copyItem(atPath: other.path, toPath: path)
         try StoreReplica(path).close()  // finds out that it is a copy
-        try self.init(path, other.schema, name: name, try WriterDatabase(path), isCopy: true)
+        try self.init(
+            path, schema: other.schema, name: name, database: try WriterDatabase(path), isCopy: true
+        )
     }
 
     private init(
-        _ path: String, _ schema: SimulatedSchema, name: Character, _ database: WriterDatabase,
+        _ path: String, schema: SimulatedSchema, name: Character, database: WriterDatabase,
         isCopy: Bool = false
     ) throws {
         self.path = path
@@ -81,11 +83,11 @@ final class SimulatedStore: SimulatedTables {
             let value = "X'\(name.description)'"
             try database.run("UPDATE syncd_meta SET value = \(value) WHERE key = '\(key)'")
         }
-        replica = try Self.open(path, wall)
+        replica = try Self.open(path, wall: wall)
         try setUp()
     }
 
-    private static func open(_ path: String, _ wall: Wall) throws -> StoreReplica {
+    private static func open(_ path: String, wall: Wall) throws -> StoreReplica {
         try StoreReplica(path, wall: { wall.milliseconds }, driftMax: driftMax, isVerifying: true)
     }
 
@@ -95,11 +97,11 @@ final class SimulatedStore: SimulatedTables {
         tables = try read()
     }
 
-    /// The process ends, and another one opens the file.
+    /// Ends the process, and opens the file with another one.
     func restart() throws {
         try replica.close()
         database = try WriterDatabase(path)
-        replica = try Self.open(path, wall)
+        replica = try Self.open(path, wall: wall)
         try setUp()
     }
 
@@ -115,15 +117,15 @@ final class SimulatedStore: SimulatedTables {
         return rows
     }
 
-    /// The log gets the time of the simulation.
+    /// Sets the simulation's time in the capture log.
     func willCommit() throws {
         let day = 2_440_587.5 + Double(wall.milliseconds) / 86_400_000
         try database.run(
             "UPDATE syncd_log SET ts = ? WHERE abs(ts - ?) > 0.5 AND ts > 2460000.0",
-            [.real(day), .real(day)])
+            with: [.real(day), .real(day)])
     }
 
-    /// Takes note of what the tables hold.
+    /// Stores what the tables hold now.
     func remember() throws { tables = try read() }
 
     /// Merges a batch; false when it starts after what is here.
@@ -190,7 +192,7 @@ final class SimulatedStore: SimulatedTables {
         return rows
     }
 
-    /// SQLite finds nothing wrong.
+    /// Checks that SQLite finds no problem.
     func checkConstraints() throws {
         guard try database.run("PRAGMA foreign_key_check")?.isEmpty ?? false else {
             throw SimulationFailure("a reference dangles after a merge")
@@ -200,7 +202,7 @@ final class SimulatedStore: SimulatedTables {
         }
     }
 
-    /// Every merged transaction is in history once; of those that were collected nobody asks.
+    /// Checks that every merged transaction is in history once; collected ones may be missing.
     func checkHistory() throws {
         let own = "X'\(replica.replicaID)'"
         let merged = try database.run(
@@ -208,21 +210,22 @@ final class SimulatedStore: SimulatedTables {
             SELECT count(*) FROM syncd_header h JOIN syncd_replica r ON r.id = h.replica
             WHERE r.replica <> \(own)
             """)
-        let told = try database.run(
+        let recorded = try database.run(
             "SELECT count(origin), count(DISTINCT origin) FROM syncd_transaction")
         let hasCollected =
             try database.run(
                 "SELECT count(*) FROM syncd_meta WHERE key = 'collected'") != [[0]]
-        guard let merged, let told, case .integer(let count) = merged[0][0],
-            case .integer(let origins) = told[0][0], told[0][0] == told[0][1],
+        guard let merged, let recorded, case .integer(let count) = merged[0][0],
+            case .integer(let origins) = recorded[0][0],
+            recorded[0][0] == recorded[0][1],
             origins == count - inherited || hasCollected && origins > count - inherited
         else {
-            throw SimulationFailure("history tells \(told ?? []) of \(merged ?? []) transactions")
+            throw SimulationFailure("history has \(recorded ?? []) of \(merged ?? []) transactions")
         }
     }
 
     /// How many conflicts are open, without those of objects whose insert has not arrived yet (no
-    /// life fact in their record): nobody can say what becomes of these.
+    /// life fact in their record): these may still change.
     func openConflictsOfWholeObjects() throws -> Int64 {
         let count = try database.run(
             """
@@ -247,13 +250,13 @@ final class SimulatedStore: SimulatedTables {
     }
 }
 
-/// What has a name of 32 hexadecimal digits.
+/// An identifier of 32 hexadecimal digits.
 private protocol Identified: CustomStringConvertible {}
 extension StoreID: Identified {}
 extension ReplicaID: Identified {}
 
 extension SimulatedSchema {
-    /// The policies that make a store merge as the simulation means it.
+    /// The policies that the schema of the simulation prescribes.
     var policies: MergePolicies {
         var policies = MergePolicies()
         for entity in merge.entities {

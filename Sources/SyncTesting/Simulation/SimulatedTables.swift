@@ -1,8 +1,8 @@
 import SyncMerge
 
-/// The tables that a simulated writer writes, whatever keeps them.
+/// The tables that a simulated writer writes.
 protocol SimulatedTables {
-    /// What they look like.
+    /// Their schema.
     var schema: SimulatedSchema { get }
     /// The writer's connection.
     var database: WriterDatabase { get }
@@ -12,7 +12,7 @@ protocol SimulatedTables {
     /// What they hold now, inside the writer's transaction.
     func read() throws -> [RowKey: [Value]]
 
-    /// The writer is about to commit.
+    /// Called before the writer commits.
     func willCommit() throws
 }
 

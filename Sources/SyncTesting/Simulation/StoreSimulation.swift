@@ -2,17 +2,17 @@ import Foundation
 import SyncReplica
 
 /// One random schedule of replicas on real files: foreign writers, batches as bytes over an
-/// unreliable network, restarts, clones and copies, conflicts that are turned round; everything
-/// follows from the seed.
+/// unreliable network, restarts, clones and copies, conflicts that are resolved; everything follows
+/// from the seed.
 ///
 /// What is checked after every full exchange
-/// - the tables are equal on all replicas but for private numbers, and nothing is left to move;
+/// - the tables are equal on all replicas but for private numbers, and no replica lacks anything;
 /// - the open conflicts are equal; SQLite finds no dangling reference and no damage;
-/// - every text ever committed is visible, was removed by somebody who saw it, or is in a log;
+/// - every text ever committed is visible, was removed by a writer that saw it, or is in a log;
 /// - history has each merged transaction once;
-/// - a collection, at whatever moment, changes neither the tables nor what others will show;
+/// - a collection changes neither the tables nor what other replicas show, whenever it runs;
 /// - a new replica made from the snapshot of another has the same tables;
-/// - a column or a table that the replicas got one after the other holds the same everywhere;
+/// - a column or a table that the replicas got one after the other holds the same on all of them;
 /// - what was written while triggers were missing, or before a new column was recorded, is neither
 ///   lost nor set back.
 package struct StoreSimulation {
@@ -32,10 +32,11 @@ package struct StoreSimulation {
     private var tokens = RandomWriter.Tokens()
     private var written = WrittenTexts()
     private var tally = MergeSimulation.Tally()
-    /// What is collected when: apart from the rest, so that a schedule is the same without it.
+    /// Random numbers of collection: a generator of its own, so that a schedule is the same without
+    /// it.
     private var collecting: SeededRandom
     private let collects: Bool
-    /// Whether replicas are taken for absent that are not: they come back by snapshot.
+    /// Whether present replicas are treated as absent: they come back by snapshot.
     private let evicts: Bool
     private var growth: SchemaGrowth?
     private var table: TableGrowth?
@@ -113,7 +114,7 @@ package struct StoreSimulation {
             first: folder + "/A.db", schema, name: "A", populate: { _ in })
         stores.append(first)
         if random.chance(0.6) {
-            for _ in 0..<3 { try edit(0, nil, random.fork()) }
+            for _ in 0..<3 { try edit(0, target: nil, random: random.fork()) }
         }
         for index in 1..<skews.count {
             let name = Character(Unicode.Scalar(UInt8(65 + index)))
@@ -130,7 +131,7 @@ package struct StoreSimulation {
         }
     }
 
-    /// Every replica knows that there are others.
+    /// Makes every replica known to the others.
     private func introduce() throws {
         for store in stores {
             _ = try store.replica.vector
@@ -155,7 +156,8 @@ package struct StoreSimulation {
         try collect(collecting.below(stores.count), hearing: 0.7)
     }
 
-    /// - Parameter hearing: how probable it is that another replica's acknowledgement has come.
+    /// Collects at one replica, and checks that neither tables nor open conflicts change.
+    /// - Parameter hearing: the probability that another replica's acknowledgement has arrived.
     private mutating func collect(_ index: Int, hearing: Double) throws {
         guard collects else { return }
         let store = stores[index]
@@ -165,7 +167,7 @@ package struct StoreSimulation {
         }
         let before = try store.read()
         let open = try store.replica.openConflicts()
-        // Short leases: who lacks something is absent at once, or from the next step on.
+        // Short leases: a replica that lacks something is absent at once, or from the next step on.
         let leases: [Duration] =
             evicts ? [.seconds(-1), .zero, StoreReplica.lease] : [StoreReplica.lease]
         let report = try store.replica.collect(
@@ -186,7 +188,7 @@ package struct StoreSimulation {
         if duelEvery > 0 && step % duelEvery == 0 { return try duel() }
         let index = random.below(stores.count)
         switch Double.random(in: 0..<1, using: &random) {
-        case ..<0.52: try edit(index, nil, random.fork())
+        case ..<0.52: try edit(index, target: nil, random: random.fork())
         case ..<0.55: try stores[index].restart()
         case ..<0.57: try settle(index)
         case ..<0.58: try choose(index)
@@ -198,22 +200,22 @@ package struct StoreSimulation {
     }
 
     private mutating func edit(
-        _ index: Int, _ target: RandomWriter.Target?, _ random: SeededRandom
+        _ index: Int, target: RandomWriter.Target?, random: SeededRandom
     ) throws {
         let store = stores[index]
         store.wall.milliseconds = clock.reading(skew: skews[index])
-        var writer = RandomWriter(store, random)
+        var writer = RandomWriter(store, random: random)
         let before = texts(store.tables)
-        guard try writer.write(target, focus: focus, &tokens) != nil else { return }
+        guard try writer.write(target, focus: focus, tokens: &tokens) != nil else { return }
         try store.remember()
-        written.note(before, texts(store.tables))
+        written.note(before: before, after: texts(store.tables))
         tally.commits += 1
     }
 
-    /// Nobody looks between the change of the schema and the writes.
+    /// No replica reads the file between the change of the schema and the writes.
     private mutating func migrateSometimes() throws {
         guard let (index, writes) = try migration?.step(stores) else { return }
-        for random in writes { try edit(index, nil, random) }
+        for random in writes { try edit(index, target: nil, random: random) }
     }
 
     private mutating func duel() throws {
@@ -225,17 +227,21 @@ package struct StoreSimulation {
         var second = random.chance(0.4) ? first : random.pick(operations)
         let order = stores.indices.shuffled(using: &random)
         let before = stores[order[0]].tables
-        try edit(order[0], .init(entity: entity, row: row, operation: first), random.fork())
+        try edit(
+            order[0], target: .init(entity: entity, row: row, operation: first),
+            random: random.fork())
         var key: [Value]?
         if !entities[entity].references.isEmpty && random.chance(0.5) {
             let reference = random.pick(entities[entity].references)
             key = RandomWriter.target(
-                of: reference, in: entity, schema.merge, before, stores[order[0]].tables)
+                of: reference, in: entity, schema: schema.merge, before: before,
+                after: stores[order[0]].tables)
             entity = reference.target
             second = random.pick([.delete, .delete, .changeKey, .deleteAndInsert, .writeUniques])
         }
         try edit(
-            order[1], .init(entity: entity, row: row, operation: second, key: key), random.fork())
+            order[1], target: .init(entity: entity, row: row, operation: second, key: key),
+            random: random.fork())
     }
 
     private mutating func settle(_ index: Int) throws {
@@ -249,7 +255,7 @@ package struct StoreSimulation {
         tally.closes += 1
     }
 
-    /// The owner of a replica changes his mind: the others follow when they hear of it.
+    /// Changes the policies of one replica: the others adopt them with the next batch.
     private mutating func choose(_ index: Int) throws {
         let before = texts(try stores[index].read())
         var policies = try stores[index].replica.policies()
@@ -266,7 +272,7 @@ package struct StoreSimulation {
         try stores[index].replica.setPolicies(policies)
         try stores[index].remember()
         try stores[index].checkConstraints()
-        written.note(before, texts(stores[index].tables))
+        written.note(before: before, after: texts(stores[index].tables))
     }
 
     private mutating func resolve(_ index: Int) throws {
@@ -282,7 +288,7 @@ package struct StoreSimulation {
         }
         try stores[index].remember()
         try stores[index].checkConstraints()
-        written.note(before, texts(stores[index].tables))
+        written.note(before: before, after: texts(stores[index].tables))
         tally.closes += 1
     }
 
@@ -297,7 +303,7 @@ package struct StoreSimulation {
         var batches = try stores[sender].replica.batches(since: since, factsMax: factsMax)
         if random.chance(0.3) { batches = Array(batches.prefix(random.below(batches.count + 1))) }
         for batch in batches {
-            for item in network.send(batch, to: receiver, of: stores.count, &random) {
+            for item in network.send(batch, to: receiver, of: stores.count, using: &random) {
                 let isMerged = try stores[item.to].merge(item.message)
                 try stores[item.to].checkConstraints()
                 tally.merges += isMerged ? 1 : 0
@@ -337,7 +343,7 @@ package struct StoreSimulation {
         }
         let lost = written.lost(seen)
         guard lost.isEmpty else { throw SimulationFailure("lost values \(lost)") }
-        try checkNewReplica(expected, values, rows)
+        try checkNewReplica(expected, values: values, rows: rows)
     }
 
     private mutating func exchangeUntilQuiet() throws {
@@ -364,8 +370,7 @@ package struct StoreSimulation {
     }
 
     private mutating func checkNewReplica(
-        _ expected: [ObjectUID: [Field]], _ values: [ObjectUID: Value]?,
-        _ rows: [ObjectUID: [Value]]?
+        _ expected: [ObjectUID: [Field]], values: [ObjectUID: Value]?, rows: [ObjectUID: [Value]]?
     ) throws {
         guard let store = try clone(of: random.pick(stores)) else { return }
         try table?.finish(clone: store)
@@ -382,8 +387,8 @@ package struct StoreSimulation {
         try store.close()
     }
 
-    /// A new replica of one that may lack a table whose rows it has: it shows them when it has the
-    /// table, too.
+    /// Checks a new replica, made from one that may lack a table whose rows it keeps: it shows them
+    /// when it has the table.
     private mutating func checkCloneInBetween() throws {
         guard let store = try clone(of: random.pick(stores)) else { return }
         try store.checkConstraints()
@@ -408,6 +413,6 @@ package struct StoreSimulation {
     }
 
     private func texts(_ tables: [RowKey: [Value]]) -> [String: Int] {
-        WrittenTexts.count(tables, schema)
+        WrittenTexts.count(in: tables, schema: schema)
     }
 }

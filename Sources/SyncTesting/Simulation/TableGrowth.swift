@@ -1,11 +1,10 @@
-import Foundation
 import SyncCore
 import SyncMerge
 
-/// A table that each replica of a simulation gets at a moment of its own, and what is written into
-/// it: replicas without the table keep and forward its rows, and show them when they have it.
+/// A table that the replicas of a simulation get at different moments, and the writes into it:
+/// replicas without the table keep and forward its rows, and show them when they have it.
 struct TableGrowth {
-    /// The new table; its name sorts before, between or behind the others.
+    /// The new table; its name sorts before, between or after the others.
     let name: String
     private let hasPrivateKey: Bool
     /// What it refers to; nil: nothing.
@@ -16,6 +15,7 @@ struct TableGrowth {
     private var grown: Set<String> = []
     private var count = 0
 
+    /// Draws the new table.
     /// - Returns: nil: the replicas of this seed have the same tables all the time.
     init?(_ schema: SimulatedSchema, seed: UInt64) {
         var random = SeededRandom(seed: seed &+ 0xB_0000_0000)
@@ -41,7 +41,7 @@ struct TableGrowth {
         return "CREATE TABLE \(name)(\(parts.joined(separator: ", ")))"
     }
 
-    /// Lets one of the replicas get the table, or write into it, or does nothing.
+    /// Adds the table to one of the replicas, or writes into it, or does nothing.
     mutating func step(_ stores: [SimulatedStore]) throws {
         guard random.chance(0.5) else { return }
         let store = random.pick(stores)
@@ -61,7 +61,7 @@ struct TableGrowth {
         for store in stores where !grown.contains(store.path) { try grow(store) }
     }
 
-    /// A replica that was made from a snapshot gets the table, too, unless it came with that.
+    /// A replica that was made from a snapshot gets the table, too, unless the snapshot had it.
     mutating func finish(clone: SimulatedStore) throws {
         let sql = "SELECT name FROM sqlite_schema WHERE name = '\(name)'"
         if try clone.database.run(sql) == [] { return try grow(clone) }
@@ -118,17 +118,18 @@ struct TableGrowth {
             let values = [key, text] + (try reference(store))
             let columns = (["id", "text"] + references).joined(separator: ", ")
             let marks = values.map { _ in "?" }.joined(separator: ", ")
-            try store.database.run("INSERT INTO \(name)(\(columns)) VALUES(\(marks))", values)
+            try store.database.run("INSERT INTO \(name)(\(columns)) VALUES(\(marks))", with: values)
             return
         }
         let key = random.pick(keys)
         switch random.below(references.isEmpty ? 2 : 3) {
-        case 0: try store.database.run("DELETE FROM \(name) WHERE id = ?", key)
-        case 1: try store.database.run("UPDATE \(name) SET text = ? WHERE id = ?", [text] + key)
+        case 0: try store.database.run("DELETE FROM \(name) WHERE id = ?", with: key)
+        case 1:
+            try store.database.run("UPDATE \(name) SET text = ? WHERE id = ?", with: [text] + key)
         default:
             let list = references.map { "\($0) = ?" }.joined(separator: ", ")
             let values = try reference(store) + key
-            try store.database.run("UPDATE \(name) SET \(list) WHERE id = ?", values)
+            try store.database.run("UPDATE \(name) SET \(list) WHERE id = ?", with: values)
         }
     }
 

@@ -1,10 +1,10 @@
 import CSQLite
-import SyncCore
+import SyncMerge
 
 /// An SQLite database, in memory or a file, that runs the statements of a simulated writer,
 /// constraints and foreign-key actions included.
 ///
-/// Confined to one simulation; statements are kept until it goes.
+/// Confined to one simulation; statements are kept until it is deallocated.
 final class WriterDatabase {
     private let handle: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
@@ -25,15 +25,18 @@ final class WriterDatabase {
     /// Runs a statement; nil when a constraint refused it.
     /// - Throws: `SimulationFailure` for every other error.
     @discardableResult
-    func run(_ sql: String, _ values: [Value] = []) throws -> [[Value]]? {
+    func run(_ sql: String, with values: [Value] = []) throws -> [[Value]]? {
         let statement = try prepared(sql)
         defer { sqlite3_reset(statement) }
-        for (index, value) in values.enumerated() { bind(statement, Int32(index + 1), value) }
+        for (index, value) in values.enumerated() {
+            bind(value, to: statement, at: Int32(index + 1))
+        }
         var rows: [[Value]] = []
         while true {
             let status = sqlite3_step(statement)
             if status == SQLITE_ROW {
-                rows.append((0..<sqlite3_column_count(statement)).map { value(statement, $0) })
+                rows.append(
+                    (0..<sqlite3_column_count(statement)).map { value(of: statement, at: $0) })
             } else if status == SQLITE_DONE {
                 return rows
             } else if [SQLITE_CONSTRAINT, SQLITE_MISMATCH].contains(status & 0xff) {
@@ -55,7 +58,7 @@ final class WriterDatabase {
         return statement
     }
 
-    private func bind(_ statement: OpaquePointer, _ index: Int32, _ value: Value) {
+    private func bind(_ value: Value, to statement: OpaquePointer, at index: Int32) {
         switch value {
         case .null: sqlite3_bind_null(statement, index)
         case .integer(let value): sqlite3_bind_int64(statement, index, value)
@@ -69,7 +72,7 @@ final class WriterDatabase {
         }
     }
 
-    private func value(_ statement: OpaquePointer, _ column: Int32) -> Value {
+    private func value(of statement: OpaquePointer, at column: Int32) -> Value {
         switch sqlite3_column_type(statement, column) {
         case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, column))
         case SQLITE_FLOAT: return .real(sqlite3_column_double(statement, column))

@@ -11,7 +11,7 @@ public struct UnreliableNetwork<Message: Sendable>: Sendable {
         /// Share of late messages that arrive a second time later on.
         public var duplication: Double
 
-        /// No fault unless told.
+        /// No faults by default.
         public init(delay: Double = 0, release: Double = 0, duplication: Double = 0) {
             self.delay = delay
             self.release = release
@@ -30,7 +30,7 @@ public struct UnreliableNetwork<Message: Sendable>: Sendable {
     /// - Returns: what arrives now, in order: nothing, the message, or the message and a late one,
     ///   which may go to any of `addresses` replicas.
     public mutating func send(
-        _ message: Message, to address: Int, of addresses: Int, _ random: inout SeededRandom
+        _ message: Message, to address: Int, of addresses: Int, using random: inout SeededRandom
     ) -> [(to: Int, message: Message)] {
         if random.chance(faults.delay) {
             late.append((address, message))

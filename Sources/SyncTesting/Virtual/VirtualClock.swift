@@ -1,12 +1,12 @@
-/// Wall time that stands still until a test moves it, and that a replica may see wrongly.
+/// Wall time that changes only when a test advances it; a replica may read it with an error.
 public struct VirtualClock: Sendable {
     /// Milliseconds since 1970.
     public private(set) var milliseconds: Int64
 
-    /// Starts at a time of the test's choice.
+    /// A clock that starts at the given time.
     public init(milliseconds: Int64 = 0) { self.milliseconds = milliseconds }
 
-    /// Moves on, or back.
+    /// Advances the clock; a negative number sets it back.
     public mutating func advance(milliseconds: Int64) { self.milliseconds += milliseconds }
 
     /// What a machine reads whose clock is wrong by `skew` milliseconds; never before 1970.

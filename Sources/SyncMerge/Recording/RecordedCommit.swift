@@ -1,0 +1,15 @@
+/// A local transaction as facts, and the state after it.
+package struct RecordedCommit: Sendable {
+    /// The state with the facts.
+    package let state: MergeState
+    /// Its view: equal to the committed tables.
+    package let view: View
+    /// The identity of each committed row.
+    package let names: [RowKey: ObjectUID]
+    /// The transaction's header.
+    package let header: TransactionHeader
+    /// The facts that it states, in order: of two versions of one cell the later one counts.
+    package let facts: [Fact]
+    /// The number of facts that were added only to keep the view equal to the tables (adoptions).
+    package let adoptionCount: Int
+}

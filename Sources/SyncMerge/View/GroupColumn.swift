@@ -1,0 +1,5 @@
+/// A column of a group.
+struct GroupColumn: Hashable {
+    let group: Int
+    let column: Int
+}
