@@ -42,8 +42,8 @@ struct CollectionTests {
             try send(a, b)
             try send(b, a)
         }
-        try a.replica.heard([b.replica.replicaID: try b.replica.vector])
-        try b.replica.heard([a.replica.replicaID: try a.replica.vector])
+        try a.replica.noteAcknowledged([b.replica.replicaID: try b.replica.vector])
+        try b.replica.noteAcknowledged([a.replica.replicaID: try a.replica.vector])
     }
 
     private func sizes(_ store: TestStore) throws -> [String: Int64] {
@@ -181,7 +181,7 @@ struct CollectionTests {
         try a.run("DELETE FROM owner WHERE name = 'eve'")
         #expect(try a.replica.collect().objects == 0)
         try send(a, b)
-        try a.replica.heard([b.replica.replicaID: try b.replica.vector])
+        try a.replica.noteAcknowledged([b.replica.replicaID: try b.replica.vector])
         #expect(try a.replica.collect().objects == 0, "the update is not here")
         try meet(a, b)
         #expect(try a.rows(Self.owners) == b.rows(Self.owners))
@@ -216,7 +216,9 @@ struct CollectionTests {
         try a.run("INSERT INTO item VALUES (1, 'first', 'ann'), (2, 'second', 'bob')")
         try meet(a, b)
         let c = try clone(a, "c.db")
-        for store in [a, b] { try store.replica.heard([c.replica.replicaID: c.replica.vector]) }
+        for store in [a, b] {
+            try store.replica.noteAcknowledged([c.replica.replicaID: c.replica.vector])
+        }
         try c.run("UPDATE item SET text = 'edited by c' WHERE id = 1")
         try c.run("UPDATE item SET text = 'kept by c' WHERE id = 2")
         try c.run("INSERT INTO item VALUES (3, 'new by c', 'eve')")
@@ -298,12 +300,12 @@ struct CollectionTests {
         _ = try await Exchange(a.replica, with: ours).push()
         _ = try await Exchange(b.replica, with: theirs).sync()
         #expect(try !b.replica.behind.isEmpty, "changes alone were there")
-        #expect(try await ours.asked().count == 1)
+        #expect(try await ours.requestedSnapshots().count == 1)
         _ = try await Exchange(a.replica, with: ours).sync()
         _ = try await Exchange(a.replica, with: ours).sync()
         _ = try await Exchange(b.replica, with: theirs).sync()
         #expect(try b.replica.behind.isEmpty)
-        #expect(try await ours.asked().isEmpty)
+        #expect(try await ours.requestedSnapshots().isEmpty)
         _ = try await Exchange(a.replica, with: ours).sync()
         let all = "SELECT * FROM owner ORDER BY 1"
         #expect(try a.rows(all) == b.rows(all))

@@ -58,14 +58,16 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     /// is one already.
     /// - Returns: how many bytes.
     private func answer() async throws -> Int {
-        let asked = try await remote.asked()
-        guard !asked.isEmpty else { return 0 }
+        let requested = try await remote.requestedSnapshots()
+        guard !requested.isEmpty else { return 0 }
         let catalog = try await remote.catalog(since: VersionVector())
-        guard asked.contains(where: { catalog.snapshot(collected: $0) == nil }) else { return 0 }
+        guard requested.contains(where: { catalog.snapshot(collected: $0) == nil }) else {
+            return 0
+        }
         let batches = try await replica.batches(since: VersionVector())
         guard let first = batches.first, batches.count == 1 else { return 0 }
         let envelope = try BatchEnvelope.read(first).envelope
-        let helps = asked.contains {
+        let helps = requested.contains {
             catalog.snapshot(collected: $0) == nil && envelope.collected.covers($0)
         }
         guard helps, envelope.hasGaps else { return 0 }
@@ -83,8 +85,8 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         report.waiting = try await replica.waiting
         do {
             try await remote.acknowledge(try await replica.vector, of: try await replica.replicaID)
-            try await replica.heard(try await remote.acknowledged())
-            try await remote.ask(for: try await replica.behind)
+            try await replica.noteAcknowledged(try await remote.acknowledged())
+            try await remote.requestSnapshot(covering: try await replica.behind)
         } catch let error as SyncError where [.notAllowed, .diskFull].contains(error.code) {
             // A remote that may only be read can still be merged.
         }

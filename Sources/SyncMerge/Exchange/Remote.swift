@@ -39,11 +39,11 @@ package protocol Remote: Sendable {
     /// Requests a snapshot, made by a replica that has collected up to `collected`; empty: the
     /// request is withdrawn. Not needed where the other side makes batches on demand.
     /// - Throws: `unreachable` when the remote is not there.
-    func ask(for collected: VersionVector) async throws
+    func requestSnapshot(covering collected: VersionVector) async throws
 
     /// The snapshots that other replicas have requested.
     /// - Throws: `unreachable` when the remote is not there.
-    func asked() async throws -> [VersionVector]
+    func requestedSnapshots() async throws -> [VersionVector]
 
     /// The batches that the replica itself put there, where the remote keeps batches and there are
     /// more of them than `count`; empty otherwise.
@@ -61,8 +61,8 @@ package protocol Remote: Sendable {
 
 extension Remote {
     package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] { [] }
-    package func ask(for collected: VersionVector) async throws {}
-    package func asked() async throws -> [VersionVector] { [] }
+    package func requestSnapshot(covering collected: VersionVector) async throws {}
+    package func requestedSnapshots() async throws -> [VersionVector] { [] }
     package func remove(_ items: [BatchCatalog.Item]) async throws {}
     package func disconnect() async {}
 }

@@ -21,7 +21,7 @@ package protocol Replica: Sendable {
 
     /// Stores what other replicas have acknowledged.
     /// - Throws: the errors of its storage.
-    func heard(_ acknowledged: [ReplicaID: VersionVector]) async throws
+    func noteAcknowledged(_ acknowledged: [ReplicaID: VersionVector]) async throws
 
     /// What other replicas are known to have merged, without those that are not waited for.
     /// - Throws: the errors of its storage.
@@ -56,7 +56,7 @@ package protocol Replica: Sendable {
 }
 
 extension Replica {
-    package func heard(_ acknowledged: [ReplicaID: VersionVector]) async throws {}
+    package func noteAcknowledged(_ acknowledged: [ReplicaID: VersionVector]) async throws {}
     package var peers: [ReplicaID: VersionVector] { [:] }
     package var behind: VersionVector { VersionVector() }
     package var waiting: [WaitingChanges] { [] }

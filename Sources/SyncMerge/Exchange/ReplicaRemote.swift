@@ -65,7 +65,7 @@ package actor ReplicaRemote<Local: Replica>: Remote {
 
     package func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
         acknowledgements[replica] = vector
-        try await self.replica.heard([replica: vector])
+        try await self.replica.noteAcknowledged([replica: vector])
     }
 
     package func acknowledged() async throws -> [ReplicaID: VersionVector] {

@@ -48,9 +48,9 @@ package struct CommitFixpoint {
                 if let host = shown.shownAs[name] { holders[host, default: []].append(name) }
             }
             let count = recorder.facts.count
-            let isHiding = deleteUnexpectedRows(in: shown, holders: holders)
-            let isWanting = restoreMissingRows(in: shown, holders: holders, check: check)
-            if !isHiding && !isWanting && recorder.facts.count == count { return shown }
+            let hasUnexpected = deleteUnexpectedRows(in: shown, holders: holders)
+            let hasMissing = restoreMissingRows(in: shown, holders: holders, check: check)
+            if !hasUnexpected && !hasMissing && recorder.facts.count == count { return shown }
         }
         throw SyncError(
             .internalFault, "the facts of transaction \(recorder.header.dot) do not converge")

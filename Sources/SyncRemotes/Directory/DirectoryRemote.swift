@@ -120,7 +120,7 @@ package struct DirectoryRemote: Remote {
 
     /// Requests a snapshot, or withdraws the request.
     /// - Throws: `unreachable`, `notAllowed`, `diskFull` when it cannot be written.
-    package func ask(for collected: VersionVector) async throws {
+    package func requestSnapshot(covering collected: VersionVector) async throws {
         try checkMarker()
         let folder = path + "/" + DirectoryLayout.folder(of: replica)
         if collected.isEmpty {
@@ -133,7 +133,7 @@ package struct DirectoryRemote: Remote {
     /// The requests of other replicas.
     /// - Throws: `unreachable`, `refused` when the folder is no longer a remote of the store.
     /// - Complexity: O(n) in the replicas: reads a file of each.
-    package func asked() async throws -> [VersionVector] {
+    package func requestedSnapshots() async throws -> [VersionVector] {
         try checkMarker()
         return notes(named: DirectoryLayout.asked).filter { $0.key != replica }.map(\.value)
     }

@@ -90,13 +90,13 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
 
     /// Requests a snapshot, or withdraws the request.
     /// - Throws: what the inner remote throws.
-    package func ask(for collected: VersionVector) async throws {
-        try await inner.ask(for: collected)
+    package func requestSnapshot(covering collected: VersionVector) async throws {
+        try await inner.requestSnapshot(covering: collected)
     }
 
     /// The requests of other replicas.
     /// - Throws: what the inner remote throws.
-    package func asked() async throws -> [VersionVector] { try await inner.asked() }
+    package func requestedSnapshots() async throws -> [VersionVector] { try await inner.requestedSnapshots() }
 
     /// Includes unencrypted batches: what replaces them is encrypted.
     /// - Throws: what the inner remote throws.

@@ -64,7 +64,7 @@ extension StoreReplica {
     }
 
     /// Takes note of what other replicas have said to have merged.
-    package func heard(_ acknowledged: [ReplicaID: VersionVector]) throws {
+    package func noteAcknowledged(_ acknowledged: [ReplicaID: VersionVector]) throws {
         try run("pull") { session in
             guard try ReplicationTables.exist(session.connection) else { return }
             try session.transact { try $0.note(acknowledged, at: session.environment.wall()) }

@@ -135,7 +135,7 @@ package struct StoreSimulation {
     private func introduce() throws {
         for store in stores {
             _ = try store.replica.vector
-            try store.replica.heard(
+            try store.replica.noteAcknowledged(
                 Dictionary(
                     uniqueKeysWithValues: stores.map { ($0.replica.replicaID, VersionVector()) }))
         }
@@ -163,7 +163,7 @@ package struct StoreSimulation {
         let store = stores[index]
         store.wall.milliseconds = clock.reading(skew: skews[index])
         for other in stores where other.path != store.path && collecting.chance(hearing) {
-            try store.replica.heard([other.replica.replicaID: try other.replica.vector])
+            try store.replica.noteAcknowledged([other.replica.replicaID: try other.replica.vector])
         }
         let before = try store.read()
         let open = try store.replica.openConflicts()
