@@ -37,7 +37,7 @@ struct RestoredBackupTests {
         let error = try await #require(throws: SyncError.self) { try await file.sync(remote) }
         #expect(error.code == .refused, "\(error)")
         #expect(error.reason.contains("restored from a backup"))
-        #expect(error.reason.contains("somebody writes in its name"))
+        #expect(error.reason.contains("another program writes under its identity"))
         #expect(error.reason.contains("the batch batch"), "the error names the batch: \(error)")
         #expect(error.hint?.contains("synctool doctor --renew-identity DB") == true)
     }

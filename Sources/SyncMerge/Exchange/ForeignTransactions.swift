@@ -27,9 +27,9 @@ package struct ForeignTransactions: Sendable, Hashable {
             .refused,
             "\(batch), written by replica \(sender), has transaction \(number) of this replica "
                 + "(\(replica)), which this file does not have: it was restored from a backup, or "
-                + "somebody writes in its name. Nothing of it was merged, nothing was sent",
+                + "another program writes under its identity. Nothing was merged or sent",
             hint:
                 "If the file was restored, run synctool doctor --renew-identity DB and sync again. "
-                + "If not, find out who may write to the remote")
+                + "If not, check which users may write to the remote")
     }
 }

@@ -1,6 +1,6 @@
 import SyncValues
 
-/// What the far side of `synctool serve --stdio` answers, as the body of a frame.
+/// An answer of `synctool serve --stdio`, as the body of a frame.
 package enum ServeAnswer: Sendable {
     /// Still working: the answer follows.
     case working

@@ -1,6 +1,6 @@
 import SyncValues
 
-/// What the near side of `synctool serve --stdio` asks, as the body of a frame (docs/remotes.md).
+/// A request to `synctool serve --stdio`, as the body of a frame (docs/remotes.md).
 package enum ServeRequest: Sendable, Hashable {
     /// The batches that a receiver that has merged the vector may fetch.
     case catalog(VersionVector)
@@ -10,7 +10,7 @@ package enum ServeRequest: Sendable, Hashable {
     case fetch(String)
     /// Appends a batch.
     case append([UInt8])
-    /// The near side's replica has merged this.
+    /// The client's replica has merged this.
     case acknowledge(ReplicaID, VersionVector)
     /// What the replicas have acknowledged.
     case acknowledged

@@ -32,7 +32,7 @@ package enum BatchSeal {
         }
     }
 
-    /// The batch in the clear; one that is not sealed is returned as it is.
+    /// The unencrypted batch; one that is not sealed is returned as it is.
     /// - Throws: `notAllowed` when the ring lacks the key; `badData` when bytes or envelope are
     ///   not what was sealed.
     /// - Complexity: O(bytes).
@@ -60,7 +60,7 @@ package enum BatchSeal {
     package static func missingKey(_ id: KeyID) -> SyncError {
         SyncError(
             .notAllowed, "batches are encrypted with key \(id), which this store does not have",
-            hint: "Ask somebody who has it for: synctool key share, then run: "
-                + "synctool key import DB FILE")
+            hint: "Run on a replica that has the key: synctool key share DB; "
+                + "then here: synctool key import DB FILE")
     }
 }
