@@ -34,8 +34,9 @@ enum Samples {
         let second = TransactionHeader(
             Dot(b, 1), time: HybridTime(rawValue: .max), seen: seen)
         let changes: [Batch.Change] = [
-            .init(object(1), entity: 0, .insert), .init(object(2), entity: 1, .update, cells: [1]),
-            .init(object(3), entity: 1, .delete),
+            .init(object(1), entity: 0, kind: .insert),
+            .init(object(2), entity: 1, kind: .update, cells: [1]),
+            .init(object(3), entity: 1, kind: .delete),
         ]
         var facts: [Fact] = [
             .life(object(1), entity: 0, Life(first.dot, kind: .created, incarnation: 1)),

@@ -18,7 +18,7 @@ package struct MergeState: Sendable {
     /// Transactions in the order in which they were merged here.
     package private(set) var order: [Dot] = []
     /// What is known of each identity.
-    package package(set) var objects: [ObjectUID: ObjectRecord] = [:]
+    package var objects: [ObjectUID: ObjectRecord] = [:]
     /// Pairs of identities that are one object, the lesser one first, with the earliest dot.
     package private(set) var aliases: [Alias: Dot] = [:]
 

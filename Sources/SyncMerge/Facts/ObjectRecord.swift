@@ -6,9 +6,9 @@ package struct ObjectRecord: Sendable, Hashable {
     /// Position of the entity in the schema.
     package let entity: Int
     /// Maximal life facts, of any incarnation.
-    package package(set) var life: [Life] = []
+    package var life: [Life] = []
     /// Maximal versions, by cell.
-    package package(set) var cells: [[Version]]
+    package var cells: [[Version]]
 
     /// A record without facts.
     package init(entity: Int, cellCount: Int) {

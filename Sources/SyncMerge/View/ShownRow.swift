@@ -8,11 +8,11 @@ package struct ShownRow: Sendable, Hashable {
     /// The identities that are shown as this row: by group, those of the group `name` first.
     package let members: [ObjectUID]
     /// One field per column; references name rows, a private number is NULL.
-    package package(set) var fields: [Field]
+    package var fields: [Field]
     /// Per cell the version that is shown; nil where the view shows something else.
-    package package(set) var sources: [VersionID?]
+    package var sources: [VersionID?]
     /// Versions beside these that are part of what is shown.
-    package package(set) var blended: [VersionID] = []
+    package var blended: [VersionID] = []
 
     /// Describes a row.
     package init(
