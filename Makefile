@@ -41,8 +41,9 @@ test: setup
 ifneq ($(FILTER),)
 	@SWIFT='$(SWIFT)' scripts/test.py '$(FILTER)'
 else
-	@SWIFT='$(SWIFT)' scripts/test.py 'SyncCoreTests|SyncClientTests|SynctoolTests|BatchTests' \
-		MergeTests 'RemoteTests --no-parallel' 'SyncObjectsTests --no-parallel' VarlinkTests \
+	@SWIFT='$(SWIFT)' scripts/test.py 'SyncValuesTests|SyncCoreTests|SyncClientTests|SynctoolTests' \
+		'SyncMergeTests|SyncReplicaTests' 'SyncRemotesTests --no-parallel' \
+		'SyncObjectsTests --no-parallel' VarlinkTests \
 		'SyncdTests|EndToEndTests|DocumentationTests --no-parallel'
 endif
 

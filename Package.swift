@@ -120,6 +120,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
+        .testTarget(name: "SyncValuesTests", dependencies: ["SyncValues", "SyncTesting"]),
         .testTarget(
             name: "SyncCoreTests",
             dependencies: ["SyncReplica", "SyncStorage", "SyncValues", "CSQLite"]),
@@ -139,15 +140,16 @@ let package = Package(
             name: "SyncObjectsTests",
             dependencies: ["SyncObjects", "SyncClient", "syncd", "todo", "objectstress"]),
         .testTarget(
-            name: "BatchTests", dependencies: ["SyncReplica", "SyncTesting"], exclude: ["Fixtures"]),
+            name: "SyncMergeTests", dependencies: ["SyncMerge", "SyncValues", "SyncTesting"],
+            exclude: ["Batch/Fixtures"]),
         .testTarget(
-            name: "RemoteTests", dependencies: ["SyncReplica", "SyncRemotes", "SyncTesting"]),
-        .testTarget(
-            name: "MergeTests",
+            name: "SyncReplicaTests",
             dependencies: [
                 "SyncReplica", "SyncRemotes", "SyncTesting", "syncsim",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
+        .testTarget(
+            name: "SyncRemotesTests", dependencies: ["SyncReplica", "SyncRemotes", "SyncTesting"]),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
@@ -158,7 +160,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// SYNCD_TESTS="MergeTests RemoteTests" builds these test targets alone: a shorter wait while one
+// SYNCD_TESTS="SyncMergeTests SyncRemotesTests" builds these test targets alone: a shorter wait while one
 // layer is worked on.
 if let chosen = Context.environment["SYNCD_TESTS"] {
     let names = chosen.split(separator: " ").map(String.init)

@@ -30,7 +30,7 @@ struct DifferentialTests {
 
     private func record(_ seeds: Range<Int>) throws -> Data {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../Specification/merge").standardizedFileURL
+            .appending(path: "../../Specification/merge").standardizedFileURL
         let output = Pipe()
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")

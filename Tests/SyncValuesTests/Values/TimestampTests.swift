@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-@testable import SyncCore
 @testable import SyncValues
 
 @Suite struct TimestampTests {

@@ -1,6 +1,5 @@
 import Testing
 
-@testable import SyncCore
 @testable import SyncValues
 
 @Suite struct ValueTests {

@@ -2,7 +2,6 @@ import Foundation
 import SyncTesting
 import Testing
 
-@testable import SyncCore
 @testable import SyncMerge
 
 @Suite("Batch")

@@ -1,7 +1,6 @@
 import SyncTesting
 import Testing
 
-@testable import SyncCore
 @testable import SyncMerge
 @testable import SyncValues
 
