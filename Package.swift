@@ -70,7 +70,10 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
         .target(
-            name: "SyncTesting", dependencies: ["SyncReplica", "SyncMerge", "SyncCore", "CSQLite"]),
+            name: "SyncTesting",
+            dependencies: [
+                "SyncReplica", "SyncCore", "SyncMerge", "SyncStorage", "SyncValues", "CSQLite",
+            ]),
         .target(
             name: "SyncClient",
             dependencies: [
@@ -123,7 +126,7 @@ let package = Package(
         .testTarget(name: "SyncValuesTests", dependencies: ["SyncValues", "SyncTesting"]),
         .testTarget(
             name: "SyncCoreTests",
-            dependencies: ["SyncReplica", "SyncStorage", "SyncValues", "CSQLite"]),
+            dependencies: ["SyncReplica", "SyncStorage", "SyncValues", "SyncTesting", "CSQLite"]),
         .testTarget(name: "SyncClientTests", dependencies: ["SyncClient", "SyncCore"]),
         .testTarget(name: "SynctoolTests", dependencies: ["synctool"]),
         .testTarget(

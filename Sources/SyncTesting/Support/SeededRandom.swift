@@ -27,6 +27,9 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
         Double.random(in: 0..<1, using: &self) < share
     }
 
+    /// True once in `times` cases.
+    public mutating func once(in times: Int) -> Bool { below(times) == 0 }
+
     /// One of the items; there must be one.
     public mutating func pick<Item>(_ items: [Item]) -> Item { items[below(items.count)] }
 

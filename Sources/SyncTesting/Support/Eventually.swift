@@ -1,0 +1,29 @@
+import Foundation
+
+/// Asks again until the answer is yes; false when the time is over. Never blocks a thread.
+///
+/// The default limit is long because the machine may be busy; nothing waits longer than it must.
+package func eventually(
+    within limit: Duration = .seconds(60), every pause: Duration = .milliseconds(5),
+    isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
+) async rethrows -> Bool {
+    let end = ContinuousClock.now + limit
+    while true {
+        if try await condition() { return true }
+        // A cancelled test must not spin.
+        if ContinuousClock.now > end || Task.isCancelled { return false }
+        try? await Task.sleep(for: pause)
+    }
+}
+
+/// The same for a test that is not asynchronous: it blocks its thread.
+package func eventually(
+    within limit: Duration = .seconds(60), _ condition: () throws -> Bool
+) rethrows -> Bool {
+    let end = ContinuousClock.now + limit
+    while true {
+        if try condition() { return true }
+        if ContinuousClock.now > end { return false }
+        usleep(500)
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+/// The seed of a random test.
+///
+/// `SYNCD_SEED=4711` sets the seed of every random test: a failure prints its seed in this form
+/// (``description``), and the same line before `swift test` repeats it.
+package struct TestSeed: Hashable, Sendable, CustomStringConvertible {
+    package let value: UInt64
+
+    package init(_ value: UInt64) { self.value = value }
+
+    /// The seed that `SYNCD_SEED` sets; nil without it.
+    package static var given: TestSeed? {
+        ProcessInfo.processInfo.environment["SYNCD_SEED"].flatMap(UInt64.init).map(TestSeed.init)
+    }
+
+    /// The given seed, else a new one: short, because people copy it.
+    package static func drawn() -> TestSeed { given ?? TestSeed(.random(in: 1...999_999)) }
+
+    /// The given seed, else one that finds the same in each run.
+    package static func fixed(_ value: UInt64) -> TestSeed { given ?? TestSeed(value) }
+
+    /// The given seed alone, else each of `values`.
+    package static func each(of values: some Sequence<UInt64>) -> [TestSeed] {
+        given.map { [$0] } ?? values.map(TestSeed.init)
+    }
+
+    /// The given seed alone, else the first ones from 0 on: `SYNCD_SEEDS` says how many, else
+    /// `count`.
+    package static func first(_ count: UInt64) -> [TestSeed] {
+        let wanted = ProcessInfo.processInfo.environment["SYNCD_SEEDS"].flatMap(UInt64.init)
+        return each(of: 0..<(wanted ?? count))
+    }
+
+    /// A generator at its beginning.
+    package var random: SeededRandom { SeededRandom(seed: value) }
+
+    package var description: String { "SYNCD_SEED=\(value)" }
+}
