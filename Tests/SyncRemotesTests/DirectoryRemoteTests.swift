@@ -108,17 +108,17 @@ struct DirectoryRemoteTests {
 
     @Test("replicas that share a folder converge whatever a file syncer does to it")
     func hostileSyncer() async throws {
-        for seed in UInt64(0)..<12 {
+        for seed in TestSeed.each(of: 0..<12) {
             do {
                 try await shareFolder(seed: seed)
             } catch {
-                Issue.record("seed \(seed): \(error)")
+                Issue.record("\(seed): \(error)")
             }
         }
     }
 
-    private func shareFolder(seed: UInt64) async throws {
-        var random = SeededRandom(seed: seed)
+    private func shareFolder(seed: TestSeed) async throws {
+        var random = seed.random
         let folder = try TemporaryFolder()
         let names: [Character] = ["A", "B", "C"]
         var peers: [SimulatedPeer] = []

@@ -8,25 +8,14 @@ import Synchronization
 /// A replacement for `ssh`: a program that gets ssh's arguments, and connects to a store in this
 /// process, or fails.
 final class FakeSSH: Sendable {
-    /// The programs outlive the remotes that run them; they are removed when the process ends.
-    private static let folder: String = {
-        let path = FileManager.default.temporaryDirectory
-            .appending(path: "syncd-ssh-\(getpid())").path
-        try? FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: true)
-        atexit {
-            try? FileManager.default.removeItem(
-                at: FileManager.default.temporaryDirectory
-                    .appending(path: "syncd-ssh-\(getpid())"))
-        }
-        return path
-    }()
+    /// The programs outlive the remotes that run them; they go when the process ends.
+    private static let folder = Result { try TemporaryFolder() }
 
     private let path: String
 
     /// - Parameter script: what the program does, for sh.
     init(_ script: String) throws {
-        path = Self.folder + "/" + UUID().uuidString
+        path = try Self.folder.get().file(UUID().uuidString)
         try "#!/bin/sh\n\(script)\n".write(toFile: path, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
     }

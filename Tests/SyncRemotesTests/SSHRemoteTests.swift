@@ -163,7 +163,8 @@ struct SSHRemoteTests {
     func hostileClient() async throws {
         let far = try SimulatedPeer("S", schema: .notes)
         let served = try await ServedReplica(far)
-        var random = SeededRandom(seed: 99)
+        let seed = TestSeed.fixed(99)
+        var random = seed.random
         for round in 0..<60 {
             var bytes = (0..<random.below(200)).map { _ in UInt8(random.below(256)) }
             if round % 2 == 0 { bytes = [0, 0, 0, UInt8(bytes.count)] + bytes }
@@ -173,7 +174,7 @@ struct SSHRemoteTests {
                 _ = try? ServeAnswer(body)
             }
             let answer = try served.send(bytes)
-            #expect(answer.starts(with: Array("syncd-serve 1\n".utf8)))
+            #expect(answer.starts(with: Array("syncd-serve 1\n".utf8)), "\(seed), round \(round)")
         }
         #expect(try await FakeSSH(served.connect).remote().head().isEmpty)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -8,7 +9,9 @@ import Testing
 /// What two replicas stated alike, and what is stated of rows that only stand around.
 @Suite("Agreement")
 struct AgreementTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let library = """
         CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -23,10 +26,10 @@ struct AgreementTests {
         """
 
     private func twoReplicas() throws -> (TestStore, TestStore) {
-        let a = try TestStore(folder.path("a.db"), schema: Self.library)
+        let a = try TestStore(folder.file("a.db"), schema: Self.library)
         let snapshot = try a.replica.batches(since: VersionVector())
-        let copy = try StoreReplica.create(at: folder.path("b.db"), from: snapshot[0])
-        return (a, TestStore(folder.path("b.db"), copy))
+        let copy = try StoreReplica.create(at: folder.file("b.db"), from: snapshot[0])
+        return (a, try TestStore(folder.file("b.db"), copy))
     }
 
     @Test("a row that an edit only stands on keeps what it refers to, under other numbers")
@@ -68,9 +71,9 @@ struct AgreementTests {
     func equalValuesBesideAnother() throws {
         let (a, b) = try twoReplicas()
         let snapshot = try a.replica.batches(since: VersionVector())
-        let c = TestStore(
-            folder.path("c.db"),
-            try StoreReplica.create(at: folder.path("c.db"), from: snapshot[0]))
+        let c = try TestStore(
+            folder.file("c.db"),
+            try StoreReplica.create(at: folder.file("c.db"), from: snapshot[0]))
         try c.run("UPDATE album SET title = 'Third' WHERE id = 10")
         for store in [a, b] { try store.run("UPDATE album SET title = 'Same' WHERE id = 10") }
         try TestStore.sync(a, b, c)
@@ -83,12 +86,12 @@ struct AgreementTests {
 
     @Test("a file that was copied before its first statement agrees with its copy")
     func copyBeforeTheFirstStatement() throws {
-        let first = try TestStore(folder.path("a.db"), schema: Self.library)
+        let first = try TestStore(folder.file("a.db"), schema: Self.library)
         try first.run("INSERT INTO album VALUES (40, 'Common', 2000, 1)")
         try first.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        try FileManager.default.copyItem(atPath: first.path, toPath: folder.path("b.db"))
-        let a = TestStore(first.path, try StoreReplica(first.path))
-        let b = TestStore(folder.path("b.db"), try StoreReplica(folder.path("b.db")))
+        try FileManager.default.copyItem(atPath: first.path, toPath: folder.file("b.db"))
+        let a = try TestStore(first.path, try StoreReplica(first.path))
+        let b = try TestStore(folder.file("b.db"), try StoreReplica(folder.file("b.db")))
         try TestStore.sync(a, b)
         for store in [a, b] { #expect(try store.replica.conflicts(open: nil).isEmpty) }
         #expect(try a.dump() == b.dump())

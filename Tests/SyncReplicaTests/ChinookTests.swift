@@ -12,15 +12,18 @@ import Testing
     "Merging two copies of Chinook",
     .enabled(if: Machine.sample != nil && Machine.sqlite3 != nil))
 struct ChinookTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     @Test(
         "a thousand edits in each come out equal; conflicts can be turned round",
         .timeLimit(.minutes(5)))
     func randomEditsConverge() async throws {
         let (a, b) = try copies()
-        try shell(a.path, Self.meetings[0] + Script(seed: 1).text(edits: 1000))
-        try shell(b.path, Self.meetings[1] + Script(seed: 2).text(edits: 1000))
+        let seed = TestSeed.fixed(1)
+        try shell(a.path, Self.meetings[0] + Script("a", seed).text(edits: 1000))
+        try shell(b.path, Self.meetings[1] + Script("b", seed).text(edits: 1000))
         let remote = try remoteFolder(a)
         try await exchange(a, b, remote)
         try expectEqual(a, b)
@@ -72,7 +75,7 @@ struct ChinookTests {
 
     private func copies() throws -> (TestStore, TestStore) {
         let sample = try #require(Machine.sample)
-        let first = folder.path("a.db")
+        let first = folder.file("a.db")
         try FileManager.default.copyItem(atPath: sample, toPath: first)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: first)
         try Store.track(first)
@@ -92,15 +95,16 @@ struct ChinookTests {
         let replica = try StoreReplica(first)
         _ = try replica.position()
         try replica.close()
-        let second = folder.path("b.db")
+        let second = folder.file("b.db")
         try FileManager.default.copyItem(atPath: first, toPath: second)
         return (
-            TestStore(first, try StoreReplica(first)), TestStore(second, try StoreReplica(second))
+            try TestStore(first, try StoreReplica(first)),
+            try TestStore(second, try StoreReplica(second))
         )
     }
 
     private func remoteFolder(_ store: TestStore) throws -> String {
-        let path = folder.path("remote")
+        let path = folder.file("remote")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         try DirectoryRemote.create(path, store: store.replica.storeID)
         return path
@@ -173,9 +177,10 @@ private struct Script {
     private var random: SeededRandom
     private let name: String
 
-    init(seed: UInt64) {
-        random = SeededRandom(seed: seed)
-        name = "w\(seed)"
+    /// - Parameter name: of the writer; another one writes something else with the same seed.
+    init(_ name: String, _ seed: TestSeed) {
+        random = SeededRandom(seed: name.utf8.reduce(seed.value) { $0 &* 257 &+ UInt64($1) })
+        self.name = name
     }
 
     func text(edits: Int) -> String {

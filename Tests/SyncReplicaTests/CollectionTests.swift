@@ -1,5 +1,6 @@
 import Foundation
 import SyncRemotes
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -9,7 +10,9 @@ import Testing
 /// What no replica needs any more goes; nothing that somebody needs does.
 @Suite("Collection", .timeLimit(.minutes(5)))
 struct CollectionTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let schema = """
         CREATE TABLE owner(name TEXT PRIMARY KEY NOT NULL, age INTEGER);
@@ -19,14 +22,14 @@ struct CollectionTests {
         """
 
     private func pair() throws -> (TestStore, TestStore) {
-        let a = try TestStore(folder.path("a.db"), schema: Self.schema)
+        let a = try TestStore(folder.file("a.db"), schema: Self.schema)
         return (a, try clone(a, "b.db"))
     }
 
     private func clone(_ store: TestStore, _ name: String) throws -> TestStore {
         let batches = try store.replica.batches(since: VersionVector())
-        let replica = try StoreReplica.clone(at: folder.path(name), from: batches)
-        return TestStore(folder.path(name), replica)
+        let replica = try StoreReplica.clone(at: folder.file(name), from: batches)
+        return try TestStore(folder.file(name), replica)
     }
 
     private func send(_ from: TestStore, _ to: TestStore) throws {
@@ -284,7 +287,7 @@ struct CollectionTests {
     func askingInAFolder() async throws {
         let (a, b) = try pair()
         try meet(a, b)
-        let path = folder.path("shared")
+        let path = folder.file("shared")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         let store = a.replica.storeID
         try DirectoryRemote.create(path, store: store)

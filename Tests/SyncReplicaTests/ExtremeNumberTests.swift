@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -9,7 +10,9 @@ import Testing
 /// The ends of the range, where one more is no number.
 @Suite("Numbers at the end of their range")
 struct ExtremeNumberTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let schema = """
         CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT);
@@ -18,12 +21,12 @@ struct ExtremeNumberTests {
         """
 
     private func replicas(_ count: Int = 2) throws -> [TestStore] {
-        let first = try TestStore(folder.path("0.db"), schema: Self.schema)
+        let first = try TestStore(folder.file("0.db"), schema: Self.schema)
         let snapshot = try first.replica.batches(since: VersionVector())
         return try [first]
             + (1..<count).map {
-                let path = folder.path("\($0).db")
-                return TestStore(path, try StoreReplica.create(at: path, from: snapshot[0]))
+                let path = folder.file("\($0).db")
+                return try TestStore(path, StoreReplica.create(at: path, from: snapshot[0]))
             }
     }
 

@@ -1,3 +1,4 @@
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -9,7 +10,9 @@ import Testing
 /// found before anything is stated, or the call is refused; nothing is set back.
 @Suite("Schema changes by other programs, without a daemon", .timeLimit(.minutes(5)))
 struct ForeignSchemaTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let schema = """
         CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, a TEXT, b TEXT);
@@ -37,10 +40,10 @@ struct ForeignSchemaTests {
     /// Two replicas that have everything; the first in this journal mode.
     private func pair(_ mode: String = "wal") throws -> (TestStore, TestStore) {
         let a = try TestStore(
-            folder.path("a.db"), schema: "PRAGMA journal_mode = \(mode); \(Self.schema)")
+            folder.file("a.db"), schema: "PRAGMA journal_mode = \(mode); \(Self.schema)")
         let snapshot = try a.replica.batches(since: VersionVector())
-        let copy = try StoreReplica.create(at: folder.path("b.db"), from: snapshot[0])
-        let b = TestStore(folder.path("b.db"), copy)
+        let copy = try StoreReplica.create(at: folder.file("b.db"), from: snapshot[0])
+        let b = try TestStore(folder.file("b.db"), copy)
         #expect(try a.rows("PRAGMA journal_mode") == [[.text(mode)]])
         try a.run("UPDATE item SET a = 'seen' WHERE id = 'y'")
         try TestStore.sync(a, b)
@@ -302,14 +305,14 @@ struct ForeignSchemaTests {
             CREATE TABLE part(id TEXT PRIMARY KEY, item TEXT REFERENCES item(id) ON DELETE SET NULL)
             """
         let a = try TestStore(
-            folder.path("a.db"),
+            folder.file("a.db"),
             schema: """
                 CREATE TABLE item(id TEXT PRIMARY KEY); \(part);
                 INSERT INTO item VALUES ('p'), ('q'); INSERT INTO part VALUES ('1', 'p')
                 """)
         let snapshot = try a.replica.batches(since: VersionVector())
-        let copy = try StoreReplica.create(at: folder.path("b.db"), from: snapshot[0])
-        let b = TestStore(folder.path("b.db"), copy)
+        let copy = try StoreReplica.create(at: folder.file("b.db"), from: snapshot[0])
+        let b = try TestStore(folder.file("b.db"), copy)
         try b.run("INSERT INTO part VALUES ('2', 'p')")
         try a.run("PRAGMA foreign_keys = ON; DELETE FROM item WHERE id = 'p'")
         try TestStore.sync(a, b)

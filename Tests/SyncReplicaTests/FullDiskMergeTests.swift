@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -10,7 +11,9 @@ import Testing
 /// SQLite finds no room for another page in the middle of a merge.
 @Suite("A merge on a full disk", .timeLimit(.minutes(2)))
 struct FullDiskMergeTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let schema = """
         CREATE TABLE owner(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
@@ -22,10 +25,10 @@ struct FullDiskMergeTests {
     @Test(
         "says so, leaves the state before, and goes on when there is room", arguments: [1, 7, 40])
     func healsWhenThereIsRoom(pagesLeft: Int) throws {
-        let a = try TestStore(folder.path("a.db"), schema: Self.schema)
+        let a = try TestStore(folder.file("a.db"), schema: Self.schema)
         let snapshot = try a.replica.batches(since: VersionVector())
-        let path = folder.path("b.db")
-        let b = TestStore(path, try StoreReplica.create(at: path, from: snapshot[0]))
+        let path = folder.file("b.db")
+        let b = try TestStore(path, StoreReplica.create(at: path, from: snapshot[0]))
         try write(a)
         let batches = try a.replica.batches(since: b.replica.vector)
         // What b says meanwhile has to be stated in the transaction that fails.

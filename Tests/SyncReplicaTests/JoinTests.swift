@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -8,7 +9,9 @@ import Testing
 /// Databases that were tracked apart and become replicas of one store.
 @Suite("Joining", .timeLimit(.minutes(3)))
 struct JoinTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let schema = """
         CREATE TABLE person(id INTEGER PRIMARY KEY, mail TEXT UNIQUE COLLATE NOCASE, name TEXT);
@@ -19,7 +22,7 @@ struct JoinTests {
 
     private func stores(_ method: JoinMethod) throws -> (TestStore, TestStore, JoinReport) {
         let a = try TestStore(
-            folder.path("a.db"),
+            folder.file("a.db"),
             schema: Self.schema + """
                 INSERT INTO person VALUES (1, 'ann@x', 'Ann'), (2, 'bob@x', 'Bob');
                 """)
@@ -29,7 +32,7 @@ struct JoinTests {
             INSERT INTO visit VALUES (1, 1, 'mon', 'a1'), (2, 3, 'tue', 'a2');
             INSERT INTO word VALUES ('hello', 1);
             """)
-        let path = folder.path("b.db")
+        let path = folder.file("b.db")
         let b = try TestStore(
             path,
             schema: Self.schema + """
@@ -38,11 +41,11 @@ struct JoinTests {
                 INSERT INTO word VALUES ('hello', 2), ('bye', 1);
                 """)
         try b.replica.close()
-        let copy = folder.path("copy.db")
+        let copy = folder.file("copy.db")
         let batches = try a.replica.batches(since: VersionVector())
         try StoreReplica.clone(at: copy, from: batches).close()
         let report = try Store.join(path, to: copy, by: method)
-        let joined = TestStore(path, try StoreReplica(path))
+        let joined = try TestStore(path, StoreReplica(path))
         for _ in 0..<2 {
             for (from, to) in [(joined, a), (a, joined)] {
                 for batch in try from.replica.batches(since: try to.replica.vector) {
@@ -119,12 +122,12 @@ struct JoinTests {
     func everythingTwice() throws {
         let schema = "CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT);"
         let rows = "INSERT INTO note VALUES (1, 'same'), (2, 'same');"
-        let a = try TestStore(folder.path("a.db"), schema: schema + rows)
-        let b = try TestStore(folder.path("b.db"), schema: schema + rows)
+        let a = try TestStore(folder.file("a.db"), schema: schema + rows)
+        let b = try TestStore(folder.file("b.db"), schema: schema + rows)
         try b.replica.close()
         let snapshot = try a.replica.batches(since: VersionVector())
-        try StoreReplica.clone(at: folder.path("copy.db"), from: snapshot).close()
-        _ = try Store.join(b.path, to: folder.path("copy.db"), by: .separate)
+        try StoreReplica.clone(at: folder.file("copy.db"), from: snapshot).close()
+        _ = try Store.join(b.path, to: folder.file("copy.db"), by: .separate)
         let joined = try StoreReplica(b.path)
         for batch in try a.replica.batches(since: VersionVector()) { _ = try joined.merge(batch) }
         for batch in try joined.batches(since: a.replica.vector) { _ = try a.replica.merge(batch) }

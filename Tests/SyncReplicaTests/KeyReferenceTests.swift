@@ -1,3 +1,4 @@
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -8,13 +9,15 @@ import Testing
 /// with what the key refers to.
 @Suite("Merging: references to keys that are references")
 struct KeyReferenceTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private func twoReplicas(_ schema: String) throws -> (TestStore, TestStore) {
-        let a = try TestStore(folder.path("a.db"), schema: schema)
+        let a = try TestStore(folder.file("a.db"), schema: schema)
         let snapshot = try a.replica.batches(since: VersionVector())
-        let copy = try StoreReplica.create(at: folder.path("b.db"), from: snapshot[0])
-        return (a, TestStore(folder.path("b.db"), copy))
+        let copy = try StoreReplica.create(at: folder.file("b.db"), from: snapshot[0])
+        return (a, try TestStore(folder.file("b.db"), copy))
     }
 
     private static func orders(_ constraint: String) -> String {
@@ -113,15 +116,17 @@ struct KeyReferenceTests {
 /// ON DELETE SET DEFAULT: what a row falls back to is asked for wherever a delete is merged.
 @Suite("Merging: SET DEFAULT")
 struct SetDefaultTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private func threeReplicas(_ schema: String) throws -> [TestStore] {
-        let a = try TestStore(folder.path("a.db"), schema: schema)
+        let a = try TestStore(folder.file("a.db"), schema: schema)
         let snapshot = try a.replica.batches(since: VersionVector())
         return try [a]
             + ["b.db", "c.db"].map { name in
-                let path = folder.path(name)
-                return TestStore(path, try StoreReplica.create(at: path, from: snapshot[0]))
+                let path = folder.file(name)
+                return try TestStore(path, StoreReplica.create(at: path, from: snapshot[0]))
             }
     }
 

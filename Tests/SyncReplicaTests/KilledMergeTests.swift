@@ -13,7 +13,9 @@ struct KilledMergeTests {
     private static let rounds =
         ProcessInfo.processInfo.environment["SYNCD_KILLS"].flatMap { Int($0) } ?? 25
 
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let schema = """
         CREATE TABLE owner(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
@@ -33,33 +35,34 @@ struct KilledMergeTests {
         let tool = try #require(
             [Self.tool, Self.besideTests].first { FileManager.default.isExecutableFile(atPath: $0) }
         )
-        let a = try TestStore(folder.path("a.db"), schema: Self.schema)
+        let a = try TestStore(folder.file("a.db"), schema: Self.schema)
         let snapshot = try a.replica.batches(since: VersionVector())
-        let clone = try StoreReplica.create(at: folder.path("b.db"), from: snapshot[0])
+        let clone = try StoreReplica.create(at: folder.file("b.db"), from: snapshot[0])
         let since = try clone.vector
         try clone.close()
         try write(a, transactions: 40)
         try FileManager.default.createDirectory(
-            atPath: folder.path("batches"), withIntermediateDirectories: true)
+            atPath: folder.file("batches"), withIntermediateDirectories: true)
         for (number, batch) in try a.replica.batches(since: since, factsMax: 100).enumerated() {
             let name = String(format: "batches/%04d", number)
-            try Data(batch).write(to: URL(fileURLWithPath: folder.path(name)))
+            try Data(batch).write(to: URL(fileURLWithPath: folder.file(name)))
         }
-        var random = SeededRandom(seed: 9)
+        let seed = TestSeed.drawn()
+        var random = seed.random
         let whole = try time(tool, copyOfB("timed"))
         var path = try copyOfB("b0")
         for round in 0..<Self.rounds {
             let delay = Double.random(in: 0...1, using: &random) * whole
             try kill(tool, path, after: delay)
-            let store = TestStore(path, try StoreReplica(path))
-            #expect(try store.rows("PRAGMA integrity_check") == [["ok"]])
-            #expect(try store.rows("PRAGMA foreign_key_check").isEmpty)
+            let store = try TestStore(path, StoreReplica(path))
+            #expect(try store.rows("PRAGMA integrity_check") == [["ok"]], "\(seed)")
+            #expect(try store.rows("PRAGMA foreign_key_check").isEmpty, "\(seed)")
             try check(store, a)
             try store.replica.close()
             if round % 5 == 4 { path = try copyOfB("b\(round + 1)") }
         }
         _ = try time(tool, path)
-        let store = TestStore(path, try StoreReplica(path))
+        let store = try TestStore(path, StoreReplica(path))
         #expect(
             try store.rows("SELECT text, rank FROM item ORDER BY 1, 2")
                 == a.rows("SELECT text, rank FROM item ORDER BY 1, 2"))
@@ -101,15 +104,15 @@ struct KilledMergeTests {
     }
 
     private func copyOfB(_ name: String) throws -> String {
-        let path = folder.path(name + ".db")
-        try FileManager.default.copyItem(atPath: folder.path("b.db"), toPath: path)
+        let path = folder.file(name + ".db")
+        try FileManager.default.copyItem(atPath: folder.file("b.db"), toPath: path)
         return path
     }
 
     private func start(_ tool: String, _ path: String) throws -> (Process, Pipe) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: tool)
-        process.arguments = ["apply", path, folder.path("batches")]
+        process.arguments = ["apply", path, folder.file("batches")]
         let output = Pipe()
         process.standardOutput = output
         try process.run()

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -9,7 +10,9 @@ import Testing
 /// The failures that other systems are known for, each by its name.
 @Suite("Failures that others have")
 struct NamedFailureTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let schema = """
         CREATE TABLE parent(id INTEGER PRIMARY KEY, name TEXT UNIQUE, note TEXT);
@@ -22,10 +25,10 @@ struct NamedFailureTests {
         """
 
     private func twoReplicas() throws -> (TestStore, TestStore) {
-        let a = try TestStore(folder.path("a.db"), schema: Self.schema)
+        let a = try TestStore(folder.file("a.db"), schema: Self.schema)
         let snapshot = try a.replica.batches(since: VersionVector())
-        let copy = try StoreReplica.create(at: folder.path("b.db"), from: snapshot[0])
-        return (a, TestStore(folder.path("b.db"), copy))
+        let copy = try StoreReplica.create(at: folder.file("b.db"), from: snapshot[0])
+        return (a, try TestStore(folder.file("b.db"), copy))
     }
 
     @Test("delete and re-insert in one transaction is a row that is there")
@@ -83,12 +86,12 @@ struct NamedFailureTests {
 
     @Test("a clock five years ahead stops nobody, and does not win for ever")
     func clockInTheFuture() throws {
-        let a = try TestStore(folder.path("a.db"), schema: Self.schema)
+        let a = try TestStore(folder.file("a.db"), schema: Self.schema)
         let snapshot = try a.replica.batches(since: VersionVector())
         let future = Timestamp.now().milliseconds + 157_680_000_000
         let replica = try StoreReplica.create(
-            at: folder.path("b.db"), from: snapshot[0], wall: { future })
-        let b = TestStore(folder.path("b.db"), replica)
+            at: folder.file("b.db"), from: snapshot[0], wall: { future })
+        let b = try TestStore(folder.file("b.db"), replica)
         try b.run("UPDATE setting SET value = 'from the future'")
         try b.run("UPDATE syncd_log SET ts = ts + 1825 WHERE op > 0")
         try TestStore.sync(a, b)

@@ -9,7 +9,9 @@ import Testing
 /// A table that one replica has before the others: what is written there waits where it is missing.
 @Suite("Merging: new tables")
 struct NewTableTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let schema = """
         CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, a TEXT);
@@ -17,14 +19,14 @@ struct NewTableTests {
         """
 
     private func replicas(_ names: String...) throws -> [TestStore] {
-        let a = try TestStore(folder.path("a.db"), schema: Self.schema)
+        let a = try TestStore(folder.file("a.db"), schema: Self.schema)
         let snapshot = try a.replica.batches(since: VersionVector())
         return try [a] + names.map { try clone($0, snapshot) }
     }
 
     private func clone(_ name: String, _ batches: [[UInt8]]) throws -> TestStore {
-        TestStore(
-            folder.path(name), try StoreReplica.clone(at: folder.path(name), from: batches))
+        try TestStore(
+            folder.file(name), try StoreReplica.clone(at: folder.file(name), from: batches))
     }
 
     private static func notes(_ name: String) -> String {
@@ -234,16 +236,18 @@ struct NewTableTests {
         let honest = try a.replica.batches(since: b.replica.position().vector)
         let batch = try BatchDecoder.decode(honest[0])
         let uids = Set(batch.facts.compactMap(\.object)).sorted()
-        for seed in 0..<40 {
-            var random = SeededRandom(seed: UInt64(seed))
+        for seed in TestSeed.each(of: 0..<40) {
+            var random = seed.random
             var lie = batch
             lie.facts = lie.facts.map { Self.twisted($0, uids, batch.entities, &random) }
             let dot = batch.transactions[0].header.dot
             if uids.count > 1 { lie.facts.append(.alias(uids[0], uids[1], dot)) }
-            let path = folder.path("lie-\(seed).db")
+            let path = folder.file("lie-\(seed.value).db")
             let victim = try StoreReplica.clone(
                 at: path, from: try b.replica.batches(since: VersionVector()))
-            do { _ = try victim.merge(try BatchEncoder.encode(lie)) } catch is SyncError {}
+            do { _ = try victim.merge(try BatchEncoder.encode(lie)) } catch {
+                #expect(error is SyncError, "\(seed): \(error)")
+            }
             try victim.close()
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -9,7 +10,9 @@ import Testing
 /// How concurrent writes of one property merge, by what the owner chose.
 @Suite("Merge policies")
 struct PolicyTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let schema = """
         CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, tags TEXT, likes INTEGER,
@@ -28,13 +31,13 @@ struct PolicyTests {
     private func replicas(
         _ count: Int = 2, whole policy: MergePolicies.EntityPolicy
     ) throws -> [TestStore] {
-        let first = try TestStore(folder.path("0.db"), schema: Self.schema)
+        let first = try TestStore(folder.file("0.db"), schema: Self.schema)
         try first.replica.setPolicies(MergePolicies(entities: ["note": policy]))
         let snapshot = try first.replica.batches(since: VersionVector())
         return try [first]
             + (1..<count).map { index in
-                let path = folder.path("\(index).db")
-                return TestStore(path, try StoreReplica.create(at: path, from: snapshot[0]))
+                let path = folder.file("\(index).db")
+                return try TestStore(path, StoreReplica.create(at: path, from: snapshot[0]))
             }
     }
 
@@ -137,7 +140,7 @@ struct PolicyTests {
 
     @Test("counter: a copy of the file states the same start, not another one")
     func counterOfCopies() throws {
-        let first = try TestStore(folder.path("0.db"), schema: Self.schema)
+        let first = try TestStore(folder.file("0.db"), schema: Self.schema)
         try first.replica.close()
         try first.run("PRAGMA wal_checkpoint(TRUNCATE)")
         try first.run(
@@ -148,9 +151,9 @@ struct PolicyTests {
             """)
         try first.run("PRAGMA wal_checkpoint(TRUNCATE)")
         try FileManager.default.copyItem(
-            atPath: folder.path("0.db"), toPath: folder.path("1.db"))
+            atPath: folder.file("0.db"), toPath: folder.file("1.db"))
         let stores = try ["0.db", "1.db"].map {
-            TestStore(folder.path($0), try StoreReplica(folder.path($0)))
+            try TestStore(folder.file($0), try StoreReplica(folder.file($0)))
         }
         for store in stores { _ = try store.replica.vector }
         try write(stores, "likes = likes + 2", "likes = likes + 10")

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -10,7 +11,9 @@ import Testing
 /// What a new replica runs of the schema that a remote sends.
 @Suite("The schema of a snapshot")
 struct ReceivedSchemaTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let schema =
         "CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT); INSERT INTO note VALUES (1, 'one')"
@@ -19,7 +22,7 @@ struct ReceivedSchemaTests {
     private func snapshot(
         _ change: (inout [String]) -> Void, entities: [String] = []
     ) throws -> [UInt8] {
-        let store = try TestStore(folder.path("\(UUID()).db"), schema: Self.schema)
+        let store = try TestStore(folder.file("\(UUID()).db"), schema: Self.schema)
         let batches = try store.replica.batches(since: VersionVector())
         let whole = try #require(batches.first)
         var batch = try BatchDecoder.decode(whole)
@@ -76,10 +79,10 @@ struct ReceivedSchemaTests {
 
     @Test("runs nothing but the tables and indexes of the store", arguments: hostile)
     func refusesAnythingElse(_ statement: String) throws {
-        let secret = try TestStore(folder.path("secret.db"), schema: Self.schema)
+        let secret = try TestStore(folder.file("secret.db"), schema: Self.schema)
         let sql = statement.replacing(
             "%", with: (secret.path as NSString).deletingLastPathComponent)
-        let path = folder.path("clone.db")
+        let path = folder.file("clone.db")
         let bytes = try snapshot { $0.append(sql) }
         let error = try #require(throws: SyncError.self) {
             _ = try StoreReplica.create(at: path, from: bytes)
@@ -92,7 +95,7 @@ struct ReceivedSchemaTests {
 
     @Test("reads and writes no other database")
     func readsNoOtherDatabase() throws {
-        let secret = try TestStore(folder.path("secret.db"), schema: Self.schema)
+        let secret = try TestStore(folder.file("secret.db"), schema: Self.schema)
         let bytes = try snapshot {
             $0 += [
                 "ATTACH DATABASE '\(secret.path)' AS x",
@@ -101,7 +104,7 @@ struct ReceivedSchemaTests {
             ]
         }
         #expect(throws: SyncError(.badData, "")) {
-            _ = try StoreReplica.create(at: folder.path("clone.db"), from: bytes)
+            _ = try StoreReplica.create(at: folder.file("clone.db"), from: bytes)
         }
         #expect(try secret.rows("SELECT text FROM note") == [["one"]])
     }
@@ -111,7 +114,7 @@ struct ReceivedSchemaTests {
         for name in ["syncd_remote", "SYNCD_Meta", "sqlite_stat1"] {
             let bytes = try snapshot({ $0.append("CREATE TABLE \(name)(a)") }, entities: [name])
             #expect(throws: SyncError(.badData, "")) {
-                _ = try StoreReplica.create(at: folder.path("clone.db"), from: bytes)
+                _ = try StoreReplica.create(at: folder.file("clone.db"), from: bytes)
             }
         }
     }
@@ -122,7 +125,7 @@ struct ReceivedSchemaTests {
             $0.append("DROP TABLE \"\u{1B}]0;title\u{7}\u{202E}\r\n\"")
         }
         let error = try #require(throws: SyncError.self) {
-            _ = try StoreReplica.create(at: folder.path("clone.db"), from: bytes)
+            _ = try StoreReplica.create(at: folder.file("clone.db"), from: bytes)
         }
         #expect(error.reason.contains(#"\u{1b}]0;title\u{7}\u{202e}\u{d}\u{a}"#), "\(error.reason)")
         #expect(!error.description.contains("\u{1B}") && !error.description.contains("\u{202E}"))
@@ -157,11 +160,11 @@ struct ReceivedSchemaTests {
 
     @Test("schemas that people have arrive as they are", arguments: legitimate)
     func keepsSchemas(_ schema: String) throws {
-        let store = try TestStore(folder.path("a.db"), schema: schema)
+        let store = try TestStore(folder.file("a.db"), schema: schema)
         let batches = try store.replica.batches(since: VersionVector())
         let batch = try #require(batches.first)
-        let path = folder.path("b.db")
-        let copy = TestStore(path, try StoreReplica.create(at: path, from: batch))
+        let path = folder.file("b.db")
+        let copy = try TestStore(path, StoreReplica.create(at: path, from: batch))
         let select = """
             SELECT type, name, tbl_name, sql FROM sqlite_schema
             WHERE tbl_name NOT LIKE 'syncd\\_%' ESCAPE '\\' AND name NOT LIKE 'syncd\\_%' ESCAPE '\\'

@@ -11,7 +11,9 @@ import Testing
 /// writes in the name of others.
 @Suite("Own transactions that come from elsewhere", .timeLimit(.minutes(5)))
 struct RestoredBackupTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let schema = """
         CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT);
@@ -21,10 +23,10 @@ struct RestoredBackupTests {
         """
 
     private func pair() async throws -> (a: RestoredFile, b: RestoredFile, remote: MemoryRemote) {
-        let a = try RestoredFile(folder.path("a.db"), schema: Self.schema)
+        let a = try RestoredFile(folder.file("a.db"), schema: Self.schema)
         let remote = MemoryRemote(store: try await a.withReplica { $0.storeID })
         try await a.sync(remote)
-        return (a, try await RestoredFile(folder.path("b.db"), from: remote), remote)
+        return (a, try await RestoredFile(folder.file("b.db"), from: remote), remote)
     }
 
     private static let all = "SELECT text FROM note ORDER BY text"
@@ -69,7 +71,7 @@ struct RestoredBackupTests {
         try await settle(remote, a, b)
         #expect(try a.rows(Self.whole) == b.rows(Self.whole))
         #expect(try a.rows(Self.all).count == 5 + writes, "nothing was lost, nothing came twice")
-        let c = try await RestoredFile(folder.path("c.db"), from: remote)
+        let c = try await RestoredFile(folder.file("c.db"), from: remote)
         #expect(try c.rows(Self.whole) == b.rows(Self.whole))
     }
 
@@ -95,7 +97,7 @@ struct RestoredBackupTests {
         try await a.renew()
         try await settle(remote, a, b)
         #expect(try a.rows(Self.whole) == b.rows(Self.whole))
-        let texts = try a.rows(Self.all).map { $0["text"] as String }
+        let texts = try a.strings(Self.all)
         #expect(texts == ["ONE", "lost", "new", "not sent before the backup", "two of b"])
         try a.run("UPDATE note SET text = 'goes on' WHERE text = 'new'")
         try await settle(remote, a, b)
@@ -107,7 +109,7 @@ struct RestoredBackupTests {
         let (a, b, remote) = try await pair()
         try a.run("INSERT INTO note(text) VALUES ('not sent')")
         _ = try await a.withReplica { try $0.vector }
-        let copy = try a.copied(to: folder.path("copy.db"))
+        let copy = try a.copied(to: folder.file("copy.db"))
         try await copy.sync(remote)
         try a.run("INSERT INTO note(text) VALUES ('of a')")
         try await settle(remote, a, b, copy)
@@ -160,7 +162,7 @@ struct RestoredBackupTests {
         try a.run("UPDATE note SET text = 'edit of a' WHERE id = 2")
         try await expectRefused(a, remote)
         #expect(
-            try a.rows(Self.all).map { $0["text"] as String } == ["edit of a", "one", "three"])
+            try a.strings(Self.all) == ["edit of a", "one", "three"])
     }
 
     @Test("a snapshot that says all was collected deletes nothing")
@@ -208,11 +210,11 @@ struct RestoredBackupTests {
     /// Three replicas that write, synchronise, keep a backup and get it back at random. Whoever is
     /// refused is renewed. In the end all are equal, and every row is there that was sent, or
     /// written and not deleted or restored away since.
-    @Test("restored replicas converge", arguments: 1...25 as ClosedRange<UInt64>)
-    func random(seed: UInt64) async throws {
-        var random = SeededRandom(seed: seed)
+    @Test("restored replicas converge", arguments: TestSeed.each(of: 1...25))
+    func random(seed: TestSeed) async throws {
+        var random = seed.random
         let (a, b, remote) = try await pair()
-        let files = [a, b, try await RestoredFile(folder.path("c.db"), from: remote)]
+        let files = [a, b, try await RestoredFile(folder.file("c.db"), from: remote)]
         for file in files { try file.keep() }
         var renewals = 0
         for step in 0..<60 {
@@ -241,7 +243,7 @@ struct RestoredBackupTests {
             for file in files where try await isRenewed(file, remote) { renewals += 1 }
         }
         let rows = try files.map { try $0.rows(Self.whole) }
-        #expect(rows[0] == rows[1] && rows[1] == rows[2], "seed \(seed), \(renewals) renewals")
+        #expect(rows[0] == rows[1] && rows[1] == rows[2], "\(seed), \(renewals) renewals")
     }
 
     /// Synchronises; whoever is refused is renewed first.

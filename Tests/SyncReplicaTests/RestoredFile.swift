@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import SyncTesting
 
 @testable import SyncCore
@@ -33,15 +32,25 @@ final class RestoredFile {
 
     /// Runs statements as another program would, each a transaction of its own.
     func run(_ sql: String) throws {
-        let queue = try DatabaseQueue(path: path)
-        try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
-        try queue.close()
+        try withConnection { try $0.run(sql) }
     }
 
-    func rows(_ sql: String) throws -> [Row] {
-        let queue = try DatabaseQueue(path: path)
-        defer { try? queue.close() }
-        return try queue.read { try Row.fetchAll($0, sql: sql) }
+    func rows(_ sql: String) throws -> [[Value]] {
+        try withConnection { try $0.rows(sql) }
+    }
+
+    /// The first column of a query, as text.
+    func strings(_ sql: String) throws -> [String] {
+        try withConnection { try $0.strings(sql) }
+    }
+
+    /// A connection holds no file open between two uses: the file may be replaced.
+    private func withConnection<Result>(_ body: (PlainConnection) throws -> Result) throws -> Result
+    {
+        let connection = try PlainConnection(path)
+        defer { connection.close() }
+        try connection.run("PRAGMA foreign_keys = ON")
+        return try body(connection)
     }
 
     func withReplica<Result>(_ body: (StoreReplica) async throws -> Result) async throws -> Result {

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -7,7 +8,9 @@ import Testing
 
 @Suite("A store as a replica")
 struct StoreReplicaTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let library = """
         CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -23,12 +26,12 @@ struct StoreReplicaTests {
         """
 
     private func twoReplicas() throws -> (TestStore, TestStore) {
-        let first = try TestStore(folder.path("a.db"), schema: Self.library)
+        let first = try TestStore(folder.file("a.db"), schema: Self.library)
         let replica = try StoreReplica(first.path)
         let snapshot = try replica.batches(since: VersionVector())
-        let copy = try StoreReplica.create(at: folder.path("b.db"), from: snapshot[0])
+        let copy = try StoreReplica.create(at: folder.file("b.db"), from: snapshot[0])
         return (
-            TestStore(first.path, replica), TestStore(folder.path("b.db"), copy)
+            try TestStore(first.path, replica), try TestStore(folder.file("b.db"), copy)
         )
     }
 
@@ -149,12 +152,12 @@ struct StoreReplicaTests {
 
     @Test("copies of a tracked file agree on what both had")
     func copiesOfAFile() throws {
-        let first = try TestStore(folder.path("a.db"), schema: Self.library)
+        let first = try TestStore(folder.file("a.db"), schema: Self.library)
         try first.run("INSERT INTO album VALUES (40, 'Common', 2000, 1)")
         try first.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        try FileManager.default.copyItem(atPath: first.path, toPath: folder.path("b.db"))
-        let a = TestStore(first.path, try StoreReplica(first.path))
-        let b = TestStore(folder.path("b.db"), try StoreReplica(folder.path("b.db")))
+        try FileManager.default.copyItem(atPath: first.path, toPath: folder.file("b.db"))
+        let a = try TestStore(first.path, try StoreReplica(first.path))
+        let b = try TestStore(folder.file("b.db"), try StoreReplica(folder.file("b.db")))
         #expect(a.replica.replicaID != b.replica.replicaID)
         try a.run("UPDATE album SET title = 'Both' WHERE id = 40")
         try b.run("UPDATE album SET year = 1999 WHERE id = 40")

@@ -1,72 +1,38 @@
 import Foundation
-import GRDB
+import SyncTesting
 
 @testable import SyncCore
 @testable import SyncReplica
-@testable import SyncStorage
 @testable import SyncValues
-
-/// A folder for one test, gone when it ends.
-final class TestFolder: Sendable {
-    private let url = FileManager.default.temporaryDirectory
-        .appendingPathComponent("merge-\(UUID().uuidString)")
-
-    init() {
-        try? FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    func path(_ name: String) -> String { url.appendingPathComponent(name).path }
-}
 
 /// A tracked database with a foreign writer and a replica on it.
 struct TestStore {
     let path: String
     let replica: StoreReplica
-    private let writer: DatabaseQueue
+    private let writer: PlainConnection
 
     /// Makes and tracks a database; rows of the schema are there before history.
     init(_ path: String, schema: String) throws {
-        let queue = try DatabaseQueue(path: path)
-        try queue.writeWithoutTransaction { database in
-            try database.execute(sql: "PRAGMA journal_mode = WAL")
-            try database.execute(sql: schema)
-        }
-        try queue.close()
+        let connection = try PlainConnection(path, wal: true)
+        try connection.run("PRAGMA foreign_keys = ON")
+        try connection.run(schema)
+        connection.close()
         try Store.track(path)
-        self.init(path, try StoreReplica(path))
+        try self.init(path, StoreReplica(path))
     }
 
-    init(_ path: String, _ replica: StoreReplica) {
+    init(_ path: String, _ replica: StoreReplica) throws {
         self.path = path
         self.replica = replica
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(5)
-        configuration.allowsUnsafeTransactions = true
-        guard let queue = try? DatabaseQueue(path: path, configuration: configuration) else {
-            preconditionFailure("the database opens")
-        }
-        writer = queue
+        writer = try PlainConnection(path)
+        try writer.run("PRAGMA foreign_keys = ON")
     }
 
     /// Runs statements as another program would.
-    func run(_ sql: String) throws {
-        try writer.writeWithoutTransaction { try $0.execute(sql: sql) }
-    }
+    func run(_ sql: String) throws { try writer.run(sql) }
 
     /// The rows of a query.
-    func rows(_ sql: String) throws -> [[Value]] {
-        try writer.writeWithoutTransaction { database in
-            guard let connection = database.sqliteConnection else { return [] }
-            let statement = try Statement(connection, sql)
-            var rows: [[Value]] = []
-            while try statement.step() {
-                rows.append((0..<statement.columnCount).map(statement.value))
-            }
-            return rows
-        }
-    }
+    func rows(_ sql: String) throws -> [[Value]] { try writer.rows(sql) }
 
     /// All tables of the user, private numbers included.
     func dump() throws -> [String: [[Value]]] {

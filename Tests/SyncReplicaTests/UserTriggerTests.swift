@@ -9,7 +9,9 @@ import Testing
 /// What the user's own triggers do while a merge writes.
 @Suite("The user's triggers and merging", .timeLimit(.minutes(3)))
 struct UserTriggerTests {
-    private let folder = TestFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     private static let schema = """
         CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT UNIQUE, body TEXT, edits INT DEFAULT 0);
@@ -31,10 +33,10 @@ struct UserTriggerTests {
 
     /// Two replicas, each with the same triggers of its own.
     private func twoReplicas(_ triggers: String) throws -> (TestStore, TestStore) {
-        let a = try TestStore(folder.path("a.db"), schema: Self.schema)
+        let a = try TestStore(folder.file("a.db"), schema: Self.schema)
         let snapshot = try a.replica.batches(since: VersionVector())
-        let copy = try StoreReplica.create(at: folder.path("b.db"), from: snapshot[0])
-        let b = TestStore(folder.path("b.db"), copy)
+        let copy = try StoreReplica.create(at: folder.file("b.db"), from: snapshot[0])
+        let b = try TestStore(folder.file("b.db"), copy)
         // The tables that triggers write are not recorded: the owner chose those of the schema.
         try a.run("DELETE FROM syncd_meta WHERE key = 'tables'")
         for store in [a, b] { try store.run(triggers) }
@@ -65,8 +67,8 @@ struct UserTriggerTests {
 
     @Test("a search index follows what is merged, whatever is written")
     func searchIndex() throws {
-        let seed = UInt64.random(in: 0..<1_000_000)
-        var random = SeededRandom(seed: seed)
+        let seed = TestSeed.drawn()
+        var random = seed.random
         let (a, b) = try twoReplicas(Self.search)
         for round in 0..<12 {
             for (name, store) in [("a", a), ("b", b)] {
@@ -91,8 +93,8 @@ struct UserTriggerTests {
                 }
             }
             try TestStore.sync(a, b)
-            try expectEqual(a, b, "seed \(seed)")
-            for store in [a, b] { try expectIndexed(store, "seed \(seed)") }
+            try expectEqual(a, b, "\(seed)")
+            for store in [a, b] { try expectIndexed(store, "\(seed)") }
         }
     }
 

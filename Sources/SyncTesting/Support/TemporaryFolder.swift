@@ -4,9 +4,9 @@ import Synchronization
 /// A folder of one test, removed when the test lets go of it.
 ///
 /// All folders of a process lie in one folder of this process, `syncd-test.XXXXXX`, which it keeps
-/// locked. The system releases the lock of a process that is killed, and the next process that makes
-/// a folder removes what it left behind. Names are short, because the path of a socket has at most
-/// 107 bytes.
+/// locked. The system releases the lock when the process ends, killed or not, and the next process
+/// that makes a folder removes what the first one left. Names are short, because the path of a
+/// socket has at most 107 bytes.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -26,6 +26,23 @@ package final class TemporaryFolder: Sendable {
 
     /// Removes it and everything in it, before the test ends.
     package func remove() { try? FileManager.default.removeItem(atPath: path) }
+
+    /// What the folders of processes are called in the system's folder for temporary files.
+    package static let prefix = "syncd-test."
+
+    /// Removes the folders of processes that have ended. Each process does so once, before it makes
+    /// its own.
+    package static func removeAbandoned(in parent: String) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
+        for name in names where name.hasPrefix(prefix) {
+            let path = parent + "/" + name
+            let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+            guard descriptor >= 0 else { continue }
+            defer { close(descriptor) }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { continue }
+            try? FileManager.default.removeItem(atPath: path)
+        }
+    }
 }
 
 /// The folder that holds all temporary folders of this process.
@@ -34,13 +51,12 @@ package final class TemporaryFolder: Sendable {
 private final class ProcessFolder: Sendable {
     static let shared = Result { try ProcessFolder() }
 
-    private static let prefix = "syncd-test."
     private let path: String
     private let count = Atomic<Int>(0)
 
     private init() throws {
         let parent = FileManager.default.temporaryDirectory.path
-        Self.removeAbandoned(in: parent)
+        TemporaryFolder.removeAbandoned(in: parent)
         path = try Self.makeLocked(in: parent)
         atexit {
             if case .success(let folder) = ProcessFolder.shared {
@@ -57,7 +73,7 @@ private final class ProcessFolder: Sendable {
     /// one is made.
     private static func makeLocked(in parent: String) throws -> String {
         for _ in 0..<100 {
-            var template = Array("\(parent)/\(prefix)XXXXXX".utf8CString)
+            var template = Array("\(parent)/\(TemporaryFolder.prefix)XXXXXX".utf8CString)
             guard mkdtemp(&template) != nil else { throw systemError() }
             let path = String(
                 decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -74,18 +90,6 @@ private final class ProcessFolder: Sendable {
             close(descriptor)
         }
         throw POSIXError(.EEXIST)
-    }
-
-    private static func removeAbandoned(in parent: String) {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
-        for name in names where name.hasPrefix(prefix) {
-            let path = parent + "/" + name
-            let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
-            guard descriptor >= 0 else { continue }
-            defer { close(descriptor) }
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { continue }
-            try? FileManager.default.removeItem(atPath: path)
-        }
     }
 
     private static func systemError() -> POSIXError {

@@ -25,11 +25,12 @@ package struct TestSeed: Hashable, Sendable, CustomStringConvertible {
         given.map { [$0] } ?? values.map(TestSeed.init)
     }
 
-    /// The given seed alone, else the first ones from 0 on: `SYNCD_SEEDS` says how many, else
-    /// `count`.
-    package static func first(_ count: UInt64) -> [TestSeed] {
-        let wanted = ProcessInfo.processInfo.environment["SYNCD_SEEDS"].flatMap(UInt64.init)
-        return each(of: 0..<(wanted ?? count))
+    /// The given seed alone, else ``count(_:)`` seeds from 0 on.
+    package static func first(_ count: UInt64) -> [TestSeed] { each(of: 0..<self.count(count)) }
+
+    /// How many seeds to run: `SYNCD_SEEDS`, else `count`.
+    package static func count(_ count: UInt64) -> UInt64 {
+        ProcessInfo.processInfo.environment["SYNCD_SEEDS"].flatMap(UInt64.init) ?? count
     }
 
     /// A generator at its beginning.

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -7,12 +8,12 @@ import Testing
 @Suite struct CaptureTrapTests {
     let folder: TemporaryFolder
     let path: String
-    let db: RawConnection
+    let db: PlainConnection
 
     init() throws {
         folder = try TemporaryFolder()
         path = folder.file("trap.db")
-        db = try RawConnection(path)
+        db = try PlainConnection(path)
     }
 
     private func track(
@@ -328,7 +329,7 @@ import Testing
 
     @Test func attachedDatabaseLogsToItself() throws {
         try track("CREATE TABLE t(id INTEGER PRIMARY KEY)")
-        let other = try RawConnection(folder.file("other.db"))
+        let other = try PlainConnection(folder.file("other.db"))
         try other.run("ATTACH '\(path)' AS x; CREATE TABLE t(id); INSERT INTO x.t VALUES(3)")
         #expect(try RawLog.entries(db).map(\.key) == [[3]])
     }

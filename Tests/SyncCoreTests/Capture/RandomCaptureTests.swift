@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -6,32 +7,24 @@ import Testing
 
 /// Random writers against random schemas: what the log says happened is what happened.
 @Suite struct RandomCaptureTests {
-    static let seeds: [UInt64] = {
-        if let text = ProcessInfo.processInfo.environment["SYNCD_SEED"], let seed = UInt64(text) {
-            return [seed]
-        }
-        let count = ProcessInfo.processInfo.environment["SYNCD_SEEDS"].flatMap { Int($0) } ?? 60
-        return (0..<count).map { UInt64($0) + 1 }
-    }()
-
     @Test func logTellsWhatHappened() throws {
-        for seed in Self.seeds {
+        for seed in TestSeed.first(60) {
             var trail: [String] = []
             do {
                 try run(seed, &trail)
             } catch {
-                Issue.record("SYNCD_SEED=\(seed): \(error)\n\(trail.joined(separator: ";\n"))")
+                Issue.record("\(seed): \(error)\n\(trail.joined(separator: ";\n"))")
                 return
             }
         }
     }
 
-    private func run(_ seed: UInt64, _ trail: inout [String]) throws {
-        var random = SeededGenerator(seed: seed)
+    private func run(_ seed: TestSeed, _ trail: inout [String]) throws {
+        var random = seed.random
         let schema = RandomSchema(&random)
         let folder = try TemporaryFolder()
         let path = folder.file("random.db")
-        let db = try RawConnection(path)
+        let db = try PlainConnection(path)
         try db.run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
         for sql in schema.tables.flatMap(\.sql) + schema.triggers {
             trail.append(sql)
@@ -72,7 +65,7 @@ import Testing
     }
 
     private func transaction(
-        _ db: RawConnection, _ schema: RandomSchema, _ random: inout SeededGenerator,
+        _ db: PlainConnection, _ schema: RandomSchema, _ random: inout SeededRandom,
         _ trail: inout [String]
     ) {
         func run(_ sql: String) {
@@ -97,7 +90,7 @@ import Testing
         if db.inTransaction { run("ROLLBACK") }
     }
 
-    private func replays(_ db: RawConnection) throws -> [Int64: LogReplay] {
+    private func replays(_ db: PlainConnection) throws -> [Int64: LogReplay] {
         var replays: [Int64: LogReplay] = [:]
         for row in try db.rows("SELECT id, layout FROM syncd_entity") {
             guard case .integer(let id) = row[0], case .text(let json) = row[1] else { continue }
@@ -107,7 +100,7 @@ import Testing
     }
 
     private func snapshot(
-        _ db: RawConnection, _ schema: RandomSchema
+        _ db: PlainConnection, _ schema: RandomSchema
     ) throws -> [Int64: LogReplay.Rows] {
         var snapshot: [Int64: LogReplay.Rows] = [:]
         for row in try db.rows("SELECT id, name FROM syncd_entity") {

@@ -1,3 +1,5 @@
+import SyncTesting
+
 @testable import SyncCore
 @testable import SyncStorage
 
@@ -16,7 +18,7 @@ struct RandomSchema {
     private(set) var tables: [Table] = []
     private(set) var triggers: [String] = []
 
-    init(_ random: inout SeededGenerator) {
+    init(_ random: inout SeededRandom) {
         for number in 0..<(2 + random.below(2)) { tables.append(Self.table(number, &random)) }
         if random.once(in: 2) { addReference(&random) }
         if random.once(in: 3) { addTriggers(&random) }
@@ -24,7 +26,7 @@ struct RandomSchema {
 
     // MARK: Tables
 
-    private static func table(_ number: Int, _ random: inout SeededGenerator) -> Table {
+    private static func table(_ number: Int, _ random: inout SeededRandom) -> Table {
         let name = random.pick(["t\(number)", "order \(number)", "Täble\"\(number)", "k\(number)"])
         let strict = random.once(in: 5)
         let withoutRowID = random.once(in: 4)
@@ -71,12 +73,12 @@ struct RandomSchema {
             name: name, sql: sql, columns: columns, key: key, undo: random.once(in: 3))
     }
 
-    private static func keyType(_ strict: Bool, _ random: inout SeededGenerator) -> String {
+    private static func keyType(_ strict: Bool, _ random: inout SeededRandom) -> String {
         if strict { return random.pick(["INTEGER", "TEXT", "ANY", "TEXT COLLATE NOCASE"]) }
         return random.pick(["TEXT", "TEXT COLLATE NOCASE", "", "BLOB", "INT", "NUMERIC", "REAL"])
     }
 
-    private static func valueType(_ strict: Bool, _ random: inout SeededGenerator) -> String {
+    private static func valueType(_ strict: Bool, _ random: inout SeededRandom) -> String {
         if strict { return random.pick(["INTEGER", "TEXT", "ANY", "REAL", "TEXT COLLATE NOCASE"]) }
         return random.pick([
             "", "TEXT", "TEXT COLLATE NOCASE", "TEXT COLLATE RTRIM", "INTEGER", "REAL", "NUMERIC",
@@ -85,7 +87,7 @@ struct RandomSchema {
     }
 
     private static func indexes(
-        on table: String, _ number: Int, _ values: [String], _ random: inout SeededGenerator
+        on table: String, _ number: Int, _ values: [String], _ random: inout SeededRandom
     ) -> [String] {
         let target = SQLName.quoted(table)
         let a = SQLName.quoted(random.pick(values))
@@ -107,7 +109,7 @@ struct RandomSchema {
     }
 
     /// The second table's first value refers to the first table's key.
-    private mutating func addReference(_ random: inout SeededGenerator) {
+    private mutating func addReference(_ random: inout SeededRandom) {
         guard tables[0].key.count == 1 else { return }
         let actions = ["CASCADE", "SET NULL", "SET DEFAULT", "NO ACTION", "RESTRICT"]
         let parent = random.once(in: 4) ? 1 : 0
@@ -123,7 +125,7 @@ struct RandomSchema {
     }
 
     /// Triggers of the user that write to tracked tables themselves.
-    private mutating func addTriggers(_ random: inout SeededGenerator) {
+    private mutating func addTriggers(_ random: inout SeededRandom) {
         let (a, b) = (tables[0], tables[1])
         let (nameA, nameB) = (SQLName.quoted(a.name), SQLName.quoted(b.name))
         let value = SQLName.quoted(a.columns[a.key.count])
@@ -157,14 +159,14 @@ struct RandomSchema {
         names.map(SQLName.quoted).joined(separator: ", ")
     }
 
-    static func value(_ random: inout SeededGenerator) -> String {
+    static func value(_ random: inout SeededRandom) -> String {
         random.pick([
             "NULL", "0", "1", "2", "3", "4", "-1", "1.0", "2.0", "2.5", "'1'", "'a'", "'A'", "'b'",
             "'a '", "x'61'", "''", "x''", "9007199254740993", "9007199254740992.0", "1e300",
         ])
     }
 
-    func statement(_ random: inout SeededGenerator) -> String {
+    func statement(_ random: inout SeededRandom) -> String {
         let table = random.pick(tables)
         let name = SQLName.quoted(table.name)
         let conflict = random.pick([
@@ -194,7 +196,7 @@ struct RandomSchema {
     }
 
     private func insert(
-        _ table: Table, _ name: String, _ conflict: String, _ random: inout SeededGenerator
+        _ table: Table, _ name: String, _ conflict: String, _ random: inout SeededRandom
     ) -> String {
         var columns = table.columns
         if random.once(in: 8) { columns.append("rowid") }
@@ -215,7 +217,7 @@ struct RandomSchema {
         return sql
     }
 
-    private func filter(_ table: Table, _ random: inout SeededGenerator) -> String {
+    private func filter(_ table: Table, _ random: inout SeededRandom) -> String {
         let column = SQLName.quoted(random.pick(table.columns))
         switch random.below(6) {
         case 0: return ""

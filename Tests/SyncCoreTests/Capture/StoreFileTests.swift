@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -15,7 +16,7 @@ import Testing
     }
 
     private func makeDatabase(wal: Bool = false) throws {
-        let db = try RawConnection(path, wal: wal)
+        let db = try PlainConnection(path, wal: wal)
         try db.run("CREATE TABLE item(id INTEGER PRIMARY KEY, a); CREATE INDEX i ON item(a)")
     }
 
@@ -181,7 +182,7 @@ import Testing
     /// (https://www.sqlite.org/howtocorrupt.html §2.2).
     @Test func locksOfOtherConnectionsStand() throws {
         try makeDatabase()
-        let writer = try RawConnection(path)
+        let writer = try PlainConnection(path)
         try writer.run("BEGIN EXCLUSIVE")
         _ = code { _ = try StoreFile.open(path) }
         let other = Process()
@@ -197,10 +198,10 @@ import Testing
     @Test(arguments: ["wal", "delete", "truncate"])
     func journalModeStays(_ mode: String) throws {
         try makeDatabase()
-        let db = try RawConnection(path)
+        let db = try PlainConnection(path)
         try db.run("PRAGMA journal_mode = \(mode)")
         try Tracker(path: path).track()
-        let stored = try RawConnection(path).value("PRAGMA journal_mode")
+        let stored = try PlainConnection(path).value("PRAGMA journal_mode")
         #expect(stored == (mode == "wal" ? "wal" : "delete"))
     }
 
@@ -208,7 +209,7 @@ import Testing
         try makeDatabase()
         let tracker = try Tracker(path: path)
         try tracker.track()
-        let db = try RawConnection(path)
+        let db = try PlainConnection(path)
         try db.run("UPDATE syncd_meta SET value = 2 WHERE key = 'format'; CREATE TABLE t(a)")
         let before = try db.dump()
         #expect(code { try tracker.track() } == .newerFormat)
@@ -220,7 +221,7 @@ import Testing
 
     @Test func failureLeavesTheFileAsItWas() throws {
         try makeDatabase()
-        let db = try RawConnection(path)
+        let db = try PlainConnection(path)
         let before = try db.dump()
         let tracker = try Tracker(path: path)
         struct Stop: Error {}

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -13,7 +14,7 @@ import Testing
     }
 
     @Test func reportsEveryTableWithTheReason() throws {
-        let db = try RawConnection(path)
+        let db = try PlainConnection(path)
         try db.run(
             """
             CREATE TABLE item(id INTEGER PRIMARY KEY, title);
@@ -36,7 +37,7 @@ import Testing
     }
 
     @Test func trackingTwiceChangesNothing() throws {
-        let db = try RawConnection(path)
+        let db = try PlainConnection(path)
         try db.run("CREATE TABLE item(id INTEGER PRIMARY KEY, title)")
         let first = try Tracker(path: path).track()
         let dump = try db.dump()
@@ -47,7 +48,7 @@ import Testing
     }
 
     @Test func recordsInsertUpdateAndDelete() throws {
-        let db = try RawConnection(path)
+        let db = try PlainConnection(path)
         try db.run("CREATE TABLE item(id INTEGER PRIMARY KEY, title, done)")
         try Tracker(path: path).track()
         try db.run("INSERT INTO item VALUES(7, 'a', 0)")
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test func untrackLeavesNoTrace() throws {
-        let db = try RawConnection(path)
+        let db = try PlainConnection(path)
         try db.run(
             """
             CREATE TABLE item(id INTEGER PRIMARY KEY AUTOINCREMENT, title UNIQUE);

@@ -1,3 +1,4 @@
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -7,13 +8,13 @@ import Testing
 @Suite struct VerifyTests {
     let folder: TemporaryFolder
     let path: String
-    let db: RawConnection
+    let db: PlainConnection
     let tracker: Tracker
 
     init() throws {
         folder = try TemporaryFolder()
         path = folder.file("verify.db")
-        db = try RawConnection(path)
+        db = try PlainConnection(path)
         try db.run(
             """
             CREATE TABLE item(id INTEGER PRIMARY KEY, a TEXT, b);
@@ -214,7 +215,7 @@ import Testing
         #expect(try !tracker.verify().isEmpty)
         try tracker.repairCapture()
         #expect(try tracker.verify().isEmpty)
-        let writer = try RawConnection(path)
+        let writer = try PlainConnection(path)
         try writer.run("INSERT INTO syncd_txn(author) VALUES('me')")
         try writer.run("REPLACE INTO item(id) VALUES(1)")
         #expect(try RawLog.entries(db).map(\.kind) == [.replace, .insert])

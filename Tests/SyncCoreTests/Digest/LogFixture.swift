@@ -1,4 +1,4 @@
-import CSQLite
+import SyncTesting
 
 @testable import SyncCore
 @testable import SyncStorage
@@ -6,17 +6,14 @@ import CSQLite
 
 /// A log written by hand, row by row, without triggers: what the digest makes of any log.
 final class LogFixture {
-    let connection: OpaquePointer
+    private let database: PlainConnection
+    var connection: OpaquePointer { database.handle }
     private(set) var seq: Int64 = 0
 
     /// Entity 1 `Album(Id, Title, Artist → Artist ON DELETE CASCADE)`, entity 2 `Artist(Id, Name)`
     /// with old values, entity 3 `Pair(A, B, Note)` with a composite key.
     init() throws {
-        var opened: OpaquePointer?
-        guard sqlite3_open(":memory:", &opened) == SQLITE_OK, let opened else {
-            throw SyncError(.internalFault, "no database in memory")
-        }
-        connection = opened
+        database = try PlainConnection(":memory:")
         for sql in [
             "CREATE TABLE syncd_log("
                 + "seq INTEGER PRIMARY KEY, op, m, ts REAL, pk, v0, v1, v2, v3, v4, v5)",
@@ -44,8 +41,6 @@ final class LogFixture {
             #"{"key": ["A", "B"], "columns": ["A", "B", "N"], "kept": [2], "undo": false}"#
         ),
     ]
-
-    deinit { sqlite3_close_v2(connection) }
 
     /// Appends a row and returns its seq.
     @discardableResult

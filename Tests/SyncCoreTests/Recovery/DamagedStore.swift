@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -31,7 +32,7 @@ final class DamagedStore {
         )
         // The same replica, not a copy.
         let mark = try #require(FileIdentity(path: path).map { FileMark($0) })
-        try RawConnection(path).run(
+        try PlainConnection(path).run(
             "UPDATE syncd_meta SET value = '\(mark.text)' WHERE key = 'file'")
     }
 
@@ -50,7 +51,7 @@ final class DamagedStore {
         private init(_ journal: String) throws {
             folder = try TemporaryFolder()
             path = folder.file("template.db")
-            let db = try RawConnection(path)
+            let db = try PlainConnection(path)
             try db.run("PRAGMA journal_mode = \(journal)")
             try db.run(DamagedStore.schema)
             try Store.track(path, options: ["item": CaptureOptions(undo: true)])
@@ -71,7 +72,7 @@ final class DamagedStore {
             let copy = folder.file("plain.db")
             try db.run("VACUUM INTO '\(copy)'")
             try Store.untrack(copy)
-            plain = try RawConnection(copy).dump()
+            plain = try PlainConnection(copy).dump()
         }
     }
 
@@ -87,7 +88,7 @@ final class DamagedStore {
 
     /// Everything of the store's own, triggers on the tables too.
     func objects() throws -> [(type: String, name: String)] {
-        try RawConnection(path).rows(
+        try PlainConnection(path).rows(
             "SELECT type, name FROM sqlite_schema WHERE name LIKE 'syncd%' ORDER BY rowid"
         ).map { (Self.text($0[0]), Self.text($0[1])) }
     }
@@ -97,7 +98,7 @@ final class DamagedStore {
     }
 
     func drop(_ objects: [(type: String, name: String)]) throws {
-        let db = try RawConnection(path)
+        let db = try PlainConnection(path)
         for (type, name) in objects { try db.run("DROP \(type) IF EXISTS \(name)") }
     }
 
@@ -107,7 +108,7 @@ final class DamagedStore {
         switch remedy {
         case .untrack:
             try Store.untrack(path)
-            let dump = try RawConnection(path).dump()
+            let dump = try PlainConnection(path).dump()
             #expect(dump.sorted() == plain.sorted())
             #expect(throws: SyncError(.notTracked, "")) { try Store.untrack(self.path) }
             return nil
@@ -131,7 +132,7 @@ final class DamagedStore {
         let store = try Store.open(path)
         defer { try? store.close() }
         let head = try store.head()
-        let db = try RawConnection(path)
+        let db = try PlainConnection(path)
         try db.run("INSERT INTO item VALUES(9, 'nine', 9)")
         try db.run("UPDATE item SET n = 10 WHERE id = 9")
         try db.run(

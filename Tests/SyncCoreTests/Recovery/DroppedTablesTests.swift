@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -41,9 +42,8 @@ import Testing
     }
 
     @Test func anySubsetOfObjects() throws {
-        let given = ProcessInfo.processInfo.environment["SYNCD_SEED"].flatMap(UInt64.init)
-        for seed in given.map({ $0...$0 }) ?? 1...40 {
-            var dice = SeededGenerator(seed: seed)
+        for seed in TestSeed.each(of: 1...40) {
+            var dice = seed.random
             let damaged = try DamagedStore(journal: dice.once(in: 2) ? "wal" : "delete")
             let objects = try damaged.objects()
             let share = 1 + dice.below(6)
@@ -55,7 +55,7 @@ import Testing
                 try damaged.drop(dropped)
                 try damaged.apply(remedy)
             } catch {
-                Issue.record("SYNCD_SEED=\(seed) \(remedy), \(dropped.map(\.name)): \(error)")
+                Issue.record("\(seed) \(remedy), \(dropped.map(\.name)): \(error)")
             }
         }
     }
@@ -65,7 +65,7 @@ import Testing
     func renamedTables(_ remedy: DamagedStore.Remedy) throws {
         for name in ["syncd_log", "syncd_guard"] {
             let damaged = try DamagedStore()
-            let db = try RawConnection(damaged.path)
+            let db = try PlainConnection(damaged.path)
             try db.run("ALTER TABLE \(name) RENAME TO old_name")
             if remedy == .untrack {
                 try Store.untrack(damaged.path)
@@ -89,7 +89,7 @@ import Testing
         let store = try Store.open(damaged.path)
         defer { try? store.close() }
         #expect(throws: SyncError(.foreignHistory, "")) { try store.check(damaged.token) }
-        try RawConnection(damaged.path).run("UPDATE item SET n = 77 WHERE id = 1")
+        try PlainConnection(damaged.path).run("UPDATE item SET n = 77 WHERE id = 1")
         let last = try store.history().last
         #expect(last?.changes.first?.object.path == "item/1")
         let newest = table == "syncd_log" ? 3 : damaged.token.number
@@ -145,7 +145,7 @@ import Testing
         try damaged.drop(tables)
         let report = try Store.mend(damaged.path)
         #expect(!report.losses.contains { if case .options = $0 { true } else { false } })
-        let layouts = try RawConnection(damaged.path).strings(
+        let layouts = try PlainConnection(damaged.path).strings(
             "SELECT layout FROM syncd_entity WHERE name = 'item' AND retired = 0")
         #expect(try layouts.map { try CaptureLayout(json: $0).undo } == [true])
     }
@@ -194,12 +194,12 @@ import Testing
     @Test(arguments: DamagedStore.Remedy.allCases)
     func aCopyOfTheSchemaAlone(_ remedy: DamagedStore.Remedy) throws {
         let folder = try TemporaryFolder()
-        let whole = try RawConnection(folder.file("whole.db"))
+        let whole = try PlainConnection(folder.file("whole.db"))
         try whole.run("CREATE TABLE item(id INTEGER PRIMARY KEY, title, n)")
         let plain = try whole.dump()
         try Store.track(folder.file("whole.db"))
         let path = folder.file("copy.db")
-        let copy = try RawConnection(path)
+        let copy = try PlainConnection(path)
         for sql in try whole.strings("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL") {
             try copy.run(sql)
         }
@@ -223,7 +223,7 @@ import Testing
 
     @Test func whatOthersNamedLikeOursStaysAndIsNamed() throws {
         let damaged = try DamagedStore()
-        let db = try RawConnection(damaged.path)
+        let db = try PlainConnection(damaged.path)
         try db.run(
             """
             CREATE TABLE syncd_notes(a); CREATE INDEX syncd_mine ON item(n);
@@ -249,7 +249,7 @@ import Testing
         let damaged = try DamagedStore()
         let words = object.split { " (".contains($0) }
         try damaged.drop([(String(words[0]), String(words[1]))])
-        let db = try RawConnection(damaged.path)
+        let db = try PlainConnection(damaged.path)
         try db.run("CREATE \(object)")
         let before = try db.dump()
         #expect(throws: SyncError(.cannotTrack, "")) { try Store.mend(damaged.path) }

@@ -1,3 +1,4 @@
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -156,9 +157,8 @@ import Testing
 
     /// Random writes, some of them unseen: history replayed gives the keys that are there, and
     /// names every object whose values are others than before.
-    @Test(arguments: 0..<12) func randomGapsAreClosed(run: Int) throws {
-        let seed = UInt64(run)
-        var random = SeededGenerator(seed: seed)
+    @Test(arguments: TestSeed.each(of: 0..<12)) func randomGapsAreClosed(seed: TestSeed) throws {
+        var random = seed.random
         let store = try store()
         var keys: Set<Value> = [1, 2, 3]
         var token = try store.head()
@@ -189,9 +189,9 @@ import Testing
                 token = transaction.token
             }
             let after = try database.rows("SELECT * FROM item ORDER BY id")
-            #expect(keys == Set(after.map { $0[0] }), "seed \(seed)")
+            #expect(keys == Set(after.map { $0[0] }), "\(seed)")
             for row in before + after where before.contains(row) != after.contains(row) {
-                #expect(touched.contains(row[0]), "seed \(seed): \(row)")
+                #expect(touched.contains(row[0]), "\(seed): \(row)")
             }
             if random.once(in: 2) { #expect(try store.digest() == false) }
         }

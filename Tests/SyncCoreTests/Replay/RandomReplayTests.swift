@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -11,23 +12,16 @@ import Testing
 /// `SYNCD_SEED=n` repeats one seed, `SYNCD_SEEDS=n` runs the first n.
 @Suite("Replay of history", .timeLimit(.minutes(30)))
 struct RandomReplayTests {
-    private static let defaultSeeds = 24
+    private static let seedCount: UInt64 = 24
     private static let commitsPerSeed = 40
 
-    private static let seeds: [UInt64] = {
-        let environment = ProcessInfo.processInfo.environment
-        if let seed = environment["SYNCD_SEED"].flatMap(UInt64.init) { return [seed] }
-        let count = environment["SYNCD_SEEDS"].flatMap { Int($0) } ?? defaultSeeds
-        return (0..<count).map { UInt64($0) + 1 }
-    }()
-
     @Test func replayedHistoryEqualsTheTablesAfterEveryCommit() throws {
-        for seed in Self.seeds {
+        for seed in TestSeed.first(Self.seedCount) {
             let run = try ReplayRun(seed: seed)
             do {
                 try run.play(commits: Self.commitsPerSeed)
             } catch {
-                Issue.record("SYNCD_SEED=\(seed): \(error)\n\(run.trail.joined(separator: ";\n"))")
+                Issue.record("\(seed): \(error)\n\(run.trail.joined(separator: ";\n"))")
                 return
             }
         }
@@ -37,12 +31,12 @@ struct RandomReplayTests {
 /// One seed: a store, its three writers, and the copy.
 private final class ReplayRun {
     private(set) var trail: [String] = []
-    private let seed: UInt64
-    private var random: SeededGenerator
+    private let seed: TestSeed
+    private var random: SeededRandom
     private let folder: TemporaryFolder
     private let path: String
     private let sql: RandomSQL
-    private let reader: RawConnection
+    private let reader: PlainConnection
     private let isWAL: Bool
     private var store: Store
     private var writers: [(name: String, writer: any ScriptedWriter)] = []
@@ -51,14 +45,14 @@ private final class ReplayRun {
     /// What the tables were when the log ended with a row, and who had signed.
     private var commits: [Int64: (tables: HistoryReplay.Tables, author: String?)] = [:]
 
-    init(seed: UInt64) throws {
+    init(seed: TestSeed) throws {
         self.seed = seed
-        random = SeededGenerator(seed: seed)
+        random = seed.random
         let schema = RandomSchema(&random)
         sql = RandomSQL(schema, &random)
         folder = try TemporaryFolder()
         path = folder.file("store.db")
-        reader = try RawConnection(path)
+        reader = try PlainConnection(path)
         let mode = random.pick(["WAL", "WAL", "WAL", "DELETE", "TRUNCATE", "PERSIST"])
         isWAL = mode == "WAL"
         let preparation =
@@ -210,7 +204,7 @@ private final class ReplayRun {
     }
 
     private static func tables(
-        _ reader: RawConnection, _ schema: RandomSchema
+        _ reader: PlainConnection, _ schema: RandomSchema
     ) throws -> HistoryReplay.Tables {
         var tables: HistoryReplay.Tables = [:]
         for table in schema.tables {

@@ -1,3 +1,5 @@
+import SyncTesting
+
 @testable import SyncCore
 @testable import SyncStorage
 
@@ -9,7 +11,7 @@ struct RandomSQL {
     let views: [String]
     private let viewed: [RandomSchema.Table]
 
-    init(_ schema: RandomSchema, _ random: inout SeededGenerator) {
+    init(_ schema: RandomSchema, _ random: inout SeededRandom) {
         self.schema = schema
         var viewed: [RandomSchema.Table] = []
         for table in schema.tables where random.once(in: 2) { viewed.append(table) }
@@ -46,7 +48,7 @@ struct RandomSQL {
     }
 
     /// One transaction. Signed ones begin with the marker of `author`.
-    func transaction(author: String?, _ random: inout SeededGenerator) -> [String] {
+    func transaction(author: String?, _ random: inout SeededRandom) -> [String] {
         if author == nil, random.once(in: 2) { return [statement(&random)] }
         var sql = [random.pick(["BEGIN", "BEGIN IMMEDIATE", "SAVEPOINT outer"])]
         let isSavepoint = sql[0] == "SAVEPOINT outer"
@@ -69,7 +71,7 @@ struct RandomSQL {
         return sql + [isSavepoint ? "RELEASE outer" : "COMMIT"]
     }
 
-    private func statement(_ random: inout SeededGenerator) -> String {
+    private func statement(_ random: inout SeededRandom) -> String {
         switch random.below(14) {
         case 0: return "DELETE FROM \(SQLName.quoted(random.pick(schema.tables).name))"
         case 1: return throughView(&random)
@@ -80,7 +82,7 @@ struct RandomSQL {
         }
     }
 
-    private func throughView(_ random: inout SeededGenerator) -> String {
+    private func throughView(_ random: inout SeededRandom) -> String {
         guard !viewed.isEmpty else { return schema.statement(&random) }
         let table = random.pick(viewed)
         let view = Self.viewName(table)
@@ -98,7 +100,7 @@ struct RandomSQL {
     }
 
     /// INSERT … SELECT, from another table or from itself, maybe with RETURNING.
-    private func copy(_ random: inout SeededGenerator) -> String {
+    private func copy(_ random: inout SeededRandom) -> String {
         let (target, source) = (random.pick(schema.tables), random.pick(schema.tables))
         let columns = target.columns.indices.map { index in
             index < source.columns.count
@@ -111,7 +113,7 @@ struct RandomSQL {
             + random.pick(["", " RETURNING *"])
     }
 
-    private func updateFrom(_ random: inout SeededGenerator) -> String {
+    private func updateFrom(_ random: inout SeededRandom) -> String {
         let (target, source) = (random.pick(schema.tables), random.pick(schema.tables))
         let column = SQLName.quoted(random.pick(target.columns))
         let other = SQLName.quoted(random.pick(source.columns))
@@ -122,7 +124,7 @@ struct RandomSQL {
     }
 
     /// An UPSERT that names its key, or every index one after the other.
-    private func upsert(_ random: inout SeededGenerator) -> String {
+    private func upsert(_ random: inout SeededRandom) -> String {
         let table = random.pick(schema.tables)
         let rows = (0..<2).map { _ in
             let values = table.columns.map { _ in RandomSchema.value(&random) }

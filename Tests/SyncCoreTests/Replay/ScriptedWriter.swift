@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 
 @testable import SyncCore
 @testable import SyncValues
@@ -28,10 +29,10 @@ struct WriterSettings {
 
 /// In this process, through SQLite's C interface.
 final class LibraryWriter: ScriptedWriter {
-    private let connection: RawConnection
+    private let connection: PlainConnection
 
     init(_ settings: WriterSettings) throws {
-        connection = try RawConnection(settings.opened)
+        connection = try PlainConnection(settings.opened)
         try run(settings.opening)
     }
 

@@ -1,3 +1,4 @@
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -6,9 +7,9 @@ import Testing
 /// The way back for a reader whose token has expired.
 @Suite(.timeLimit(.minutes(2))) struct ObjectWalkTests {
     /// While others write between the pages, pages and then history lead to the present state.
-    @Test(arguments: [1, 2, 3, 4, 5, 6], [true, false])
-    func pagesThenHistoryGiveThePresentState(seed: UInt64, withRowID: Bool) throws {
-        var random = SeededGenerator(seed: seed)
+    @Test(arguments: TestSeed.each(of: 1...6), [true, false])
+    func pagesThenHistoryGiveThePresentState(seed: TestSeed, withRowID: Bool) throws {
+        var random = seed.random
         let database = try TestDatabase(
             "CREATE TABLE item(k TEXT PRIMARY KEY, v INTEGER)\(withRowID ? "" : " WITHOUT ROWID")")
         let store = try database.store()

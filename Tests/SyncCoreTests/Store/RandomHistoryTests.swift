@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -21,18 +22,18 @@ import Testing
 
     private typealias Rows = [String: [ObjectKey: [Value]]]
 
-    @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6])
-    func historyTellsWhatEachCommitDid(seed: UInt64) throws {
+    @Test(arguments: TestSeed.each(of: 1...6))
+    func historyTellsWhatEachCommitDid(seed: TestSeed) throws {
         try run(seed: seed, commits: 120, wal: true)
     }
 
-    @Test(arguments: [UInt64(11), 12])
-    func historyTellsWhatEachCommitDidInRollbackMode(seed: UInt64) throws {
+    @Test(arguments: TestSeed.each(of: 11...12))
+    func historyTellsWhatEachCommitDidInRollbackMode(seed: TestSeed) throws {
         try run(seed: seed, commits: 60, wal: false)
     }
 
-    private func run(seed: UInt64, commits: Int, wal: Bool) throws {
-        var random = SeededGenerator(seed: seed)
+    private func run(seed: TestSeed, commits: Int, wal: Bool) throws {
+        var random = seed.random
         let database = try TestDatabase(wal: wal)
         for statement in Self.schema { try database.sql(statement) }
         var store = try database.store()
@@ -65,24 +66,24 @@ import Testing
         told += try store.look().transactions
         for _ in 0..<2 {
             let history = try store.history()
-            #expect(history.map(\.number) == told.map(\.number), "seed \(seed)")
+            #expect(history.map(\.number) == told.map(\.number), "\(seed)")
             for (found, expected) in zip(history, told) {
-                #expect(found.changes == expected.changes, "seed \(seed)")
-                #expect(found == expected, "seed \(seed)")
+                #expect(found.changes == expected.changes, "\(seed)")
+                #expect(found == expected, "\(seed)")
             }
             _ = try store.digest()
         }
         #expect(Set(told.map(\.number)).count == told.count)
         for transaction in told {
-            let author = try #require(transaction.author, "seed \(seed)")
+            let author = try #require(transaction.author, "\(seed)")
             let removed = diffs.removeValue(forKey: author)
-            let diff = try #require(removed, "seed \(seed): \(author) twice")
+            let diff = try #require(removed, "\(seed): \(author) twice")
             check(
                 transaction, diff.before, diff.after,
-                "seed \(seed) \(author) \(transaction.summary)")
+                "\(seed) \(author) \(transaction.summary)")
         }
         // What is left has no transaction: it changed nothing.
-        for (author, diff) in diffs { #expect(diff.before == diff.after, "seed \(seed) \(author)") }
+        for (author, diff) in diffs { #expect(diff.before == diff.after, "\(seed) \(author)") }
     }
 
     private func check(
@@ -143,7 +144,7 @@ import Testing
     }
 
     private func commit(
-        _ database: TestDatabase, _ author: String, _ random: inout SeededGenerator
+        _ database: TestDatabase, _ author: String, _ random: inout SeededRandom
     ) throws {
         try database.sql("BEGIN; INSERT INTO syncd_txn(author) VALUES ('\(author)')")
         for _ in 0..<Int.random(in: 1...5, using: &random) {
@@ -155,7 +156,7 @@ import Testing
         try database.sql(Int.random(in: 0..<10, using: &random) == 0 ? "ROLLBACK" : "COMMIT")
     }
 
-    private func statement(_ random: inout SeededGenerator) -> String {
+    private func statement(_ random: inout SeededRandom) -> String {
         func n(_ limit: Int) -> Int { Int.random(in: 1...limit, using: &random) }
         let verb = ["INSERT", "INSERT OR REPLACE", "INSERT OR IGNORE", "REPLACE"][n(4) - 1]
         let value = ["NULL", "1", "1.0", "'one'", "x'01'", "'ONE'"][n(6) - 1]

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Synchronization
 import Testing
 
@@ -49,8 +50,10 @@ import Testing
 
     /// Pages of a backlog begin where the page before ended, for several readers at once, and while
     /// a part of it is digested. They say what one query says.
-    @Test(arguments: [1, 2, 3] as [UInt64]) func pagesOfABacklogAreTheWhole(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+    @Test(arguments: TestSeed.each(of: 1...3)) func pagesOfABacklogAreTheWhole(seed: TestSeed)
+        throws
+    {
+        var generator = seed.random
         let store = try database.store()
         for number in 0..<120 {
             let key = Int.random(in: 1...6, using: &generator)
@@ -269,7 +272,7 @@ import Testing
         let store = try database.store()
         try database.sql("UPDATE Artist SET Name = 'a'")
         let token = try store.head()
-        let copy = database.folder.appendingPathComponent("copy.db").path
+        let copy = database.folder.file("copy.db")
         try database.sql("VACUUM INTO '\(copy)'")
         let other = try Store.open(copy)
         #expect(other.id == store.id)
@@ -311,8 +314,7 @@ import Testing
         #expect(kept.withLock { $0.count } == 3)
         try store.close()
         // The WAL that shows where commits end is gone.
-        database.close()
-        try database.open()
+        try database.reopen()
         let after = try Store.open(database.path)
         #expect(
             try after.history().map(\.summary)
@@ -348,10 +350,11 @@ import Testing
 
     @Test func filesThatAreNoStoreAreNamed() throws {
         let folder = database.folder
-        #expect(throws: SyncError(.noSuchFile, "")) { try Store.open(folder.path + "/nothing.db") }
-        let text = folder.appendingPathComponent("text.db")
-        try Data(String(repeating: "not a database ", count: 100).utf8).write(to: text)
-        #expect(throws: SyncError(.notADatabase, "")) { try Store.open(text.path) }
+        #expect(throws: SyncError(.noSuchFile, "")) { try Store.open(folder.file("nothing.db")) }
+        let text = folder.file("text.db")
+        try Data(String(repeating: "not a database ", count: 100).utf8).write(
+            to: URL(fileURLWithPath: text))
+        #expect(throws: SyncError(.notADatabase, "")) { try Store.open(text) }
         #expect(throws: SyncError(.notADatabase, "")) { try Store.open(folder.path) }
         #expect(throws: SyncError(.notTracked, "")) { try Store.open(database.path) }
         _ = try database.store()

@@ -1,3 +1,5 @@
+import SyncTesting
+
 @testable import SyncCore
 @testable import SyncValues
 
@@ -22,7 +24,7 @@ struct LogEntry: Equatable {
 struct RawLog {
     struct Malformed: Error { var reason: String }
 
-    static func entries(_ db: RawConnection, after: Int64 = 0) throws -> [LogEntry] {
+    static func entries(_ db: PlainConnection, after: Int64 = 0) throws -> [LogEntry] {
         var layouts: [Int64: CaptureLayout] = [:]
         for row in try db.rows("SELECT id, layout FROM syncd_entity") {
             guard case .integer(let id) = row[0], case .text(let json) = row[1] else { continue }

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -10,16 +11,14 @@ import Testing
 @Suite struct RandomUndoTests {
     private typealias Tables = HistoryReplay.Tables
 
-    @Test(arguments: UndoMode.all, [UInt64](1...6))
-    func undoGivesTheTablesBefore(_ mode: UndoMode, seed: UInt64) throws {
-        let given = ProcessInfo.processInfo.environment["SYNCD_SEED"].flatMap(UInt64.init)
-        let seed = given ?? seed
+    @Test(arguments: UndoMode.all, TestSeed.each(of: 1...6))
+    func undoGivesTheTablesBefore(_ mode: UndoMode, seed: TestSeed) throws {
         var run = try Run(mode, seed: seed)
         do { for _ in 0..<40 { try run.step() } } catch {
-            Issue.record("seed \(seed), \(mode.testDescription): \(error)\n\(run.trail)")
+            Issue.record("\(seed), \(mode.testDescription): \(error)\n\(run.trail)")
         }
         // A constraint may refuse it: two rows that have swapped unique values.
-        #expect(run.undone * 2 > run.tried, "seed \(seed): \(run.undone) of \(run.tried)")
+        #expect(run.undone * 2 > run.tried, "\(seed): \(run.undone) of \(run.tried)")
     }
 
     private struct Run {
@@ -29,14 +28,14 @@ import Testing
         private let schema: RandomSchema
         private let sql: RandomSQL
         private let writer: LibraryWriter
-        private let reader: RawConnection
-        private var random: SeededGenerator
+        private let reader: PlainConnection
+        private var random: SeededRandom
         private(set) var trail = ""
         private(set) var tried = 0
         private(set) var undone = 0
 
-        init(_ mode: UndoMode, seed: UInt64) throws {
-            random = SeededGenerator(seed: seed)
+        init(_ mode: UndoMode, seed: TestSeed) throws {
+            random = seed.random
             schema = RandomSchema(&random)
             // Without triggers of the user: what they do to an undo is theirs.
             sql = RandomSQL(schema, &random)
@@ -52,7 +51,7 @@ import Testing
             try Store.track(
                 stage.database.path, options: Dictionary(uniqueKeysWithValues: options))
             try stage.store.reloadEntities()
-            reader = try RawConnection(stage.database.path)
+            reader = try PlainConnection(stage.database.path)
         }
 
         mutating func step() throws {

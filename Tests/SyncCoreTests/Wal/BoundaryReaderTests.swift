@@ -1,49 +1,36 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
-
-/// Deterministic numbers from a seed that a failure prints.
-struct SeededNumbers: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state &* 0x2545_F491_4F6C_DD1D
-    }
-}
 
 @Suite("Transaction boundaries")
 struct BoundaryReaderTests {
     /// A writer, a reader, a checkpointer and a trimmer on one store, stepped by one seed.
     private final class Model {
-        let folder: TestFolder
+        let folder: TemporaryFolder
         let path: String
-        let writer: TestConnection
-        let helper: TestConnection
-        var tail: TestConnection
+        let writer: PlainConnection
+        let helper: PlainConnection
+        var tail: PlainConnection
         var reader: BoundaryReader
-        var numbers: SeededNumbers
+        var numbers: SeededRandom
         /// The last seq of each transaction that appended to the log.
         var truth: [Int64] = []
         var found: [Boundary] = []
         var digested: Int64 = 0
 
-        init(seed: UInt64, mode: String = "WAL", pageSize: Int = 4096) throws {
-            folder = try TestFolder()
+        init(seed: TestSeed, mode: String = "WAL", pageSize: Int = 4096) throws {
+            folder = try TemporaryFolder()
             path = folder.path + "/a.db"
-            numbers = SeededNumbers(seed: seed)
-            writer = try TestConnection(path)
+            numbers = seed.random
+            writer = try PlainConnection(path)
             try writer.run("PRAGMA page_size=\(pageSize); PRAGMA journal_mode=\(mode)")
             try writer.run("PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=0")
             try writer.makeLog()
-            helper = try TestConnection(path)
+            helper = try PlainConnection(path)
             try helper.run("PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=OFF")
-            tail = try TestConnection(path)
+            tail = try PlainConnection(path)
             reader = try BoundaryReader(tail.handle)
             try look()
         }
@@ -138,9 +125,9 @@ struct BoundaryReaderTests {
         }
     }
 
-    @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
-    func everyBoundaryIsExactWhileAttached(seed: UInt64) throws {
-        let model = try Model(seed: seed, pageSize: [512, 4096, 65_536][Int(seed) % 3])
+    @Test(arguments: TestSeed.each(of: 1...6))
+    func everyBoundaryIsExactWhileAttached(seed: TestSeed) throws {
+        let model = try Model(seed: seed, pageSize: [512, 4096, 65_536][Int(seed.value % 3)])
         for step in 0..<600 {
             try model.transaction()
             let chance = Int.random(in: 0..<100, using: &model.numbers)
@@ -157,14 +144,14 @@ struct BoundaryReaderTests {
         }
         try model.finish()
         model.check()
-        #expect(model.exactCount == model.found.count, "seed \(seed)")
+        #expect(model.exactCount == model.found.count, "\(seed)")
         let lasts = model.found.map(\.last)
-        #expect(lasts == model.truth, "seed \(seed)")
+        #expect(lasts == model.truth, "\(seed)")
     }
 
     /// The reader looks seldom and is made anew now and then: what it cannot tell apart, it says.
-    @Test(arguments: [11, 12, 13, 14, 15, 16, 17, 18] as [UInt64])
-    func whatCannotBeToldApartIsSaid(seed: UInt64) throws {
+    @Test(arguments: TestSeed.each(of: 11...18))
+    func whatCannotBeToldApartIsSaid(seed: TestSeed) throws {
         let model = try Model(seed: seed)
         for step in 0..<500 {
             try model.transaction()
@@ -175,7 +162,7 @@ struct BoundaryReaderTests {
                 try model.helper.run(
                     "PRAGMA wal_checkpoint(\(["PASSIVE", "RESTART", "TRUNCATE"][step % 3]))")
             case 20:
-                model.tail = try TestConnection(model.path)
+                model.tail = try PlainConnection(model.path)
                 model.reader = try BoundaryReader(model.tail.handle)
             case 21: try model.helper.run("VACUUM")
             default: break
@@ -188,8 +175,8 @@ struct BoundaryReaderTests {
 
     /// Before the first checkpoint of its WAL the database file tells where the log ended when the
     /// WAL began.
-    @Test(arguments: [31, 32, 33, 34] as [UInt64])
-    func aNewReaderFindsAllCommitsOfTheWal(seed: UInt64) throws {
+    @Test(arguments: TestSeed.each(of: 31...34))
+    func aNewReaderFindsAllCommitsOfTheWal(seed: TestSeed) throws {
         let model = try Model(seed: seed)
         for round in 0..<6 {
             for _ in 0..<30 { try model.transaction() }
@@ -199,19 +186,19 @@ struct BoundaryReaderTests {
             if hasRest { try model.finish() }
             try model.helper.run("PRAGMA wal_checkpoint(RESTART)")
             for _ in 0..<60 { try model.transaction() }
-            model.tail = try TestConnection(model.path)
+            model.tail = try PlainConnection(model.path)
             model.reader = try BoundaryReader(model.tail.handle)
             let before = model.found.count
             try model.finish()
             let inexact = model.found.dropFirst(before).count { !$0.isExact }
-            #expect(inexact == (hasRest ? 0 : 1), "seed \(seed), round \(round)")
+            #expect(inexact == (hasRest ? 0 : 1), "\(seed), round \(round)")
         }
         model.check()
     }
 
     /// A WAL that was made on a big-endian machine goes on with that machine's checksums.
     @Test func aBigEndianWalIsRead() throws {
-        let model = try Model(seed: 41)
+        let model = try Model(seed: TestSeed(41))
         for _ in 0..<40 { try model.transaction() }
         let copy = model.folder.path + "/b.db"
         try FileManager.default.copyItem(atPath: model.path, toPath: copy)
@@ -220,11 +207,11 @@ struct BoundaryReaderTests {
         BigEndianWal.convert(&wal, pageSize: 4096)
         try Data(wal).write(to: URL(fileURLWithPath: copy + "-wal"))
 
-        let writer = try TestConnection(copy)
+        let writer = try PlainConnection(copy)
         try writer.run("PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=OFF")
         let newest = try model.writer.integer("SELECT max(seq) FROM syncd_log")
         #expect(try writer.integer("SELECT max(seq) FROM syncd_log") == newest)
-        let tail = try TestConnection(copy)
+        let tail = try PlainConnection(copy)
         let reader = try BoundaryReader(tail.handle)
         #expect(reader.index?.header()?.isBigEndian == true)
         var found: [Boundary] = []
@@ -248,7 +235,7 @@ struct BoundaryReaderTests {
 
     @Test(arguments: ["DELETE", "TRUNCATE", "PERSIST"])
     func theChangeCounterTellsOneCommitFromSeveral(mode: String) throws {
-        let model = try Model(seed: 21, mode: mode)
+        let model = try Model(seed: TestSeed(21), mode: mode)
         for step in 0..<200 {
             try model.transaction()
             if step % 3 != 0 { try model.look() }

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncCore
@@ -19,16 +20,16 @@ struct MissedCommitTests {
             db.execute("COMMIT")
         """
 
-    private func makeStore(_ folder: TestFolder) throws -> String {
+    private func makeStore(_ folder: TemporaryFolder) throws -> String {
         let path = folder.path + "/a.db"
-        let setup = try TestConnection(path)
+        let setup = try PlainConnection(path)
         try setup.run("PRAGMA journal_mode=WAL")
         try setup.makeLog()
         return path
     }
 
     @Test func flatOutFromTwoProcesses() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let path = try makeStore(folder)
         let tail = try WatchedTail(path)
         let watcher = try StoreWatcher()
@@ -38,7 +39,7 @@ struct MissedCommitTests {
             try ForeignProcess.python(Self.writer, path, $0, "\(count)")
         }
         for writer in writers { #expect(writer.wait() == 0) }
-        let newest = try TestConnection(path).integer("SELECT max(seq) FROM syncd_log")
+        let newest = try PlainConnection(path).integer("SELECT max(seq) FROM syncd_log")
         #expect(eventually { tail.last == newest })
         watcher.stop()
         #expect(tail.failures == [])
@@ -58,27 +59,29 @@ struct MissedCommitTests {
 
     /// Writers that die anywhere leave half-written frames, and commits that were never published.
     @Test func writersAreKilled() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let path = try makeStore(folder)
         let tail = try WatchedTail(path)
         let watcher = try StoreWatcher()
         _ = watcher.add(path: path, index: tail.index, onEvent: tail.handle)
+        let seed = TestSeed.drawn()
+        var random = seed.random
         for round in 0..<25 {
             let writer = try ForeignProcess.python(Self.writer, path, "k\(round)", "1000000")
             let before = tail.last
-            #expect(eventually { tail.last > before })
-            usleep(UInt32.random(in: 0...40_000))
+            #expect(eventually { tail.last > before }, "\(seed)")
+            usleep(UInt32.random(in: 0...40_000, using: &random))
             writer.kill()
         }
         try ForeignProcess.shell(path, "INSERT INTO t(a) VALUES ('end')")
-        let newest = try TestConnection(path).integer("SELECT max(seq) FROM syncd_log")
+        let newest = try PlainConnection(path).integer("SELECT max(seq) FROM syncd_log")
         #expect(eventually { tail.last == newest })
         watcher.stop()
         #expect(tail.failures == [])
         let names = try tail.names()
         for (boundary, group) in zip(tail.boundaries, names) where boundary.isExact {
-            #expect(group.count == 1, "merged: \(group)")
+            #expect(group.count == 1, "\(seed), merged: \(group)")
         }
-        #expect(Set(names.joined()).count == names.reduce(0) { $0 + $1.count }, "split")
+        #expect(Set(names.joined()).count == names.reduce(0) { $0 + $1.count }, "\(seed), split")
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Synchronization
 import Testing
 
@@ -21,11 +22,11 @@ struct StoreWatcherTests {
     }
 
     @Test func eachQuietCommitIsNoticed() throws {
-        let folder = try TestFolder()
-        let writer = try TestConnection(folder.path + "/a.db")
+        let folder = try TemporaryFolder()
+        let writer = try PlainConnection(folder.path + "/a.db")
         try writer.run("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
         try writer.makeLog()
-        let tail = try TestConnection(folder.path + "/a.db")
+        let tail = try PlainConnection(folder.path + "/a.db")
         let watcher = try StoreWatcher()
         let events = Events()
         let id = try watcher.add(
@@ -44,9 +45,9 @@ struct StoreWatcherTests {
         watcher.stop()
     }
 
-    private func makeStore(_ folder: TestFolder, mode: String) throws -> String {
+    private func makeStore(_ folder: TemporaryFolder, mode: String) throws -> String {
         let path = folder.path + "/a.db"
-        let setup = try TestConnection(path)
+        let setup = try PlainConnection(path)
         try setup.run("PRAGMA journal_mode=\(mode); PRAGMA synchronous=OFF")
         try setup.makeLog()
         return path
@@ -54,7 +55,7 @@ struct StoreWatcherTests {
 
     @Test(arguments: ["DELETE", "TRUNCATE", "PERSIST", "MEMORY"])
     func commitsInRollbackModesAreNoticed(mode: String) throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let path = try makeStore(folder, mode: mode)
         let tail = try WatchedTail(path)
         #expect(tail.index == nil)
@@ -73,13 +74,13 @@ struct StoreWatcherTests {
     }
 
     @Test func aSwitchToWalIsNoticed() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let path = try makeStore(folder, mode: "DELETE")
         let tail = try WatchedTail(path)
         let watcher = try StoreWatcher()
         let id = watcher.add(path: path, index: nil, onEvent: tail.handle)
         #expect(eventually { tail.count(of: .committed) > 0 })
-        let writer = try TestConnection(path)
+        let writer = try PlainConnection(path)
         try writer.run("PRAGMA journal_mode=WAL; INSERT INTO t(a) VALUES ('x')")
         #expect(eventually { tail.count(of: .journalModeChanged) > 0 })
         // The daemon does this after any look that found another wal-index.
@@ -98,14 +99,14 @@ struct StoreWatcherTests {
     }
 
     @Test func anotherFileAtThePathIsNoticed() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let path = try makeStore(folder, mode: "WAL")
         let events = Events()
-        let tail = try TestConnection(path)
+        let tail = try PlainConnection(path)
         let watcher = try StoreWatcher()
         _ = try watcher.add(path: path, index: WalIndex(tail.handle), onEvent: events.note)
         #expect(events.wait(for: .committed))
-        let other = try TestConnection(folder.path + "/b.db")
+        let other = try PlainConnection(folder.path + "/b.db")
         try other.makeLog()
         try FileManager.default.copyItem(atPath: folder.path + "/b.db", toPath: path + ".new")
         #expect(rename(path + ".new", path) == 0)
@@ -118,11 +119,11 @@ struct StoreWatcherTests {
     }
 
     @Test func aFolderThatVanishesIsNoticed() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(
             atPath: folder.path + "/in", withIntermediateDirectories: true)
         let path = folder.path + "/in/a.db"
-        try TestConnection(path).makeLog()
+        try PlainConnection(path).makeLog()
         let events = Events()
         let watcher = try StoreWatcher()
         _ = watcher.add(path: path, index: nil, onEvent: events.note)
@@ -134,9 +135,9 @@ struct StoreWatcherTests {
 
     /// A burst turns the watch into polling; afterwards single commits are noticed as before.
     @Test func afterABurstSingleCommitsAreNoticed() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let path = try makeStore(folder, mode: "WAL")
-        let writer = try TestConnection(path)
+        let writer = try PlainConnection(path)
         try writer.run("PRAGMA synchronous=OFF")
         let tail = try WatchedTail(path)
         let watcher = try StoreWatcher()
@@ -166,9 +167,9 @@ struct StoreWatcherTests {
 
     /// Nothing is pinned: whoever checkpoints is not kept from it, and the WAL does not grow.
     @Test func checkpointsAreNotStarved() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let path = try makeStore(folder, mode: "WAL")
-        let writer = try TestConnection(path)
+        let writer = try PlainConnection(path)
         let tail = try WatchedTail(path)
         let watcher = try StoreWatcher()
         _ = watcher.add(path: path, index: tail.index, onEvent: tail.handle)
@@ -183,9 +184,9 @@ struct StoreWatcherTests {
     }
 
     @Test func aPokeComesEvenWithoutACommit() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let path = try makeStore(folder, mode: "WAL")
-        let tail = try TestConnection(path)
+        let tail = try PlainConnection(path)
         let events = Events()
         let watcher = try StoreWatcher()
         let id = try watcher.add(path: path, index: WalIndex(tail.handle), onEvent: events.note)
@@ -200,9 +201,9 @@ struct StoreWatcherTests {
     }
 
     @Test func storesComeAndGoWhileOthersAreWatched() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let path = try makeStore(folder, mode: "WAL")
-        let writer = try TestConnection(path)
+        let writer = try PlainConnection(path)
         let watcher = try StoreWatcher()
         for number in 1...100 {
             let tail = try WatchedTail(path)
@@ -215,11 +216,11 @@ struct StoreWatcherTests {
     }
 
     @Test func theWalIndexOutlivesItsConnection() throws {
-        let folder = try TestFolder()
+        let folder = try TemporaryFolder()
         let path = try makeStore(folder, mode: "WAL")
-        let writer = try TestConnection(path)
+        let writer = try PlainConnection(path)
         try writer.run("INSERT INTO t(a) VALUES ('x')")
-        var tail: TestConnection? = try TestConnection(path)
+        var tail: PlainConnection? = try PlainConnection(path)
         let index = try #require(try tail.flatMap { try WalIndex($0.handle) })
         let before = index.mark
         tail = nil
@@ -227,14 +228,4 @@ struct StoreWatcherTests {
         #expect(index.mark != before)
         #expect(index.header()?.changeCount == index.mark.changeCount)
     }
-}
-
-/// Waits until `condition` holds; false after ten seconds.
-func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-    let end = Date().addingTimeInterval(10)
-    while Date() < end {
-        if try condition() { return true }
-        usleep(500)
-    }
-    return false
 }

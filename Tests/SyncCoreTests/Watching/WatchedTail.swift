@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Synchronization
 
 @testable import SyncCore
@@ -16,11 +17,11 @@ final class WatchedTail: @unchecked Sendable {
     }
 
     private let state = Mutex(State())
-    private let connection: TestConnection
+    private let connection: PlainConnection
     private let reader: BoundaryReader
 
     init(_ path: String) throws {
-        connection = try TestConnection(path)
+        connection = try PlainConnection(path)
         reader = try BoundaryReader(connection.handle)
     }
 

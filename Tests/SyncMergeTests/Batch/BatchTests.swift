@@ -17,8 +17,8 @@ struct BatchTests {
 
     @Test("batches of random schedules survive their bytes")
     func roundTripOfRandomBatches() throws {
-        for seed in UInt64(0)..<60 {
-            let batch = try Samples.random(seed: seed)
+        for seed in TestSeed.each(of: 0..<60) {
+            let batch = try Samples.random(seed: seed.value)
             Samples.expectEqual(try BatchDecoder.decode(try BatchEncoder.encode(batch)), batch)
         }
     }

@@ -55,19 +55,20 @@ struct HostileBatchTests {
         let batch = Samples.batch()
         let content = try BatchEncoder.content(of: batch)
         let envelope = BatchEnvelope(batch, contentBytes: content.count, payload: [])
-        var random = SeededRandom(seed: 4711)
+        let seed = TestSeed.fixed(4711)
+        var random = seed.random
         var refused = 0
         for _ in 0..<20_000 {
             var mutated = content
             for _ in 0...random.below(4) { mutate(&mutated, &random) }
             do {
                 let decoded = try BatchDecoder.decode(content: mutated, envelope)
-                checkPromises(decoded)
+                checkPromises(decoded, seed)
             } catch is SyncError {
                 refused += 1
             }
         }
-        #expect(refused > 10_000)
+        #expect(refused > 10_000, "\(seed)")
     }
 
     private func mutate(_ bytes: inout [UInt8], _ random: inout SeededRandom) {
@@ -82,18 +83,18 @@ struct HostileBatchTests {
         }
     }
 
-    private func checkPromises(_ batch: Batch) {
+    private func checkPromises(_ batch: Batch, _ seed: TestSeed) {
         let dots = Set(batch.transactions.map(\.header.dot))
         var merged = batch.from
         for transaction in batch.transactions {
-            #expect(merged.covers(transaction.header.seen))
+            #expect(merged.covers(transaction.header.seen), "\(seed)")
             merged.advance(to: transaction.header.dot)
         }
-        #expect(merged == batch.upTo)
+        #expect(merged == batch.upTo, "\(seed)")
         for fact in batch.facts {
-            #expect(dots.contains(fact.dot))
+            #expect(dots.contains(fact.dot), "\(seed)")
             guard case .cell(_, let entity, let cell, let version) = fact else { continue }
-            #expect(batch.entities[entity].cells[cell].count == version.value.count)
+            #expect(batch.entities[entity].cells[cell].count == version.value.count, "\(seed)")
         }
     }
 

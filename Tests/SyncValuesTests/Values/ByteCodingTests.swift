@@ -1,3 +1,4 @@
+import SyncTesting
 import Testing
 
 @testable import SyncValues
@@ -25,7 +26,8 @@ import Testing
             var reader = ByteReader(Array(writer.bytes.prefix(count)))
             while !reader.isAtEnd, (try? reader.value()) != nil {}
         }
-        var generator = SystemRandomNumberGenerator()
+        // A trap, not an expectation, fails this: a fixed seed finds the same each time.
+        var generator = TestSeed.fixed(1).random
         for _ in 0..<2000 {
             var reader = ByteReader((0..<20).map { _ in .random(in: 0...255, using: &generator) })
             while !reader.isAtEnd, (try? reader.value()) != nil {}

@@ -1,21 +1,23 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncValues
 
 @Suite struct TimestampTests {
     @Test func printsAndReadsItself() {
-        var generator = SystemRandomNumberGenerator()
+        let seed = TestSeed.drawn()
+        var generator = seed.random
         let formatter = ISO8601DateFormatter()
         formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
         for _ in 0..<500 {
             let time = Timestamp(
                 milliseconds: .random(in: -2_000_000_000_000...4_000_000_000_000, using: &generator)
             )
-            #expect(Timestamp(time.description) == time, "\(time.milliseconds)")
+            #expect(Timestamp(time.description) == time, "\(seed): \(time.milliseconds)")
             let date = formatter.date(from: time.description)
             let foundation = (date?.timeIntervalSince1970 ?? .nan) * 1000
-            #expect(Int64(foundation.rounded()) == time.milliseconds)
+            #expect(Int64(foundation.rounded()) == time.milliseconds, "\(seed)")
         }
     }
 

@@ -1,0 +1,28 @@
+import SyncTesting
+import Testing
+
+@Suite("Store simulation")
+struct StoreSimulationTests {
+    /// Seeds beyond the first ones that found something once.
+    private static let finds: [UInt64] = [84, 147, 189, 387, 464, 524, 857, 1071, 1421]
+
+    /// Files cost a hundred times as much as values: `SYNCD_SEEDS` asks for twenty times as many
+    /// seeds as are run. A long run: `swift run -c release syncsim --kind files`.
+    @Test("stores on disk converge and lose nothing, whatever the network does")
+    func randomStoresConverge() throws {
+        let folder = try TemporaryFolder()
+        var total = MergeSimulation.Tally()
+        let count = max(50, TestSeed.count(2_000) / 20)
+        let seeds = Array(0..<count) + Self.finds.filter { $0 >= count }
+        for seed in TestSeed.each(of: seeds) {
+            do {
+                total.add(try StoreSimulation.run(seed: seed.value, in: folder.path))
+            } catch {
+                Issue.record("\(seed): \(error)")
+            }
+        }
+        guard TestSeed.given == nil else { return }
+        let all = [total.commits, total.merges, total.refusals, total.closes, total.conflicts]
+        #expect(all.allSatisfy { $0 > 0 }, "every kind of event happened: \(total)")
+    }
+}
