@@ -41,7 +41,8 @@ test: setup
 ifneq ($(FILTER),)
 	@SWIFT='$(SWIFT)' scripts/test.py '$(FILTER)'
 else
-	@SWIFT='$(SWIFT)' scripts/test.py 'SyncValuesTests|SyncCoreTests|SyncClientTests|SynctoolTests' \
+	@SWIFT='$(SWIFT)' scripts/test.py \
+		'SyncValuesTests|SyncStorageTests|SyncCoreTests|SyncTestingTests|SyncClientTests|SynctoolTests' \
 		'SyncMergeTests|SyncReplicaTests' 'SyncRemotesTests --no-parallel' \
 		'SyncObjectsTests --no-parallel' VarlinkTests \
 		'SyncdTests|EndToEndTests|DocumentationTests --no-parallel'

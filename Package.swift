@@ -108,7 +108,7 @@ let package = Package(
         .executableTarget(
             name: "todo", dependencies: ["SyncObjects"], path: "Examples/Todo"),
         .executableTarget(
-            name: "objectstress", dependencies: ["SyncObjects", "SyncCore"],
+            name: "objectstress", dependencies: ["SyncObjects", "SyncCore", "SyncTesting"],
             path: "Tests/ObjectStress"),
         .executableTarget(
             name: "syncsim",
@@ -119,38 +119,42 @@ let package = Package(
         .testTarget(
             name: "VarlinkTests",
             dependencies: [
-                "Varlink", "varlink-certification",
+                "Varlink", "varlink-certification", "SyncTesting",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         .testTarget(name: "SyncValuesTests", dependencies: ["SyncValues", "SyncTesting"]),
+        .testTarget(name: "SyncStorageTests", dependencies: ["SyncStorage", "SyncTesting"]),
         .testTarget(
             name: "SyncCoreTests",
             dependencies: ["SyncReplica", "SyncStorage", "SyncValues", "SyncTesting", "CSQLite"]),
-        .testTarget(name: "SyncClientTests", dependencies: ["SyncClient", "SyncCore"]),
+        .testTarget(
+            name: "SyncClientTests", dependencies: ["SyncClient", "SyncCore", "SyncTesting"]),
+        .testTarget(name: "SyncTestingTests", dependencies: ["SyncTesting"]),
         .testTarget(name: "SynctoolTests", dependencies: ["synctool"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "syncd", "synctool", "SyncClient", "SyncCore", "Varlink",
+                "syncd", "synctool", "SyncClient", "SyncCore", "SyncTesting", "Varlink",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Fixtures"]),
         .testTarget(
             name: "SyncdTests",
-            dependencies: ["syncd", "synctool", "SyncClient", "SyncCore", "Varlink"]),
+            dependencies: [
+                "syncd", "synctool", "SyncClient", "SyncCore", "SyncTesting", "Varlink",
+            ]),
         .testTarget(
             name: "SyncObjectsTests",
-            dependencies: ["SyncObjects", "SyncClient", "syncd", "todo", "objectstress"]),
+            dependencies: [
+                "SyncObjects", "SyncClient", "SyncTesting", "syncd", "todo", "objectstress",
+            ]),
         .testTarget(
             name: "SyncMergeTests", dependencies: ["SyncMerge", "SyncValues", "SyncTesting"],
             exclude: ["Batch/Fixtures"]),
         .testTarget(
             name: "SyncReplicaTests",
-            dependencies: [
-                "SyncReplica", "SyncRemotes", "SyncTesting", "syncsim",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ]),
+            dependencies: ["SyncReplica", "SyncRemotes", "SyncTesting", "syncsim"]),
         .testTarget(
             name: "SyncRemotesTests", dependencies: ["SyncReplica", "SyncRemotes", "SyncTesting"]),
         .testTarget(
