@@ -41,6 +41,8 @@ class Group:
         self.crashes = []
         self.passed = self.failed = self.skipped = 0
         self.started = {}
+        # Skipped by a condition, or cancelled by the test itself because something is not there.
+        self.not_run = set()
         self.issues = {}
 
     def run(self, folder):
@@ -48,7 +50,7 @@ class Group:
         events.unlink(missing_ok=True)
         self.status, lines = run(
             [*SWIFT, "test", "--skip-build", "--event-stream-output-path", str(events),
-             "--filter", *self.arguments], GROUP_SECONDS_MAX)
+             "--filter", *self.arguments], GROUP_SECONDS_MAX, dict(os.environ, TMPDIR=str(folder)))
         self.crashes = [line for line in lines if CRASH.search(line)]
         if events.is_file():
             self.read(events)
@@ -65,8 +67,10 @@ class Group:
             test = event.get("testID", "")
             if "/" not in test and event["kind"] != "issueRecorded":
                 continue  # a suite
-            if event["kind"] == "testSkipped":
-                self.skipped += 1
+            if event["kind"] in ("testSkipped", "testCancelled"):
+                if test not in self.not_run:
+                    self.not_run.add(test)
+                    self.skipped += 1
             elif event["kind"] == "testStarted":
                 self.started[test] = True
             elif event["kind"] == "testEnded":
@@ -74,7 +78,7 @@ class Group:
                 if any(message["symbol"] == "fail" for message in event["messages"]):
                     self.failed += 1
                     self.issues.setdefault(test, [])
-                else:
+                elif test not in self.not_run:
                     self.passed += 1
             elif event["kind"] == "issueRecorded" and is_failure(event.get("issue", {})):
                 self.issues.setdefault(test, []).append(text_of(event))
@@ -121,13 +125,13 @@ def name_of(test):
     return re.sub(r"/[^/]+\.swift:\d+:\d+$", "", test) or "outside of any test"
 
 
-def run(command, seconds=None):
+def run(command, seconds=None, environment=None):
     """Runs a command in a session of its own and shows what it prints.
 
     Returns its status, None when it did not end within `seconds`, and its lines.
     """
     process = subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
     lines = []
 
@@ -178,7 +182,10 @@ def main():
         errors = dict.fromkeys(line.rstrip()[:MESSAGE_COLUMNS_MAX] for line in lines if ERROR.search(line))
         fail(["the tests do not build:", *(errors or [line.rstrip() for line in lines[-20:]])])
     groups = [Group(shlex.split(argument)) for argument in sys.argv[1:]]
-    with tempfile.TemporaryDirectory(prefix="syncd-tests-") as folder:
+    # Temporary folders of the tests lie in it, too: nothing is left of a process that was killed. A file
+    # system that a killed test had mounted there cannot be removed.
+    with tempfile.TemporaryDirectory(prefix="syncd-tests-", ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o755)  # for tests that run as another user
         for group in groups:
             group.run(folder)
     passed, failed, skipped = (

@@ -3,7 +3,8 @@
 
 Held here: length of files, lines and functions; leftovers; escapes from the compiler's checks without a
 reason; circles between the folders of one target; paths of one machine; a changelog that is kept;
-tests that the documents name; links between pages. What is counted: measure.py.
+tests that the documents name; links between pages; the table of targets. What is counted:
+measure.py.
 """
 
 import collections
@@ -41,6 +42,13 @@ MEMBER = re.compile(
     r"^    (?:@\w+(?:\([^)]*\))?\s+)*"
     r"(?:(?:public|package|internal|static|mutating|nonisolated|indirect|final)\s+)*"
     r"(?:struct|class|enum|typealias|func|let|var|case) `?([A-Za-z_]\w*)")
+
+# The table of targets in ARCHITECTURE.md is compared with Package.swift.
+CHECKS_TARGETS = False
+TARGET = re.compile(r"\.(?:executableTarget|target|systemLibrary)\(\s*name: \"([\w-]+)\"")
+DEPENDENCIES = re.compile(r"dependencies: \[((?:[^\[\]]|\[[^\]]*\])*)\]")
+PRODUCT = re.compile(r'\.product\(name: "([\w-]+)", package: "[^"]*"\)')
+NAME = re.compile(r"[\w.-]+")
 
 findings = []
 
@@ -189,6 +197,46 @@ def check_links(pages):
                     find(path, number, f"the page has no heading #{anchor}: {link}")
 
 
+def target_dependencies(manifest):
+    """What each target below Sources depends on, by name: targets of the package and products of others."""
+    targets = {}
+    ends = [match.start() for match in re.finditer(r"\n        \.(?:\w*[tT]arget|systemLibrary)\(", manifest)]
+    ends.append(len(manifest))
+    for start, end in zip(ends, ends[1:]):
+        text = manifest[start:end]
+        match = TARGET.search(text)
+        path = re.search(r'path: "([^"]*)"', text)
+        if match and (not path or path.group(1).startswith("Sources/")):
+            listed = DEPENDENCIES.search(PRODUCT.sub(r'"\1"', text))
+            targets[match.group(1)] = set(re.findall(r'"([\w-]+)"', listed.group(1))) if listed else set()
+    return targets
+
+
+def check_target_table():
+    """The table `target | does | may import | may not` of ARCHITECTURE.md says for each target what Package.swift
+    says: `may import` names its dependencies, separated by commas, with or without backticks. A cell without a
+    name of a target or a product (`system libraries`, `nothing`) is empty; a row may be of several targets."""
+    page = pathlib.Path("docs/ARCHITECTURE.md")
+    targets = target_dependencies((ROOT / "Package.swift").read_text())
+    known = set(targets).union(*targets.values())
+    rows = {}
+    for number, line in enumerate((ROOT / page).read_text().split("\n"), 1):
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if not line.startswith("|") or len(cells) != 4:
+            continue
+        names = [name for name in re.findall(r"`([\w-]+)`", cells[0]) if name in targets]
+        listed = [name.strip().strip("`") for name in cells[2].split(",")]
+        listed = {name for name in listed if NAME.fullmatch(name)} if known.intersection(listed) else set()
+        for name in names:
+            rows[name] = number
+            for extra in sorted(listed - targets[name]):
+                find(page, number, f"{name} does not import {extra}: Package.swift")
+            for missing in sorted(targets[name] - listed):
+                find(page, number, f"{name} imports {missing}, too: Package.swift")
+    for name in sorted(set(targets) - set(rows)):
+        find(page, 1, f"the table of targets has no row for {name}")
+
+
 def check_changelog():
     path = ROOT / "CHANGELOG.md"
     if not path.is_file() or "## Unreleased" not in path.read_text():
@@ -221,6 +269,8 @@ def main():
     check_circles(sources, by_members=False)  # measure.py: by members, too
     check_named_tests(tests)
     check_links(pages)
+    if CHECKS_TARGETS:
+        check_target_table()
     check_changelog()
     for finding in findings:
         print(finding)
