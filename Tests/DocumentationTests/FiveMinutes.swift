@@ -50,7 +50,7 @@ struct FiveMinutes {
 
         var options = SubscriptionOptions()
         options.hold = [try HistoryQuery.ObjectName(path: "Album/348")]
-        for try await notice in client.subscribe(path, options) {
+        for try await notice in client.subscribe(path, options: options) {
             switch notice {
             case .began(let token): try save(token)
             case .transaction(let transaction): print(transaction.number, transaction.changes.count)

@@ -46,8 +46,8 @@ struct CompactionTests {
         let snapshot = try await a.batches(since: VersionVector()).reduce(0) { $0 + $1.count }
         #expect(bytes < 6 * snapshot + 65_536, "\(bytes) bytes for a snapshot of \(snapshot)")
         let clone = try SimulatedPeer("C", schema: .notes)
-        _ = try await Exchange(clone, try remote(folder, "C")).pull()
-        _ = try await Exchange(slow, theirs).pull()
+        _ = try await Exchange(clone, with: try remote(folder, "C")).pull()
+        _ = try await Exchange(slow, with: theirs).pull()
         let expected = try await a.canonical()
         #expect(try await clone.canonical() == expected)
         #expect(try await slow.canonical() == expected, "a slow one gets everything")
@@ -67,9 +67,9 @@ struct CompactionTests {
             _ = try await Exchange(peers[place], with: remotes[place]).sync()
             #expect(folder.batches().count <= 2 * CompactionPlan.filesMax + 2)
         }
-        _ = try await Exchange(peers[0], remotes[0]).pull()
+        _ = try await Exchange(peers[0], with: remotes[0]).pull()
         let clone = try SimulatedPeer("C", schema: .notes)
-        _ = try await Exchange(clone, try remote(folder, "C")).pull()
+        _ = try await Exchange(clone, with: try remote(folder, "C")).pull()
         #expect(try await peers[0].canonical() == peers[1].canonical())
         #expect(try await clone.canonical() == peers[1].canonical())
     }
@@ -88,7 +88,7 @@ struct CompactionTests {
         _ = try? await Exchange(a, with: dying).push()
         for _ in 0..<2 {
             let clone = try SimulatedPeer("C", schema: .notes)
-            _ = try await Exchange(clone, try remote(folder, "C")).pull()
+            _ = try await Exchange(clone, with: try remote(folder, "C")).pull()
             let head = await clone.vector
             #expect(head[a.id] >= 64, "what was pushed before is there at every moment")
             _ = try await Exchange(a, with: ours).push()
@@ -139,7 +139,7 @@ struct CompactionTests {
             _ = try await Exchange(a, with: ours).push()
         }
         let clone = try SimulatedPeer("C", schema: .notes)
-        _ = try await Exchange(clone, try remote(folder, "C")).pull()
+        _ = try await Exchange(clone, with: try remote(folder, "C")).pull()
         #expect(try await clone.canonical() == a.canonical())
     }
 }

@@ -75,7 +75,7 @@ struct DirectoryRemoteTests {
             atPath: folder.path + "/photos", withIntermediateDirectories: false)
 
         let b = try SimulatedPeer("B", schema: .notes)
-        let report = try await Exchange(b, try remote(folder, "B")).pull()
+        let report = try await Exchange(b, with: try remote(folder, "B")).pull()
         #expect(report.pulledCount == 1)
         #expect(report.problems.count == 2, "\(report.problems)")
         try whole.write(to: URL(filePath: files[1]))  // the rest has arrived
@@ -91,7 +91,7 @@ struct DirectoryRemoteTests {
         for number in 0..<3 {
             try await a.transact("INSERT INTO note VALUES('k\(number)', 'text')")
         }
-        _ = try await Exchange(a, ours).push()
+        _ = try await Exchange(a, with: ours).push()
         #expect(try await ours.removeDamaged() == 0)
         let file = folder.batches()[1]
         var bytes = try Data(contentsOf: URL(filePath: file))
@@ -99,9 +99,9 @@ struct DirectoryRemoteTests {
         try bytes.write(to: URL(filePath: file))
         #expect(try await theirs.removeDamaged() == 0)
         #expect(try await ours.removeDamaged() == 1)
-        _ = try await Exchange(a, ours).push()
+        _ = try await Exchange(a, with: ours).push()
         let b = try SimulatedPeer("B", schema: .notes)
-        _ = try await Exchange(b, theirs).pull()
+        _ = try await Exchange(b, with: theirs).pull()
         #expect(try await a.canonical() == b.canonical())
         #expect(try await ours.head() == a.vector)
     }
@@ -143,11 +143,11 @@ struct DirectoryRemoteTests {
             for (peer, name) in zip(peers, names) {
                 let remote = try remote(folder, name)
                 _ = try await remote.removeDamaged()
-                _ = try await Exchange(peer, remote).sync()
+                _ = try await Exchange(peer, with: remote).sync()
             }
         }
         let clone = try SimulatedPeer("D", schema: .notes)
-        _ = try await Exchange(clone, try remote(folder, "D")).pull()
+        _ = try await Exchange(clone, with: try remote(folder, "D")).pull()
         let expected = try await clone.canonical()
         for peer in peers where try await peer.canonical() != expected {
             throw SimulationFailure("replicas differ")

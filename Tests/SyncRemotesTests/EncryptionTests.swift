@@ -139,9 +139,9 @@ struct EncryptionTests {
         let a = try await peer("A", notes: 2)
         _ = try await Exchange(a, with: remote).push()
         let sealing = EncryptedRemote(remote, ring: ring(key), isSealing: true)
-        #expect(try await Exchange(a, sealing).push().pushedCount == 2)
+        #expect(try await Exchange(a, with: sealing).push().pushedCount == 2)
         let b = try SimulatedPeer("B", schema: .notes)
-        let report = try await Exchange(b, sealing).pull()
+        let report = try await Exchange(b, with: sealing).pull()
         #expect(report.pulledCount == 2 && report.problems.count == 2)
     }
 

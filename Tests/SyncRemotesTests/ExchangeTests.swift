@@ -56,7 +56,7 @@ struct ExchangeTests {
         } catch let error as SyncError {
             #expect(error.code == .unreachable)
         }
-        await remote.stopFailing()
+        await remote.failNoMore()
     }
 
     @Test("a batch that the remote lost is sent again by any replica that has it")
@@ -72,9 +72,9 @@ struct ExchangeTests {
         let items = try await remote.catalog(since: VersionVector()).items
         await remote.lose(items[0].name)
         #expect(try await remote.head().isEmpty)
-        _ = try await Exchange(b, remote).push()
+        _ = try await Exchange(b, with: remote).push()
         let c = try SimulatedPeer("C", schema: .notes)
-        _ = try await Exchange(c, remote).pull()
+        _ = try await Exchange(c, with: remote).pull()
         #expect(try await c.canonical() == a.canonical(), "a new clone is complete")
     }
 
@@ -89,7 +89,7 @@ struct ExchangeTests {
         bytes[bytes.count - 1] ^= 1
         await remote.damage(item.name, with: bytes)
         let b = try SimulatedPeer("B", schema: .notes)
-        let report = try await Exchange(b, remote).pull()
+        let report = try await Exchange(b, with: remote).pull()
         #expect(report.pulledCount == 0 && report.problems.map(\.name) == [item.name])
         #expect(await b.vector.isEmpty)
     }
@@ -103,7 +103,7 @@ struct ExchangeTests {
         let remote = MemoryRemote(store: SimulatedReplica.store)
         for batch in try await a.batches(since: VersionVector()) { try await remote.append(batch) }
         let whole = try SimulatedPeer("B", schema: .notes)
-        _ = try await Exchange(whole, remote).pull()
+        _ = try await Exchange(whole, with: remote).pull()
         for batch in try await whole.batches(since: VersionVector()) {
             try await remote.append(batch)
         }

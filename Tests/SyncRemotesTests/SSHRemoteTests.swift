@@ -33,7 +33,7 @@ struct SSHRemoteTests {
             try await far.transact("INSERT INTO note VALUES('f\(number)', 'far')")
         }
         let remote = fake.remote()
-        let report = try await Exchange(near, remote).sync()
+        let report = try await Exchange(near, with: remote).sync()
         #expect(report.pulledCount == 5 && report.pushedCount == 5)
         #expect(try await near.canonical() == far.canonical())
         #expect(try await Exchange(near, with: remote).sync() == .init(), "nothing is left")
@@ -148,7 +148,7 @@ struct SSHRemoteTests {
         for bytes in stride(from: 1, to: 3000, by: 149) {
             let cut = try FakeSSH("\(served.connect) \(bytes)")
             do {
-                _ = try await Exchange(near, cut.remote(timeout: .seconds(20))).sync()
+                _ = try await Exchange(near, with: cut.remote(timeout: .seconds(20))).sync()
             } catch let error as SyncError {
                 #expect([.unreachable, .badData].contains(error.code), "\(error)")
             }

@@ -1,4 +1,4 @@
-import SyncCore
+import SyncReplica
 
 extension StoreReplica {
     /// One exchange with a remote: connects, moves batches, disconnects.

@@ -96,7 +96,9 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
 
     /// The requests of other replicas.
     /// - Throws: what the inner remote throws.
-    package func requestedSnapshots() async throws -> [VersionVector] { try await inner.requestedSnapshots() }
+    package func requestedSnapshots() async throws -> [VersionVector] {
+        try await inner.requestedSnapshots()
+    }
 
     /// Includes unencrypted batches: what replaces them is encrypted.
     /// - Throws: what the inner remote throws.

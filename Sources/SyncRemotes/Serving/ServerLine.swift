@@ -1,5 +1,5 @@
 import Dispatch
-import SyncCore
+import SyncMerge
 
 /// The descriptors of one client. Blocking calls run on dispatch queues.
 struct ServerLine: Sendable {

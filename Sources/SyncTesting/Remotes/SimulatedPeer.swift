@@ -13,7 +13,7 @@ package actor SimulatedPeer: Replica {
     /// - Parameter slice: the maximum number of transactions in a batch.
     /// - Throws: what creating its database throws.
     package init(_ name: Character, schema: SimulatedSchema, slice: Int = .max) throws {
-        replica = try SimulatedReplica(name, schema, seed: UInt64(name.asciiValue ?? 0))
+        replica = try SimulatedReplica(name, schema: schema, seed: UInt64(name.asciiValue ?? 0))
         self.slice = slice
         id = SimulatedReplica.id(name)
     }

@@ -1,6 +1,6 @@
 import ArgumentParser
-import SyncCore
 import SyncRemotes
+import SyncReplica
 
 extension JoinMethod: ExpressibleByArgument {}
 

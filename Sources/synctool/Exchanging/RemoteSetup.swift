@@ -1,6 +1,6 @@
 import Foundation
-import SyncCore
 import SyncRemotes
+import SyncReplica
 
 /// Adds a remote to a store: makes a folder a remote, or joins the store at the address.
 struct RemoteSetup {

@@ -1,4 +1,4 @@
-import SyncCore
+import SyncMerge
 import Varlink
 
 /// The names of keys as lines of text, or as JSON; never the keys.

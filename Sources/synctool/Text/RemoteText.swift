@@ -1,4 +1,4 @@
-import SyncCore
+import SyncReplica
 import Varlink
 
 /// Remotes as lines of text, or as JSON.

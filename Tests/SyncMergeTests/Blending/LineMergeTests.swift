@@ -10,7 +10,7 @@ import Testing
         func lines(_ letters: String) -> String { letters.map(String.init).joined(separator: "\n") }
         guard
             let (text, isWhole) = LineMerge.merge(
-                base: lines(base), lines(ours), lines(theirs))
+                base: lines(base), ours: lines(ours), theirs: lines(theirs))
         else { return nil }
         return text.split(separator: "\n", omittingEmptySubsequences: false).joined()
             + (isWhole ? "" : "!")
@@ -47,7 +47,7 @@ import Testing
         let base = (0..<2100).map { "b\($0)" }.joined(separator: "\n")
         let ours = (0..<2100).map { "o\($0)" }.joined(separator: "\n")
         let theirs = (0..<2100).map { "t\($0)" }.joined(separator: "\n")
-        #expect(LineMerge.merge(base: base, ours, theirs) == nil)
+        #expect(LineMerge.merge(base: base, ours: ours, theirs: theirs) == nil)
     }
 
     /// Where all changes are in it, the merge is the same from either side, and merging it again

@@ -101,7 +101,7 @@ struct HistoryScenarioTests {
         try c.pull(from: a)
         try a.pull(from: b)  // all know the delete; p is shown at a and b
         try a.pull(from: c)  // a: the child is gone too, p is dead and unreferenced
-        for other in [b, c] { a.acknowledge(other.id, other.state.vector) }
+        for other in [b, c] { a.acknowledge(other.state.vector, of: other.id) }
         for _ in 0..<2 { _ = try a.collect(replicas.map(\.id)) }
         try b.transact("UPDATE P SET d='alive'")  // b still shows p
         try SimulatedReplica.sync(a, b, c)
