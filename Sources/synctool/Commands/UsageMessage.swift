@@ -43,13 +43,21 @@ struct UsageMessage: Equatable {
     ///
     /// - Returns: nil when the parser's own text is precise.
     static func explaining(_ error: any Error, arguments: [String]) -> UsageMessage? {
+        guard Synctool.exitCode(for: error) == .validationFailure else { return nil }
         let (command, path) = resolve(arguments)
         let text = Synctool.message(for: error)
         let words = path.joined(separator: " ")
-        for option in ["--socket", "--direct"] where text.contains("Unknown option '\(option)'") {
+        let isFileCommand = command is any FileCommand.Type
+        let options = arguments.prefix { $0 != "--" }
+        for option in ["--socket", "--direct"] {
+            // The parser may report a missing argument first.
+            let isGiven = options.contains { $0 == option || $0.hasPrefix(option + "=") }
+            guard text.contains("Unknown option '\(option)'") || isFileCommand && isGiven else {
+                continue
+            }
             return UsageMessage(
                 problem: "unknown option '\(option)'",
-                hint: command is any FileCommand.Type
+                hint: isFileCommand
                     ? "This command works on the file itself: leave \(option) out"
                     : "This command does not use the daemon: leave \(option) out",
                 command: words)
