@@ -217,7 +217,7 @@ struct RemoteCommandTests {
                 try write(scene, packet.text, file)
             }
             let join = ["remote", "add", "apart.db", "origin", shared, "--join", "by-key"]
-            expect(try await scene.run(join), 77, "key share", "--join by-key --key FILE")
+            expect(try await scene.run(join), 77, "key share", "--join by-key --key PACKET")
             let with = ["--passphrase-file", "right", "--key"]
             expect(try await scene.run(join + with + ["foreign"]), 1, "another store")
             #expect(try await scene.tool("remote", "list", "apart.db").text == "no remotes\n")

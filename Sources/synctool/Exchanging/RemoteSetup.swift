@@ -72,7 +72,7 @@ struct RemoteSetup {
         let copy = absolute + ".syncd-join"
         removeCopy(copy)
         defer { removeCopy(copy) }
-        try await download(other, to: copy)
+        try await download(other, to: copy, joiningBy: joinMethod)
         let report = try Store.join(absolute, to: copy, by: joinMethod)
         try Terminal.error.line(
             "\(path): joined store \(other) \(joinMethod.rawValue): "
@@ -81,7 +81,9 @@ struct RemoteSetup {
     }
 
     /// Copies the other store, to match its rows.
-    private func download(_ other: StoreID, to copy: String) async throws {
+    private func download(
+        _ other: StoreID, to copy: String, joiningBy method: JoinMethod
+    ) async throws {
         let store = try Store.open(absolute)
         let ring = try packet?.ring ?? store.keyRing()
         try store.close()
@@ -92,7 +94,8 @@ struct RemoteSetup {
         } catch var error as SyncError where error.code == .notAllowed && packet == nil {
             error.hint =
                 "On a replica that has the key run: synctool key share REPLICA > PACKET; "
-                + "then repeat this command with: --key PACKET"
+                + "then here: synctool remote add DB \(entry.name) \(Shell.quoted(entry.url)) "
+                + "--join \(method.rawValue) --key PACKET"
             throw error
         }
     }
