@@ -87,7 +87,7 @@ import Testing
         let ended = try run(
             Programs.syncd.path, ["--user", "--socket", path, "--state", directory.file("state")])
         #expect(ended.status == 69)
-        #expect(ended.errors.contains("no socket"), "\(ended.errors)")
+        #expect(ended.errors.contains("not a socket"), "\(ended.errors)")
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
     }
 

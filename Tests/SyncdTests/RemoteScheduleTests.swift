@@ -7,7 +7,9 @@ import Testing
     private let start = ContinuousClock.now
     private let options = ReplicationOptions()
 
-    private func after(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
+    private func after(_ milliseconds: Int) -> ContinuousClock.Instant {
+        start + .milliseconds(milliseconds)
+    }
 
     /// A schedule whose first exchange succeeded at `start`.
     private func idle() -> RemoteSchedule {
@@ -20,36 +22,36 @@ import Testing
     @Test func aNewRemoteIsDueAtOnceAndThenEachInterval() {
         let new = RemoteSchedule(options, now: start)
         #expect(new.due == start)
-        #expect(idle().due == after(30))
+        #expect(idle().due == after(30_000))
     }
 
     @Test func aCommitIsSentAfterTheDelay() {
         var schedule = idle()
-        schedule.committed(at: after(5), wall: .now())
-        #expect(schedule.due == after(5.3))
+        schedule.committed(at: after(5000), wall: .now())
+        #expect(schedule.due == after(5300))
         #expect(schedule.behindSince != nil)
         schedule.begin()
         #expect(schedule.due == nil)
-        schedule.succeeded(at: after(6), wall: .now())
-        #expect(schedule.due == after(36))
+        schedule.succeeded(at: after(6000), wall: .now())
+        #expect(schedule.due == after(36_000))
         #expect(schedule.behindSince == nil)
     }
 
     @Test func aBurstThatDoesNotEndIsSentAfterTenDelays() {
         var schedule = idle()
-        for tenth in 0..<100 {
-            schedule.committed(at: after(1 + 0.1 * Double(tenth)), wall: .now())
+        for time in stride(from: 1000, to: 4000, by: 100) {
+            schedule.committed(at: after(time), wall: .now())
         }
-        #expect(schedule.due == after(4))
+        #expect(schedule.due == after(4000))
     }
 
     @Test func aCommitDuringAnExchangeStartsAnother() {
         var schedule = idle()
         schedule.begin()
-        schedule.committed(at: after(1), wall: .now())
+        schedule.committed(at: after(1000), wall: .now())
         #expect(schedule.due == nil)
-        schedule.succeeded(at: after(2), wall: .now())
-        #expect(schedule.due == after(2.3))
+        schedule.succeeded(at: after(2000), wall: .now())
+        #expect(schedule.due == after(2300))
         #expect(schedule.behindSince != nil)
     }
 
@@ -80,6 +82,6 @@ import Testing
         var schedule = idle()
         schedule.begin()
         schedule.failed(SyncError(.unreachable, "no route"), at: start, jitter: 0)
-        #expect(schedule.due == after(0.75))
+        #expect(schedule.due == after(750))
     }
 }
