@@ -160,7 +160,7 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "SyncClient", "SyncCore", "SyncObjects", "syncd", "synctool",
+                "SyncClient", "SyncCore", "SyncObjects", "SyncTesting", "syncd", "synctool",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
     ],

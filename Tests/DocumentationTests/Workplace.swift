@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 
 /// A temporary folder with a small database `music.db`, and the programs that the build made.
 final class Workplace {
@@ -9,13 +10,13 @@ final class Workplace {
             atPath: "/proc/self/exe")) ?? ""
     ).deletingLastPathComponent()
 
-    let folder: URL
+    private let temporary: TemporaryFolder
     private var daemon: Process?
 
+    var folder: URL { temporary.url }
+
     init() throws {
-        let name = "syncd-docs-" + String(UInt32.random(in: 0 ... .max), radix: 36)
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent(name)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        temporary = try TemporaryFolder()
         try Self.sql(
             path,
             """
@@ -29,7 +30,6 @@ final class Workplace {
 
     deinit {
         if let daemon, daemon.isRunning { kill(daemon.processIdentifier, SIGKILL) }
-        try? FileManager.default.removeItem(at: folder)
     }
 
     var path: String { folder.appendingPathComponent("music.db").path }
@@ -72,8 +72,6 @@ final class Workplace {
         process.standardError = FileHandle.nullDevice
         try process.run()
         daemon = process
-        for _ in 0..<3000 where !FileManager.default.fileExists(atPath: socket) {
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        _ = await eventually { FileManager.default.fileExists(atPath: socket) }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import SyncClient
 import SyncCore
+import SyncTesting
 import Testing
 import Varlink
 
@@ -15,7 +16,7 @@ struct ChinookTests {
     func everyClientGetsEachTransactionOnceInOrder_whileAllAreKilled(
         journalMode: String
     ) async throws {
-        let seed = Seed.fromEnvironment()
+        let seed = TestSeed.drawn().value
         try await Scene.with { scene in
             let music = try await scene.makeMusic()
             try await scene.sql(music, "PRAGMA journal_mode = \(journalMode)")
@@ -36,9 +37,9 @@ struct ChinookTests {
             await parts.stop()
             #expect(kills > 5, "the writers were done before anything was killed")
             for (client, transactions) in received {
-                check(client, transactions, history, "seed \(seed), kills \(kills)")
+                check(client, transactions, history, "SYNCD_SEED=\(seed), kills \(kills)")
             }
-            checkModel(history, before, "seed \(seed)")
+            checkModel(history, before, "SYNCD_SEED=\(seed)")
         }
     }
 
@@ -163,13 +164,5 @@ struct AlbumValues {
             values[id] = AlbumValues(title: String(parts[2]), artist: artist)
         }
         return values
-    }
-}
-
-/// The seed of a random test: a failure prints it, `SYNCD_SEED` repeats it.
-enum Seed {
-    static func fromEnvironment() -> UInt64 {
-        ProcessInfo.processInfo.environment["SYNCD_SEED"].flatMap(UInt64.init)
-            ?? .random(in: 1...999_999)
     }
 }

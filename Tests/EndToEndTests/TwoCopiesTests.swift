@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 import Varlink
 
@@ -16,7 +17,7 @@ struct TwoCopiesTests {
     func copiesThatWereEditedApartBecomeEqual_andConflictsAreTurnedRound(
         road: Road
     ) async throws {
-        let seed = Seed.fromEnvironment()
+        let seed = TestSeed.drawn().value
         try await Scene.with { scene in
             let copies = try await Copies.make(scene, road)
             do {
@@ -35,28 +36,28 @@ struct TwoCopiesTests {
             try await scene.sql(name, edits.script(Self.editsEach))
         }
         try await copies.meet(scene)
-        try await expectEqual(scene, "seed \(seed)")
+        try await expectEqual(scene, "SYNCD_SEED=\(seed)")
         let open = try await conflicts(scene, "a.db")
-        #expect(open.count >= 5, "seed \(seed): \(open.count) conflicts")
+        #expect(open.count >= 5, "SYNCD_SEED=\(seed): \(open.count) conflicts")
         #expect(
             Set(open.map(\.object)) == Set(try await conflicts(scene, "b.db").map(\.object)),
-            "the open conflicts are the same on both, seed \(seed)")
+            "the open conflicts are the same on both, SYNCD_SEED=\(seed)")
 
         let turned = open.filter {
             $0.reason == "lost" && $0.entity == "Track" && !$0.losing.isEmpty
         }.prefix(5)
-        try #require(turned.count == 5, "seed \(seed)")
+        try #require(turned.count == 5, "SYNCD_SEED=\(seed)")
         for conflict in turned {
             try await scene.tool("conflicts", "resolve", "a.db", "\(conflict.id)").expectSuccess()
         }
         try await copies.meet(scene)
-        try await expectEqual(scene, "after the resolution, seed \(seed)")
-        #expect(try await conflicts(scene, "b.db").count == open.count - 5, "seed \(seed)")
+        try await expectEqual(scene, "after the resolution, SYNCD_SEED=\(seed)")
+        #expect(try await conflicts(scene, "b.db").count == open.count - 5, "SYNCD_SEED=\(seed)")
         for conflict in turned {
             let key = conflict.object.dropFirst("Track/".count)
             let now = try await scene.sql(
                 "b.db", "SELECT \(conflict.property) FROM Track WHERE TrackId = \(key)")
-            #expect(now == conflict.losing + "\n", "seed \(seed)")
+            #expect(now == conflict.losing + "\n", "SYNCD_SEED=\(seed)")
         }
         try await copies.meet(scene, movesNothing: true)
     }
@@ -170,7 +171,7 @@ private struct Edits {
     let seed: UInt64
 
     func script(_ count: Int) -> String {
-        var random = SplitMix(state: seed)
+        var random = SeededRandom(seed: seed)
         let tag = String(name.prefix(1))
         var lines = ["PRAGMA foreign_keys = ON;", "PRAGMA synchronous = OFF;"]
         // Both insert the same number, and the same playlist track.

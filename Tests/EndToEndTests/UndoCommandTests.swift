@@ -1,3 +1,4 @@
+import SyncTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct UndoCommandTests {

@@ -1,6 +1,7 @@
 import Foundation
 import SyncCore
 import SyncObjects
+import SyncTesting
 import Synchronization
 
 final class StressList: ManagedObject, @unchecked Sendable {
@@ -112,7 +113,8 @@ final class Stress: Sendable {
         for number in 0..<threads {
             let thread = Thread {
                 self.work(
-                    until: end, random: Random(seed: seed &* 31 &+ UInt64(number)), number: number)
+                    until: end, random: SeededRandom(seed: seed &* 31 &+ UInt64(number)),
+                    number: number)
                 group.leave()
             }
             thread.stackSize = 4 << 20
@@ -122,7 +124,7 @@ final class Stress: Sendable {
         group.wait()
     }
 
-    private func work(until end: ContinuousClock.Instant, random start: Random, number: Int) {
+    private func work(until end: ContinuousClock.Instant, random start: SeededRandom, number: Int) {
         var random = start
         // Half of the threads share contexts, the others have their own for a while.
         var context = number % 2 == 0 ? shared[number / 2 % shared.count] : nil
@@ -156,7 +158,7 @@ final class Stress: Sendable {
         context?.rollback()
     }
 
-    private func act(on context: ManagedObjectContext, random: inout Random) throws {
+    private func act(on context: ManagedObjectContext, random: inout SeededRandom) throws {
         switch random.below(20) {
         case 0...5:
             let object = held[random.below(held.count)]
@@ -202,7 +204,7 @@ final class Stress: Sendable {
     }
 
     private func pick(
-        from context: ManagedObjectContext, random: inout Random
+        from context: ManagedObjectContext, random: inout SeededRandom
     ) throws -> StressItem? {
         var request = FetchRequest<StressItem>(
             where: try FetchPredicate("number >= %@", random.below(Self.objects)),
@@ -270,20 +272,5 @@ final class Stress: Sendable {
 
     private static func text(_ item: StressItem) -> String {
         "\(item.title ?? "-") \(item.number ?? -1) \(item.list?.objectID.description ?? "-")"
-    }
-}
-
-/// SplitMix64.
-struct Random: Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func below(_ limit: Int) -> Int {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return Int((mixed ^ (mixed >> 31)) % UInt64(limit))
     }
 }

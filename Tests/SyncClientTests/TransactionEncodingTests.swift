@@ -1,4 +1,5 @@
 import SyncCore
+import SyncTesting
 import Testing
 import Varlink
 
@@ -62,17 +63,18 @@ import Varlink
         }
     }
 
-    @Test(arguments: 0..<40) func whatIsWrittenReadsBackTheSame(seed: Int) throws {
-        var random = SeededRandom(seed: UInt64(seed))
+    @Test(arguments: TestSeed.each(of: 0..<40))
+    func whatIsWrittenReadsBackTheSame(seed: TestSeed) throws {
+        var random = seed.random
         let transaction = try randomTransaction(&random)
         let text = transaction.json
         let back = try Transaction(json: JSONParser.parse(text))
-        #expect(back == transaction, "seed \(seed)")
-        #expect(back.json == text, "seed \(seed)")
+        #expect(back == transaction, "\(seed)")
+        #expect(back.json == text, "\(seed)")
     }
 
     @Test func noticesReadBackTheSame() throws {
-        var random = SeededRandom(seed: 1)
+        var random = TestSeed.fixed(1).random
         let head = TransactionHead(try randomTransaction(&random))
         let store = try #require(StoreID(Self.store))
         let object = try object("Album/348", 5)
@@ -138,20 +140,5 @@ import Varlink
             author: maybe(text()), context: maybe(text()),
             process: maybe(.init(pid: 7, name: maybe(text()))), origin: maybe(origin),
             flags: .init(rawValue: Int(random.next() % 16)), changes: changes)
-    }
-}
-
-/// SplitMix64: the same numbers from the same seed, for ever.
-struct SeededRandom {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var word = state
-        word = (word ^ word >> 30) &* 0xbf58_476d_1ce4_e5b9
-        word = (word ^ word >> 27) &* 0x94d0_49bb_1331_11eb
-        return word ^ word >> 31
     }
 }

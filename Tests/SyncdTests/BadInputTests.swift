@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import SyncClient
 import SyncCore
+import SyncTesting
 import Testing
 
 /// What nobody should send or ask: a clear error with the next step, nothing lost, daemon alive.
@@ -48,7 +49,7 @@ import Testing
     // MARK: The socket
 
     @Test func aSocketPathThatIsTooLongIsAConfigurationError() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let path = directory.file(String(repeating: "x", count: 120))
         let ended = try run(
             Programs.syncd.path,
@@ -81,7 +82,7 @@ import Testing
     }
 
     @Test func aFileInTheWayOfTheSocketIsLeftAlone() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let path = directory.file("syncd.sock")
         try "mine".write(toFile: path, atomically: true, encoding: .utf8)
         let ended = try run(
@@ -98,7 +99,7 @@ import Testing
     }
 
     @Test func aDamagedListOfStoresIsAConfigurationError() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         mkdir(directory.file("state"), 0o755)
         try "{".write(
             toFile: directory.file("state/stores.json"), atomically: true, encoding: .utf8)

@@ -1,13 +1,14 @@
 import Foundation
 import SyncCore
+import SyncTesting
 import Testing
 
 @testable import syncd
 
 @Suite(.timeLimit(.minutes(3))) struct ConfigurationTests {
-    private let directory: TemporaryDirectory
+    private let directory: TemporaryFolder
 
-    init() throws { directory = try TemporaryDirectory() }
+    init() throws { directory = try TemporaryFolder() }
 
     private func read(_ text: String, stores: [String: String] = [:]) throws -> Configuration {
         try text.write(

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SyncClient
+import SyncTesting
 import Testing
 import Varlink
 
@@ -14,11 +15,11 @@ import Varlink
 /// and symbolic links are not followed.
 @Suite(.timeLimit(.minutes(3)))
 struct ExchangedFileTests {
-    private let directory: TemporaryDirectory
+    private let directory: TemporaryFolder
     private let somebody = PeerIdentity(pid: 1, uid: 2001, gid: 2001, groups: [])
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = try TemporaryFolder()
         chmod(directory.path, 0o755)
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SyncTesting
 import Testing
 import Varlink
 
@@ -9,10 +10,10 @@ import Varlink
 @Suite(
     .enabled(if: getuid() == 0, "only root can become another user"), .timeLimit(.minutes(3)))
 struct FilePermissionTests {
-    private let directory: TemporaryDirectory
+    private let directory: TemporaryFolder
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = try TemporaryFolder()
         chmod(directory.path, 0o755)
     }
 

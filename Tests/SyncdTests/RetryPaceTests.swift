@@ -1,10 +1,14 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import syncd
 
 @Suite struct RetryPaceTests {
-    private let path = NSTemporaryDirectory() + "retry-" + UUID().uuidString
+    private let folder: TemporaryFolder
+    private var path: String { folder.file("retry") }
+
+    init() throws { folder = try TemporaryFolder() }
 
     @Test func triesLessAndLessOften() {
         var pace = RetryPace()
@@ -15,7 +19,6 @@ import Testing
     }
 
     @Test func triesAtOnceWhenTheFileChanges() throws {
-        defer { try? FileManager.default.removeItem(atPath: path) }
         var pace = RetryPace()
         let start = ContinuousClock.now
         for second in 0..<20 { _ = pace.mayTry(path, now: start + .seconds(second)) }

@@ -1,15 +1,16 @@
 import Foundation
 import SyncCore
+import SyncTesting
 import Testing
 
 @testable import syncd
 
 @Suite(.timeLimit(.minutes(1))) struct StoreLifecycleTests {
-    private let directory: TemporaryDirectory
+    private let directory: TemporaryFolder
     private let watcher: StoreWatcher
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = try TemporaryFolder()
         watcher = try StoreWatcher()
     }
 

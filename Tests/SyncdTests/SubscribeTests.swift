@@ -2,6 +2,7 @@ import Foundation
 import SyncClient
 import SyncCore
 import SyncMerge
+import SyncTesting
 import Synchronization
 import Testing
 
@@ -60,8 +61,8 @@ import Testing
     }
 
     @Test func nothingMissingNothingTwiceThroughKills() async throws {
-        let seed = Seed.next()
-        var random = Dice(seed)
+        let seed = TestSeed.drawn()
+        var random = seed.random
         let daemon = try await TestDaemon()
         let store = try await daemon.makeStore()
         let start = try await daemon.client.head(store)
@@ -70,8 +71,8 @@ import Testing
         var restlessSeen: [Transaction] = []
         let writer = try Writer(store, commits: 3000)
         while writer.isRunning {
-            try await Task.sleep(for: .milliseconds(random.roll(20, 250)))
-            if random.roll(0, 2) == 0 {
+            try await Task.sleep(for: .milliseconds(Int.random(in: 20...250, using: &random)))
+            if random.once(in: 3) {
                 let taken = restless.stop()
                 restlessSeen += taken
                 let last = restlessSeen.last?.token ?? start
@@ -98,14 +99,14 @@ import Testing
             let count = restlessSeen.flatMap(\.changes).count
             Issue.record(
                 """
-                SYNCD_SEED=\(seed): steady \(steady.objects.count) \(steady.error.map { "\($0)" } ?? "") at \
+                \(seed): steady \(steady.objects.count) \(steady.error.map { "\($0)" } ?? "") at \
                 \(steady.transactions.last?.number ?? 0), restless \(count) + \(restless.objects.count) \
                 \(restless.error.map { "\($0)" } ?? ""), history \(expected.count); \(daemon.log.suffix(600))
                 """)
         }
         let restlessObjects = (restlessSeen + restless.transactions).flatMap(\.changes)
-        #expect(steady.objects == objects, "SYNCD_SEED=\(seed)")
-        #expect(restlessObjects.map(\.object.path) == objects, "SYNCD_SEED=\(seed)")
+        #expect(steady.objects == objects, "\(seed)")
+        #expect(restlessObjects.map(\.object.path) == objects, "\(seed)")
         #expect(steady.error == nil && restless.error == nil)
         steady.expectAscending()
     }
@@ -296,7 +297,7 @@ import Testing
 
     /// Without synchronising the daemon serves as ever; a reload turns it on.
     @Test func aReloadSwitchesSynchronising() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryFolder()
         let configuration = directory.file("syncd.yaml")
         try "sync: {enabled: false}".write(
             toFile: configuration, atomically: true, encoding: .utf8)

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 /// The public certification suite (PyPI package `varlink`), against our server and our client.
@@ -40,7 +41,7 @@ struct CertificationTests {
     }
 
     @Test func serverPasses() async throws {
-        let directory = try SocketDirectory()
+        let directory = try TemporaryFolder()
         let address = "\(try directory.address())"
         let (server, _) = Self.process(try Self.helper(), ["--varlink=\(address)"])
         let input = Pipe()
@@ -49,7 +50,7 @@ struct CertificationTests {
         // SIGKILL: the child inherits a signal mask that may hold SIGTERM back.
         defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
         let path = try directory.address().path
-        try #require(try await eventually { FileManager.default.fileExists(atPath: path) })
+        try #require(await eventually { FileManager.default.fileExists(atPath: path) })
 
         let suite = ["-m", "varlink.tests.test_certification", "--client", "--varlink=\(address)"]
         let (client, output) = Self.process(try await Self.python(), suite)
@@ -69,7 +70,7 @@ struct CertificationTests {
     }
 
     @Test func clientPasses() async throws {
-        let directory = try SocketDirectory()
+        let directory = try TemporaryFolder()
         let address = "\(try directory.address())"
         let suite = ["-m", "varlink.tests.test_certification", "--varlink=\(address)"]
         let (server, _) = Self.process(try await Self.python(), suite)
@@ -78,7 +79,7 @@ struct CertificationTests {
         defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
         let path = try directory.address().path
         try #require(
-            try await eventually { (try? RawClient(directory.address())) != nil },
+            await eventually { (try? RawClient(directory.address())) != nil },
             "the suite does not listen on \(path)")
 
         let (client, output) = Self.process(

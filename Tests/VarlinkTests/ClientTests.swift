@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import SyncTesting
 import Testing
 import Varlink
 
@@ -35,7 +36,7 @@ struct ClientTests {
     private static func withBytes(
         _ bytes: String, closes: Bool = false, _ body: (VarlinkAddress) async throws -> Void
     ) async throws {
-        let directory = try SocketDirectory()
+        let directory = try TemporaryFolder()
         let address = try directory.address()
         let code = """
             import socket,sys
@@ -56,7 +57,7 @@ struct ClientTests {
         // SIGKILL: the child inherits a signal mask that may hold SIGTERM back.
         defer { kill(process.processIdentifier, SIGKILL) }
         var connected = false
-        connected = try await eventually {
+        connected = await eventually {
             (try? await VarlinkClient.connect(to: address)) != nil
         }
         try #require(connected)
@@ -109,7 +110,7 @@ struct ClientTests {
                 #expect(reply["number"] == 0)
                 break
             }
-            #expect(try await eventually { server.connectionCount == 0 })
+            #expect(await eventually { server.connectionCount == 0 })
             await #expect(throws: TransportError(.closed, "")) { try await client.call(Self.ping) }
         }
     }
@@ -134,7 +135,7 @@ struct ClientTests {
                 numbers.change { $0.append(reply.parameters["number"]?.integer ?? -1) }
                 if !reply.continues { ended.change { $0 = true } }
             }
-            #expect(try await eventually { ended.value })
+            #expect(await eventually { ended.value })
             #expect(numbers.value == Array(0..<100))
         }
     }
@@ -150,10 +151,10 @@ struct ClientTests {
         try await withServer(interface) { server, address in
             let client = try await VarlinkClient.connect(to: address)
             let task = Task { try await client.call("org.example.ping.Slow", with: ["text": ""]) }
-            #expect(try await eventually { isWaiting.value })
+            #expect(await eventually { isWaiting.value })
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
-            #expect(try await eventually { server.connectionCount == 0 })
+            #expect(await eventually { server.connectionCount == 0 })
         }
     }
 
@@ -178,7 +179,7 @@ struct ClientTests {
             await #expect(throws: TransportError(.connectionLost, "")) {
                 try await client.call(Self.ping)
             }
-            #expect(try await eventually { reason.value?.code == .connectionLost })
+            #expect(await eventually { reason.value?.code == .connectionLost })
         }
     }
 
@@ -226,7 +227,7 @@ struct ClientTests {
                 #expect(try await client.call(Self.ping, with: ["text": text]) == ["text": text])
             }
             clients = []
-            #expect(try await eventually { server.connectionCount == 0 })
+            #expect(await eventually { server.connectionCount == 0 })
         }
         try await group.shutdownGracefully()
     }

@@ -1,3 +1,4 @@
+import SyncTesting
 import Testing
 import Varlink
 
@@ -41,12 +42,12 @@ struct InterfaceTests {
     }
 
     @Test func printsRandomInterfacesTheSame() throws {
-        let seed = Seed.next()
-        var random = SeededRandom(seed: seed)
+        let seed = TestSeed.drawn()
+        var random = seed.random
         for _ in 0..<300 {
             let interface = Interface.random(using: &random)
             let text = interface.description
-            #expect(try Interface(parsing: text) == interface, "SYNCD_SEED=\(seed):\n\(text)")
+            #expect(try Interface(parsing: text) == interface, "\(seed):\n\(text)")
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 import Varlink
 
@@ -72,18 +73,18 @@ struct JSONTests {
     }
 
     @Test func readsWhatItWrites() throws {
-        let seed = Seed.next()
-        var random = SeededRandom(seed: seed)
+        let seed = TestSeed.drawn()
+        var random = seed.random
         for _ in 0..<2_000 {
             let value = JSONValue.random(depth: 4, using: &random)
             let text = value.description
-            #expect(try JSONParser.parse(text) == value, "SYNCD_SEED=\(seed): \(text)")
+            #expect(try JSONParser.parse(text) == value, "\(seed): \(text)")
         }
     }
 
     @Test func foundationAgrees() throws {
-        let seed = Seed.next()
-        var random = SeededRandom(seed: seed)
+        let seed = TestSeed.drawn()
+        var random = seed.random
         for _ in 0..<300 {
             let text = JSONValue.array([.random(depth: 3, using: &random)]).description
             let parsed = try JSONSerialization.jsonObject(with: Data(text.utf8))
@@ -92,13 +93,13 @@ struct JSONTests {
             let ours = try JSONParser.parse(text).withDoubles
             #expect(
                 try JSONParser.parse(Array(again)).withDoubles == ours,
-                "SYNCD_SEED=\(seed): \(text)")
+                "\(seed): \(text)")
         }
     }
 
     @Test func survivesDamage() throws {
-        let seed = Seed.next()
-        var random = SeededRandom(seed: seed)
+        let seed = TestSeed.drawn()
+        var random = seed.random
         for _ in 0..<500 {
             var bytes = Array(JSONValue.random(depth: 3, using: &random).description.utf8)
             for length in 0..<min(bytes.count, 40) { _ = try? JSONParser.parse(bytes[..<length]) }
@@ -106,7 +107,7 @@ struct JSONTests {
                 bytes[Int.random(in: bytes.indices, using: &random)] =
                     UInt8.random(in: 0...255, using: &random)
                 if let value = try? JSONParser.parse(bytes) {
-                    #expect(try JSONParser.parse(value.description) == value, "SYNCD_SEED=\(seed)")
+                    #expect(try JSONParser.parse(value.description) == value, "\(seed)")
                 }
             }
         }
@@ -130,21 +131,6 @@ struct JSONTests {
         let expected =
             #"{"a":[-9223372036854775808,[1,2],{}],"b":"\u0001"# + "\u{7F}" + #"\t\"","c":null}"#
         #expect(writer.text == expected)
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }
 

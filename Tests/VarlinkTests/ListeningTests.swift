@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 import Varlink
 
@@ -15,7 +16,7 @@ struct ListeningTests {
 
     @Test(arguments: [0o600, 0o660, 0o666] as [UInt32])
     func givesTheSocketItsMode(mode: UInt32) async throws {
-        let directory = try SocketDirectory()
+        let directory = try TemporaryFolder()
         let address = try directory.address()
         let server = try Self.server()
         try await server.listen(at: address, mode: mode)
@@ -27,7 +28,7 @@ struct ListeningTests {
     }
 
     @Test func replacesTheSocketOfADeadServer() async throws {
-        let directory = try SocketDirectory()
+        let directory = try TemporaryFolder()
         let address = try directory.address()
         // A process that ends without cleaning up.
         let code =
@@ -45,7 +46,7 @@ struct ListeningTests {
     }
 
     @Test func leavesTheSocketOfALivingServer() async throws {
-        let directory = try SocketDirectory()
+        let directory = try TemporaryFolder()
         let address = try directory.address()
         let (first, second) = (try Self.server(), try Self.server())
         try await first.listen(at: address)
@@ -58,7 +59,7 @@ struct ListeningTests {
     }
 
     @Test func ofServersThatStartAtOnceOneListens() async throws {
-        let directory = try SocketDirectory()
+        let directory = try TemporaryFolder()
         let address = try directory.address()
         let servers = try (0..<8).map { _ in try Self.server() }
         let started = await withTaskGroup(of: Bool.self) { group in
@@ -73,7 +74,7 @@ struct ListeningTests {
     }
 
     @Test func leavesOtherFilesAlone() async throws {
-        let directory = try SocketDirectory()
+        let directory = try TemporaryFolder()
         let address = try directory.address()
         try Data("precious".utf8).write(to: URL(filePath: address.path))
         let server = try Self.server()
@@ -84,7 +85,7 @@ struct ListeningTests {
     }
 
     @Test func removesOnlyItsOwnSocket() async throws {
-        let directory = try SocketDirectory()
+        let directory = try TemporaryFolder()
         let address = try directory.address()
         let (first, second) = (try Self.server(), try Self.server())
         try await first.listen(at: address)
@@ -96,7 +97,7 @@ struct ListeningTests {
     }
 
     @Test func listensOnAnInheritedSocket() async throws {
-        let directory = try SocketDirectory()
+        let directory = try TemporaryFolder()
         let address = try directory.address()
         let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
         var raw = sockaddr_un()
@@ -116,7 +117,7 @@ struct ListeningTests {
     }
 
     @Test func pathsHave107Bytes() async throws {
-        let directory = try SocketDirectory()
+        let directory = try TemporaryFolder()
         let fill = 107 - directory.path.utf8.count - 1
         let address = try directory.address(String(repeating: "s", count: fill))
         #expect(address.path.utf8.count == 107)
@@ -151,7 +152,7 @@ struct ListeningTests {
     }
 
     @Test func saysWhyNobodyAnswers() async throws {
-        let directory = try SocketDirectory()
+        let directory = try TemporaryFolder()
         let address = try directory.address()
         await #expect(throws: TransportError(.cannotConnect, "")) {
             try await VarlinkClient.connect(to: address)

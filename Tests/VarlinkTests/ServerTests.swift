@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 import Varlink
 
@@ -141,7 +142,7 @@ struct ServerTests {
                 let client = try RawClient(address)
                 for index in 0..<20 { client.send(Ping.call("\(index)", "Note", oneway: true)) }
             }
-            #expect(try await eventually { notes.value.count == 20 })
+            #expect(await eventually { notes.value.count == 20 })
         }
         #expect(notes.value == (0..<20).map(String.init))
     }
@@ -155,7 +156,7 @@ struct ServerTests {
             #expect(try await client.reply()?.parameters == ["text": "a"])
             #expect(try await client.reply()?.parameters == ["text": "b"])
             #expect(await client.receive() == nil)
-            #expect(try await eventually { server.connectionCount == 0 })
+            #expect(await eventually { server.connectionCount == 0 })
         }
     }
 
@@ -173,9 +174,9 @@ struct ServerTests {
             do {
                 let client = try RawClient(address)
                 client.send(Ping.call("", "Slow"))
-                #expect(try await eventually { hasBegun.value })
+                #expect(await eventually { hasBegun.value })
             }
-            #expect(try await eventually { wasCancelled.value })
+            #expect(await eventually { wasCancelled.value })
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 import Varlink
 
@@ -34,7 +35,7 @@ struct StreamTests {
         try await Self.withStreams { streams, address in
             let clients = try (0..<20).map { _ in try RawClient(address) }
             for client in clients { client.send(Self.watch) }
-            try #require(try await eventually { streams.value.count == 20 })
+            try #require(await eventually { streams.value.count == 20 })
             for number in 0..<200 {
                 let refused = ReplyStream.broadcast(Self.numbered(number), to: streams.value)
                 #expect(refused.isEmpty)
@@ -59,7 +60,7 @@ struct StreamTests {
         try await Self.withStreams { streams, address in
             let client = try RawClient(address)
             client.send(Self.watch)
-            try #require(try await eventually { streams.value.count == 1 })
+            try #require(await eventually { streams.value.count == 1 })
             let stream = streams.value[0]
             for thread in 0..<4 {
                 Thread {
@@ -84,9 +85,9 @@ struct StreamTests {
         try await Self.withStreams(limits) { streams, address in
             let (slow, quick) = (try RawClient(address), try RawClient(address))
             slow.send(Self.watch)
-            try #require(try await eventually { streams.value.count == 1 })
+            try #require(await eventually { streams.value.count == 1 })
             quick.send(Self.watch)
-            try #require(try await eventually { streams.value.count == 2 })
+            try #require(await eventually { streams.value.count == 2 })
             let (slowStream, quickStream) = (streams.value[0], streams.value[1])
             let drained = Shared(0)
             slowStream.onDrained { drained.change { $0 += 1 } }
@@ -108,7 +109,7 @@ struct StreamTests {
             for number in 0..<sent {
                 #expect(try await slow.reply()?.parameters["number"] == .integer(Int64(number)))
             }
-            #expect(try await eventually { drained.value == 1 })
+            #expect(await eventually { drained.value == 1 })
             #expect(slowStream.isWritable)
             // It goes on from where its sender says.
             slowStream.send(["number": -7], continues: true)
@@ -123,7 +124,7 @@ struct StreamTests {
         try await Self.withStreams(limits) { streams, address in
             let client = try RawClient(address)
             client.send(Self.watch)
-            try #require(try await eventually { streams.value.count == 1 })
+            try #require(await eventually { streams.value.count == 1 })
             let stream = streams.value[0]
             let count = 20_000
             let next = Shared(0)
@@ -154,16 +155,16 @@ struct StreamTests {
         try await Self.withStreams { streams, address in
             var client: RawClient? = try RawClient(address)
             client?.send(Self.watch)
-            try #require(try await eventually { streams.value.count == 1 })
+            try #require(await eventually { streams.value.count == 1 })
             let stream = streams.value[0]
             let closed = Shared(0)
             stream.onClose { closed.change { $0 += 1 } }
             client = nil
-            #expect(try await eventually { closed.value == 1 })
+            #expect(await eventually { closed.value == 1 })
             #expect(stream.send(Self.numbered(1)) == .closed)
             #expect(ReplyStream.broadcast(Self.numbered(1), to: [stream]).isEmpty)
             stream.onClose { closed.change { $0 += 1 } }
-            #expect(try await eventually { closed.value == 2 })
+            #expect(await eventually { closed.value == 2 })
         }
     }
 
@@ -172,13 +173,13 @@ struct StreamTests {
             var client: RawClient? = try RawClient(address)
             client?.send(Self.watch)
             client?.endInput()
-            try #require(try await eventually { streams.value.count == 1 })
+            try #require(await eventually { streams.value.count == 1 })
             let closed = Shared(false)
             streams.value[0].onClose { closed.change { $0 = true } }
             streams.value[0].send(["number": 1], continues: true)
             #expect(try await client?.reply()?.parameters == ["number": 1])
             client = nil
-            #expect(try await eventually { closed.value })
+            #expect(await eventually { closed.value })
         }
     }
 
@@ -192,11 +193,11 @@ struct StreamTests {
         let client: RawClient = try await withServer(interface) { _, address in
             let client = try RawClient(address)
             client.send(Self.watch)
-            #expect(try await eventually { streams.value == 1 })
+            #expect(await eventually { streams.value == 1 })
             return client
         }
         #expect(await client.receive() == nil)
-        #expect(try await eventually { closed.value })
+        #expect(await eventually { closed.value })
     }
 
     @Test func anErrorEndsTheStream() async throws {

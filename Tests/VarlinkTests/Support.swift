@@ -1,22 +1,12 @@
 import Foundation
+import SyncTesting
 import Synchronization
 import Varlink
 
-/// Paths for one test's sockets, and their removal.
-struct SocketDirectory: ~Copyable {
-    let path: String
-
-    init() throws {
-        path = "/tmp/varlink-\(UInt32.random(in: .min ... .max))"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
-    }
-
+extension TemporaryFolder {
+    /// The address of a socket in it.
     func address(_ name: String = "socket") throws -> VarlinkAddress {
-        try VarlinkAddress("\(path)/\(name)")
+        try VarlinkAddress(file(name))
     }
 }
 
@@ -111,15 +101,6 @@ final class Shared<Value: Sendable>: Sendable {
     }
 }
 
-/// Waits until something holds; false after 20 seconds.
-func eventually(_ condition: () async -> Bool) async throws -> Bool {
-    for _ in 0..<4000 {
-        if await condition() { return true }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-    return false
-}
-
 extension ServiceInfo {
     static let test = ServiceInfo(vendor: "v", product: "p", version: "1", url: "u")
 }
@@ -181,7 +162,8 @@ func withServer<Result>(
     onEvent: @escaping @Sendable (ServerEvent) -> Void = { _ in },
     _ body: (VarlinkServer, VarlinkAddress) async throws -> Result
 ) async throws -> Result {
-    let directory = try SocketDirectory()
+    let directory = try TemporaryFolder()
+    defer { directory.remove() }
     let address = try directory.address()
     let server = try VarlinkServer(
         info: .test, interfaces: [interface], limits: limits, onEvent: onEvent)

@@ -16,8 +16,9 @@ package func eventually(
     }
 }
 
-/// The same for a test that is not asynchronous: it blocks its thread.
-package func eventually(
+/// ``eventually(within:every:isolation:_:)`` for a test that is not asynchronous: it blocks its
+/// thread. Its name is another one: the compiler would choose it in asynchronous tests, too.
+package func waitUntil(
     within limit: Duration = .seconds(60), _ condition: () throws -> Bool
 ) rethrows -> Bool {
     let end = ContinuousClock.now + limit

@@ -15,7 +15,13 @@ package struct TestSeed: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The given seed, else a new one: short, because people copy it.
-    package static func drawn() -> TestSeed { given ?? TestSeed(.random(in: 1...999_999)) }
+    ///
+    /// It is printed, because a test that hangs or crashes has no failure to print it with.
+    package static func drawn(for test: String = #function) -> TestSeed {
+        let seed = given ?? TestSeed(.random(in: 1...999_999))
+        print("\(test): \(seed)")
+        return seed
+    }
 
     /// The given seed, else one that finds the same in each run.
     package static func fixed(_ value: UInt64) -> TestSeed { given ?? TestSeed(value) }

@@ -1,6 +1,7 @@
 import Foundation
 import SyncClient
 import SyncCore
+import SyncTesting
 import Testing
 
 /// A ledger, a daemon, its writers and two clients, and round after round some of them are killed.
@@ -9,7 +10,7 @@ actor CrashWorld {
 
     private static let ledger = "ledger.db"
     private let scene: Scene
-    private var random: SplitMix
+    private var random: SeededRandom
     private var running: [Part: Child] = [:]
     private var watchLog: FollowedLog
     private var pythonLog: FollowedLog
@@ -23,7 +24,7 @@ actor CrashWorld {
 
     init(_ scene: Scene, seed: UInt64) {
         self.scene = scene
-        random = SplitMix(state: seed)
+        random = SeededRandom(seed: seed)
         watchLog = FollowedLog(scene, "watch.log")
         pythonLog = FollowedLog(scene, "python.log")
     }

@@ -1,6 +1,7 @@
 import Foundation
 import SyncClient
 import SyncCore
+import SyncTesting
 import Testing
 
 /// The disk is full in the middle of a writer's transaction, of a digest and of a purge: nothing is

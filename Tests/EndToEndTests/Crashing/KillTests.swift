@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 /// `kill -9` of writers, daemon and clients at random moments. After each round history equals the
@@ -12,7 +13,7 @@ struct KillTests {
 
     @Test(arguments: ["wal", "delete"])
     func historyEqualsTheDataAfterEveryKill(journalMode: String) async throws {
-        let seed = Seed.fromEnvironment()
+        let seed = TestSeed.drawn().value
         try await Scene.with { scene in
             let world = CrashWorld(scene, seed: seed)
             var round = 0

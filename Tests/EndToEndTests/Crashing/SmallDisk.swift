@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 /// A file system of a few megabytes, in a mount namespace of its own: nothing outside sees it, and

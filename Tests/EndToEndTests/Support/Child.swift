@@ -1,4 +1,6 @@
 import Foundation
+import SyncTesting
+import Synchronization
 
 /// A real process, started in the test's folder, its outputs in files. Never outlives the test that
 /// calls ``stop()``; a command that does not end in time is killed, and the test told so.
@@ -30,7 +32,7 @@ final class Child: Sendable {
         _ program: String, _ arguments: [String], in folder: Folder, environment: [String: String],
         appending: URL? = nil
     ) throws {
-        let name = folder.nextName(URL(fileURLWithPath: program).lastPathComponent)
+        let name = Self.nextName(URL(fileURLWithPath: program).lastPathComponent)
         outputFile = appending ?? folder.url.appendingPathComponent(name + ".out")
         errorFile = folder.url.appendingPathComponent(name + ".err")
         command = ([program] + arguments).joined(separator: " ")
@@ -42,6 +44,12 @@ final class Child: Sendable {
         process.standardOutput = try Self.appendingHandle(outputFile)
         process.standardError = try Self.appendingHandle(errorFile)
         try process.run()
+    }
+
+    private static let count = Atomic<Int>(0)
+
+    private static func nextName(_ program: String) -> String {
+        "\(count.wrappingAdd(1, ordering: .relaxed).newValue)-\(program)"
     }
 
     private static func appendingHandle(_ url: URL) throws -> FileHandle {
@@ -69,18 +77,5 @@ final class Child: Sendable {
         guard process.isRunning else { return }
         kill(process.processIdentifier, SIGKILL)
         _ = await eventually(within: .seconds(20)) { !self.process.isRunning }
-    }
-}
-
-/// Asks again until the answer is yes; false when the time is over. Never blocks a thread.
-func eventually(
-    within limit: Duration, every pause: Duration = .milliseconds(5),
-    isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
-) async rethrows -> Bool {
-    let end = ContinuousClock.now + limit
-    while true {
-        if try await condition() { return true }
-        if ContinuousClock.now > end { return false }
-        try? await Task.sleep(for: pause)
     }
 }

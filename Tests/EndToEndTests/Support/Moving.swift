@@ -1,6 +1,7 @@
 import Foundation
 import SyncClient
 import SyncCore
+import SyncTesting
 import Testing
 
 /// The parts of the road that get killed: the daemon, the Python client, `synctool watch`; and a
@@ -90,7 +91,7 @@ actor Moving {
 
     /// Kills a part and starts it again, until it is cancelled.
     func killAtRandom(seed: UInt64) async throws {
-        var random = SplitMix(state: seed)
+        var random = SeededRandom(seed: seed)
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(Int.random(in: 20...200, using: &random)))
             if Task.isCancelled { return }
@@ -144,18 +145,5 @@ actor Moving {
         await python?.stop()
         await watch?.stop()
         await daemon?.stop()
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

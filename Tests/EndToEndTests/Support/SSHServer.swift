@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 /// A real sshd on a port of the loopback of its own, with its own host key and the one user who may

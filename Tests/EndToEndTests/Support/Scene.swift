@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 /// One test's world: a folder, an environment of its own, maybe a daemon. Commands run in the

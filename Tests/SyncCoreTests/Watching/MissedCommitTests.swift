@@ -40,7 +40,7 @@ struct MissedCommitTests {
         }
         for writer in writers { #expect(writer.wait() == 0) }
         let newest = try PlainConnection(path).integer("SELECT max(seq) FROM syncd_log")
-        #expect(eventually { tail.last == newest })
+        #expect(waitUntil { tail.last == newest })
         watcher.stop()
         #expect(tail.failures == [])
         // Whoever is kept from the processor for long may find the WAL reset twice: then it says
@@ -69,13 +69,13 @@ struct MissedCommitTests {
         for round in 0..<25 {
             let writer = try ForeignProcess.python(Self.writer, path, "k\(round)", "1000000")
             let before = tail.last
-            #expect(eventually { tail.last > before }, "\(seed)")
+            #expect(waitUntil { tail.last > before }, "\(seed)")
             usleep(UInt32.random(in: 0...40_000, using: &random))
             writer.kill()
         }
         try ForeignProcess.shell(path, "INSERT INTO t(a) VALUES ('end')")
         let newest = try PlainConnection(path).integer("SELECT max(seq) FROM syncd_log")
-        #expect(eventually { tail.last == newest })
+        #expect(waitUntil { tail.last == newest })
         watcher.stop()
         #expect(tail.failures == [])
         let names = try tail.names()

@@ -17,7 +17,7 @@ struct StoreWatcherTests {
 
         /// Waits until `event` came `count` times; false after ten seconds.
         func wait(for event: StoreEvent, count: Int = 1) -> Bool {
-            eventually { self.count(of: event) >= count }
+            waitUntil { self.count(of: event) >= count }
         }
     }
 
@@ -64,7 +64,7 @@ struct StoreWatcherTests {
         for number in 1...5 {
             try ForeignProcess.shell(
                 path, "PRAGMA journal_mode=\(mode); INSERT INTO t(a) VALUES ('\(number)')")
-            #expect(eventually { tail.last == Int64(number) })
+            #expect(waitUntil { tail.last == Int64(number) })
         }
         watcher.stop()
         // Each was looked at before the next: the change counter moved by one. The first look has
@@ -79,19 +79,19 @@ struct StoreWatcherTests {
         let tail = try WatchedTail(path)
         let watcher = try StoreWatcher()
         let id = watcher.add(path: path, index: nil, onEvent: tail.handle)
-        #expect(eventually { tail.count(of: .committed) > 0 })
+        #expect(waitUntil { tail.count(of: .committed) > 0 })
         let writer = try PlainConnection(path)
         try writer.run("PRAGMA journal_mode=WAL; INSERT INTO t(a) VALUES ('x')")
-        #expect(eventually { tail.count(of: .journalModeChanged) > 0 })
+        #expect(waitUntil { tail.count(of: .journalModeChanged) > 0 })
         // The daemon does this after any look that found another wal-index.
         #expect(
-            eventually {
+            waitUntil {
                 if let index = tail.index { watcher.setIndex(index, of: id) }
                 return tail.last == 1
             }, "\(tail.failures)")
         for number in 2...20 {
             try writer.run("INSERT INTO t(a) VALUES ('x')")
-            #expect(eventually { tail.last == Int64(number) })
+            #expect(waitUntil { tail.last == Int64(number) })
         }
         watcher.stop()
         #expect(tail.boundaries.map(\.last) == Array(1...20))
@@ -147,13 +147,13 @@ struct StoreWatcherTests {
         for _ in 0..<3 {
             for _ in 0..<3_000 { try writer.run("INSERT INTO t(a) VALUES ('x')") }
             last += 3_000
-            #expect(eventually { tail.last == last })
+            #expect(waitUntil { tail.last == last })
             for _ in 0..<10 {
                 usleep(15_000)
                 try writer.run("INSERT INTO t(a) VALUES ('x')")
                 last += 1
                 singles.append(last)
-                #expect(eventually { tail.last == last })
+                #expect(waitUntil { tail.last == last })
             }
         }
         watcher.stop()
@@ -175,7 +175,7 @@ struct StoreWatcherTests {
         _ = watcher.add(path: path, index: tail.index, onEvent: tail.handle)
         for number in 1...20 {
             try writer.run("INSERT INTO t(a) VALUES ('x')")
-            #expect(eventually { tail.last == Int64(number) })
+            #expect(waitUntil { tail.last == Int64(number) })
             #expect(try writer.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0)
         }
         watcher.stop()
@@ -209,7 +209,7 @@ struct StoreWatcherTests {
             let tail = try WatchedTail(path)
             let id = watcher.add(path: path, index: tail.index, onEvent: tail.handle)
             try writer.run("INSERT INTO t(a) VALUES ('x')")
-            #expect(eventually { tail.last == Int64(number) })
+            #expect(waitUntil { tail.last == Int64(number) })
             if number % 10 != 0 { watcher.remove(id) }
         }
         watcher.stop()

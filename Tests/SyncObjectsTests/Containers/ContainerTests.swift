@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import SyncTesting
 import Testing
 
 @testable import SyncObjects
@@ -37,7 +38,7 @@ import Testing
             _ = try db.checkpoint(.truncate)
         }
         try fill(source, "wal")
-        let bundle = folder.file("bundle")
+        let bundle: URL = folder.file("bundle")
         try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
         for suffix in ["", "-wal", "-shm"] {
             try FileManager.default.copyItem(
@@ -159,7 +160,7 @@ import Testing
         let bundle = try makeBundle()
         let before = try bytes(bundle)
         let source = bundle.appendingPathComponent("b.sqlite")
-        let cache = folder.file("caches/c.sqlite")
+        let cache: URL = folder.file("caches/c.sqlite")
         let kept = StoreDescription.Kind.cachedCopy(of: source, cache: cache, alwaysCopy: false)
         let first = try container(kept)
         #expect(try titles(first) == ["main", "wal"])
@@ -200,7 +201,7 @@ import Testing
         let context = try container.newBackgroundContext()
         let task = try #require(try context.fetch(TodoTask.self).first)
         task.title = "b"
-        let url = folder.file("store.sqlite")
+        let url: URL = folder.file("store.sqlite")
         try FileManager.default.moveItem(at: url, to: folder.file("moved.sqlite"))
         let removed = #expect(throws: ObjectError.self) { try context.save() }
         #expect(removed?.code == .storeRemoved)
@@ -211,7 +212,7 @@ import Testing
     }
 
     @Test func existingDatabaseIsUsedAsItIs() throws {
-        let url = folder.file("music.db")
+        let url: URL = folder.file("music.db")
         let queue = try DatabaseQueue(path: url.path)
         try queue.writeWithoutTransaction { db in
             try db.execute(

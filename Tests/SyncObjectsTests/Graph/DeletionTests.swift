@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import SyncTesting
 import Testing
 
 @testable import SyncObjects

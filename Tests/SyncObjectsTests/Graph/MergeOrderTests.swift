@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import SyncCore
+import SyncTesting
 import Testing
 
 @testable import SyncObjects

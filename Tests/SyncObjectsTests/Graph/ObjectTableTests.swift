@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncObjects
@@ -19,23 +20,23 @@ import Testing
     }
 
     @Test func objectsAreThereWhileSomebodyHoldsThem() throws {
-        let seed = RandomSeed.next()
-        var random = SeededRandom(seed)
+        let seed = TestSeed.drawn()
+        var random = seed.random
         var held: [Int: ManagedObject] = [:]
         for _ in 0..<20_000 {
             let number = Int.random(in: 0..<300, using: &random)
             switch Int.random(in: 0..<5, using: &random) {
             case 0, 1:
                 let object = try context.object(with: id(number))
-                if let known = held[number] { #expect(known === object, "seed \(seed)") }
+                if let known = held[number] { #expect(known === object, "\(seed)") }
                 held[number] = object
             case 2, 3: held[number] = nil
             default:
                 let known = context.registeredObject(for: id(number))
-                #expect(known === held[number], "seed \(seed)")
+                #expect(known === held[number], "\(seed)")
             }
         }
-        #expect(context.registeredObjects == Set(held.values), "seed \(seed)")
+        #expect(context.registeredObjects == Set(held.values), "\(seed)")
     }
 
     @Test func objectsThatEndAreNotFoundAndDisturbNobody() async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import SyncTesting
 import Testing
 
 @testable import SyncObjects
@@ -16,7 +17,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        let url = folder.file("store.sqlite")
+        let url: URL = folder.file("store.sqlite")
         var description = StoreDescription(.file(url))
         description.busyTimeout = .zero
         container = PersistentContainer(

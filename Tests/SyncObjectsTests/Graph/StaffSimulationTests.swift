@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncObjects
@@ -7,9 +8,9 @@ import Testing
 /// and repeated saves, in a context and in children of it, beside a simple model.
 @Suite struct StaffSimulationTests {
     @Test(
-        arguments: RandomSeed.all(1...30),
+        arguments: TestSeed.each(of: 1...30),
         [MergePolicy.fail, .keepLocal, .keepStored, .overwrite, .discardLocal])
-    func rowsAreThoseOfTheModel(seed: UInt64, policy: MergePolicy) throws {
+    func rowsAreThoseOfTheModel(seed: TestSeed, policy: MergePolicy) throws {
         var simulation = try StaffSimulation(seed: seed, policy: policy)
         for _ in 0..<60 { try simulation.step() }
         try simulation.finish()
@@ -20,7 +21,7 @@ import Testing
 private struct StaffSimulation {
     private let container: PersistentContainer
     private let context: ManagedObjectContext
-    private let seed: UInt64
+    private let seed: TestSeed
     private var random: SeededRandom
     private var saved = StaffPicture()
     private var current = StaffPicture()
@@ -30,9 +31,9 @@ private struct StaffSimulation {
     /// What was done, for the message of a failure.
     private var log: [String] = []
 
-    init(seed: UInt64, policy: MergePolicy) throws {
+    init(seed: TestSeed, policy: MergePolicy) throws {
         self.seed = seed
-        random = SeededRandom(seed)
+        random = seed.random
         container = try PersistentContainer.inMemory(try StaffModel.make())
         context = try container.newBackgroundContext(author: "me")
         context.mergePolicy = policy
@@ -246,7 +247,7 @@ private struct StaffSimulation {
 
     // MARK: Looking
 
-    private var story: String { "seed \(seed): " + log.joined(separator: ", ") }
+    private var story: String { "\(seed): " + log.joined(separator: ", ") }
 
     private struct Failure: Error {
         let error: any Error

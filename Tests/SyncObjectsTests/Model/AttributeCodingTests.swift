@@ -1,5 +1,6 @@
 import Foundation
 import SyncCore
+import SyncTesting
 import Testing
 
 @testable import SyncObjects
@@ -7,24 +8,24 @@ import Testing
 @Suite struct AttributeCodingTests {
     @Test func datesRoundTripExactly() throws {
         let coding = AttributeCoding(.date)
-        let seed = RandomSeed.next()
-        var random = SeededRandom(seed)
+        let seed = TestSeed.drawn()
+        var random = seed.random
         for _ in 0..<2000 {
             let seconds = Double.random(in: 1e7...2e9, using: &random)
             let date = Date(timeIntervalSinceReferenceDate: seconds)
             let stored = try coding.encode(date)
-            #expect(coding.decode(stored) as? Date == date, "seed \(seed): \(seconds)")
+            #expect(coding.decode(stored) as? Date == date, "\(seed): \(seconds)")
         }
     }
 
     @Test func dateTextsSortAsDatesDo() throws {
-        let seed = RandomSeed.next()
-        var random = SeededRandom(seed)
+        let seed = TestSeed.drawn()
+        var random = seed.random
         let dates = (0..<500).map { _ in
             Date(timeIntervalSinceReferenceDate: Double.random(in: -3e9...3e9, using: &random))
         }
         let texts = dates.sorted().map { DateCoding.text($0) }
-        #expect(texts == texts.sorted(), "seed \(seed)")
+        #expect(texts == texts.sorted(), "\(seed)")
     }
 
     @Test func dateTextIsWhatSQLiteWrites() {

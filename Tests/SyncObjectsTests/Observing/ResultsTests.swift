@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncObjects
@@ -114,8 +115,8 @@ import Testing
     }
 
     @Test func incrementalResultsEqualAFetch() throws {
-        for seed in RandomSeed.all(1...20) {
-            var random = SeededRandom(seed)
+        for seed in TestSeed.each(of: 1...20) {
+            var random = seed.random
             let container = try PersistentContainer.inMemory(try TodoModel.make())
             let mine = try container.newBackgroundContext()
             let theirs = try container.newBackgroundContext()
@@ -139,7 +140,7 @@ import Testing
                 mine.performAndWait {}
                 let snapshot = try #require(controller.snapshot)
                 let fetched = try mine.fetch(request)
-                #expect(snapshot.ids == fetched.map(\.objectID), "seed \(seed)")
+                #expect(snapshot.ids == fetched.map(\.objectID), "\(seed)")
                 #expect(snapshot.sections.reduce(0) { $0 + $1.count } == snapshot.ids.count)
             }
         }

@@ -1,5 +1,6 @@
 import Foundation
 import SyncCore
+import SyncTesting
 import Testing
 
 @testable import SyncObjects
@@ -33,8 +34,8 @@ import Testing
     }
 
     private func eventually(_ condition: () -> Bool) async throws {
-        for _ in 0..<1000 where !condition() { try await Task.sleep(for: .milliseconds(10)) }
-        #expect(condition())
+        let holds = await SyncTesting.eventually(condition)
+        #expect(holds)
     }
 
     private func add(_ title: String, _ group: TodoGroup? = nil) throws -> TodoTask {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import SyncCore
+import SyncTesting
 import Testing
 
 @testable import SyncObjects
@@ -186,7 +187,7 @@ import Testing
                     time.sleep(r.random() * 0.004)
                 """, store.path,
             ])
-        var random = SeededRandom(RandomSeed.next())
+        var random = TestSeed.drawn().random
         while writer.isRunning {
             try await Task.sleep(for: .milliseconds(Int.random(in: 50...250, using: &random)))
             await store.killDaemon()

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 /// Four processes with six threads each, doing random things to a thousand objects, compare what
@@ -6,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct StressTests {
     @Test func contextsEqualTheStoreAtTheEnd() async throws {
         let folder = try TemporaryFolder()
-        let output = folder.file("out")
+        let output: URL = folder.file("out")
         _ = FileManager.default.createFile(atPath: output.path, contents: nil)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: OtherProcess.product("objectstress"))

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 @testable import SyncObjects
@@ -232,19 +233,19 @@ import Testing
     }
 
     /// Random trees of the same parts.
-    @Test(arguments: RandomSeed.all(1...40))
-    func randomTreesAgree(seed: UInt64) throws {
-        var random = RandomExpressions(seed: seed)
+    @Test(arguments: TestSeed.each(of: 1...40))
+    func randomTreesAgree(seed: TestSeed) throws {
+        var random = RandomExpressions(seed: seed.value)
         var refused = 0
         for number in 0..<50 {
             let predicate = random.predicate()
             do {
-                try form(predicate, "seed \(seed), tree \(number):")
+                try form(predicate, "\(seed), tree \(number):")
             } catch let error as ObjectError where error.code == .unsupportedPredicate {
                 refused += 1
             }
         }
-        #expect(refused < 25, "seed \(seed): most of the trees are of parts that are understood")
+        #expect(refused < 25, "\(seed): most of the trees are of parts that are understood")
     }
 }
 

@@ -1,14 +1,15 @@
 import Foundation
 import GRDB
 import SyncCore
+import SyncTesting
 import Testing
 
 @testable import SyncObjects
 
 @Suite struct PredicateTests {
     @Test func sqlAndMemoryAgree() throws {
-        for seed in RandomSeed.all(1...40) {
-            var random = SeededRandom(seed)
+        for seed in TestSeed.each(of: 1...40) {
+            var random = seed.random
             let graph = try PredicateGraph(&random)
             for _ in 0..<60 {
                 let name =
@@ -20,7 +21,7 @@ import Testing
                     try FetchPredicate(text), to: entity)
                 let expected = graph.memoryKeys(bound, entity)
                 #expect(
-                    try graph.sqlKeys(bound, entity) == expected, "seed \(seed): \(name) \(text)")
+                    try graph.sqlKeys(bound, entity) == expected, "\(seed): \(name) \(text)")
             }
         }
     }
@@ -157,7 +158,7 @@ import Testing
     }
 
     @Test func plansUseIndexes() throws {
-        var random = SeededRandom(1)
+        var random = SeededRandom(seed: 1)
         let graph = try PredicateGraph(&random)
         let cases = [
             ("C_Task", "priority == 3", "C_Task_priority"),

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 
 @testable import SyncObjects
 
@@ -25,7 +26,7 @@ struct RandomExpressions {
     /// Numbers that an unwrapped optional gave.
     private var numbers: [AnyExpression<Int>] = []
 
-    init(seed: UInt64) { random = SeededRandom(seed) }
+    init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
     mutating func predicate() -> Predicate<Thing> {
         var maker = self

@@ -1,5 +1,6 @@
 import Foundation
 import SyncObjects
+import SyncTesting
 
 /// Things in boxes on shelves: every type of attribute, nearly all of them often nil.
 enum ThingModel {
@@ -54,7 +55,7 @@ enum ThingModel {
 
     /// Shelves, boxes with and without lids, and things with every value and with none.
     static func fill(_ context: ManagedObjectContext, seed: UInt64) throws {
-        var random = SeededRandom(seed)
+        var random = SeededRandom(seed: seed)
         let shelves = try (0..<2).map { _ in try ThingShelf(context: context) }
         shelves[0].name = "top"
         var boxes: [ThingBox] = []

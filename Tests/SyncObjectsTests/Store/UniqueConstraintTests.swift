@@ -1,5 +1,6 @@
 import GRDB
 import SyncCore
+import SyncTesting
 import Testing
 
 @testable import SyncObjects

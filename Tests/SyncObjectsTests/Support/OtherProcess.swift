@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 /// A process that a test started: bounded in time, and gone with the test.
@@ -41,17 +42,5 @@ final class OtherProcess: Sendable {
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(name)
             .path
-    }
-}
-
-/// Asks again until the answer is yes; false when the time is over.
-func eventually(
-    within limit: Duration = .seconds(30), _ condition: () async throws -> Bool
-) async rethrows -> Bool {
-    let end = ContinuousClock.now + limit
-    while true {
-        if try await condition() { return true }
-        if ContinuousClock.now > end { return false }
-        try? await Task.sleep(for: .milliseconds(5))
     }
 }

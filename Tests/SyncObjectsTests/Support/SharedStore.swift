@@ -1,6 +1,7 @@
 import Foundation
 import SyncClient
 import SyncCore
+import SyncTesting
 import Synchronization
 import Testing
 
@@ -31,17 +32,12 @@ final class SharedStore: Sendable {
         container = try folder.container("store.sqlite", try model ?? TodoModel.make())
         context = try container.newBackgroundContext(author: "me")
         path = folder.file("store.sqlite").path
-        // The path of a socket is limited to 107 bytes.
-        socket = "/tmp/so-\(UInt32.random(in: 0 ... .max)).sock"
+        socket = folder.path + "/s.sock"
         _ = try Store.track(path)
         if fate != .down { try await startDaemon() }
     }
 
-    deinit {
-        container.close()
-        let path = socket
-        try? FileManager.default.removeItem(atPath: path)
-    }
+    deinit { container.close() }
 
     var client: StoreClient { StoreClient(socket: socket) }
 
@@ -60,7 +56,7 @@ final class SharedStore: Sendable {
 
     func startDaemon() async throws {
         let state = folder.url.appendingPathComponent("state").path
-        let config = folder.file("syncd.yaml")
+        let config: URL = folder.file("syncd.yaml")
         try Data().write(to: config)
         let process = try OtherProcess(
             OtherProcess.product("syncd"),

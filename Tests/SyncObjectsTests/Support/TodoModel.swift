@@ -1,5 +1,6 @@
 import Foundation
 import SyncObjects
+import SyncTesting
 
 /// The model of the Todo articles: groups of tasks, each with a memo.
 enum TodoModel {
@@ -62,18 +63,7 @@ final class TodoMemo: ManagedObject, @unchecked Sendable {
     @ToOne("task") var task: TodoTask?
 }
 
-/// A folder that is removed with the object.
-final class TemporaryFolder: Sendable {
-    let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory
-            .appendingPathComponent("syncobjects-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
+extension TemporaryFolder {
     func file(_ name: String) -> URL { url.appendingPathComponent(name) }
 
     func container(

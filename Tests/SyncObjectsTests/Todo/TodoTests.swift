@@ -1,5 +1,6 @@
 import Foundation
 import SyncObjects
+import SyncTesting
 import Testing
 
 @testable import todo
@@ -23,8 +24,8 @@ import Testing
     }
 
     private func eventually(_ condition: () -> Bool) async throws {
-        for _ in 0..<3000 where !condition() { try await Task.sleep(for: .milliseconds(10)) }
-        #expect(condition())
+        let holds = await SyncTesting.eventually(condition)
+        #expect(holds)
     }
 
     @Test func viewsAreTextOfValues() {
@@ -135,7 +136,7 @@ import Testing
     /// What the program prints for these commands. Files, not pipes, so that neither process waits
     /// for the other.
     private func runProgram(_ path: String, _ commands: String) async throws -> String {
-        let (input, output) = (folder.file("commands"), folder.file("output"))
+        let (input, output): (URL, URL) = (folder.file("commands"), folder.file("output"))
         try Data(commands.utf8).write(to: input)
         try Data().write(to: output)
         let process = try OtherProcess(

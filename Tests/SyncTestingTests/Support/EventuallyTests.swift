@@ -23,17 +23,14 @@ import Testing
         await #expect(throws: Stop.self) { try await eventually { throw Stop() } }
     }
 
-    @Test func blocksWhereATestIsNotAsynchronous() {
+    @Test func aTestThatIsNotAsynchronousBlocks() {
         var asked = 0
-        let holds = blocking { () -> Bool in
-            eventually {
-                asked += 1
-                return asked == 3
-            }
+        let holds = waitUntil {
+            asked += 1
+            return asked == 3
         }
         #expect(holds && asked == 3)
-        #expect(!blocking { eventually(within: .milliseconds(5)) { false } })
+        let never = waitUntil(within: .milliseconds(5)) { false }
+        #expect(!never)
     }
-
-    private func blocking(_ body: () -> Bool) -> Bool { body() }
 }

@@ -127,18 +127,3 @@ final class Writer {
         return process.terminationStatus
     }
 }
-
-/// Random numbers from a seed (SplitMix64).
-struct Dice {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func roll(_ least: Int, _ most: Int) -> Int {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var word = state
-        word = (word ^ word >> 30) &* 0xbf58_476d_1ce4_e5b9
-        word = (word ^ word >> 27) &* 0x94d0_49bb_1331_11eb
-        return least + Int((word ^ word >> 31) % UInt64(most - least + 1))
-    }
-}

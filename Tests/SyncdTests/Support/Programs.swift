@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SyncTesting
 
 /// The programs that the package built, found beside the test itself.
 enum Programs {
@@ -16,21 +17,6 @@ enum Programs {
     static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
-}
-
-/// A temporary folder that goes away with its owner.
-final class TemporaryDirectory: Sendable {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/syncd-test.XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw POSIXError(.EIO) }
-        path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func file(_ name: String) -> String { path + "/" + name }
 }
 
 /// What a program said and how it ended.
@@ -81,13 +67,11 @@ struct Failure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Waits until `condition` holds; a minute at most, because the machine may be busy.
+/// Waits for what must come; fails the test when it does not.
 func eventually(
     _ what: String, seconds: Double = 60, _ condition: () async throws -> Bool
 ) async throws {
-    let end = ContinuousClock.now + .seconds(seconds)
-    while try await !condition() {
-        guard ContinuousClock.now < end else { throw Failure("timed out: \(what)") }
-        try await Task.sleep(for: .milliseconds(10))
-    }
+    let isThere = try await SyncTesting.eventually(
+        within: .seconds(seconds), every: .milliseconds(10), condition)
+    if !isThere { throw Failure("timed out: \(what)") }
 }

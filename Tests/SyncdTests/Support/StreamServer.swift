@@ -1,3 +1,4 @@
+import SyncTesting
 import Synchronization
 import Varlink
 
@@ -30,12 +31,12 @@ final class StreamServer: Sendable {
         method Watch() -> (token: ?string)
         """
 
-    private let directory: TemporaryDirectory
+    private let directory: TemporaryFolder
     private let server: VarlinkServer
     private let streams = Streams()
 
     init() async throws {
-        directory = try TemporaryDirectory()
+        directory = try TemporaryFolder()
         var interface = try ServedInterface(Self.definition)
         interface.onStream("Watch") { [streams] _, stream in
             streams.all.withLock { $0.append(stream) }

@@ -1,10 +1,11 @@
 import Foundation
 import SyncClient
+import SyncTesting
 import Synchronization
 
 /// A real syncd with a folder, socket and state of its own; killed with its owner.
 final class TestDaemon: Sendable {
-    let directory: TemporaryDirectory
+    let directory: TemporaryFolder
     private let arguments: [String]
     private let process = Mutex<Process?>(nil)
 
@@ -12,8 +13,8 @@ final class TestDaemon: Sendable {
     var client: StoreClient { StoreClient(socket: socket) }
     var pid: Int32 { process.withLock { $0?.processIdentifier ?? 0 } }
 
-    init(_ arguments: [String] = [], in directory: TemporaryDirectory? = nil) async throws {
-        self.directory = try directory ?? TemporaryDirectory()
+    init(_ arguments: [String] = [], in directory: TemporaryFolder? = nil) async throws {
+        self.directory = try directory ?? TemporaryFolder()
         self.arguments = arguments
         try await start()
     }
@@ -21,7 +22,7 @@ final class TestDaemon: Sendable {
     deinit { process.withLock { $0 }?.terminateForGood() }
 
     /// The arguments of a daemon in `directory`.
-    static func arguments(_ directory: TemporaryDirectory) -> [String] {
+    static func arguments(_ directory: TemporaryFolder) -> [String] {
         [
             "--user", "--socket", directory.file("syncd.sock"), "--state",
             directory.file("state"), "--config", directory.file("syncd.yaml"),
