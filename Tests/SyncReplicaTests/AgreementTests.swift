@@ -119,7 +119,7 @@ struct AgreementTests {
             Transaction.Flags(rawValue: Int($0.flags)).contains(.coalesced)
         }
         #expect(coalesced.count > 1)
-        #expect(coalesced.allSatisfy { $0.changes.count <= HistoryTail.partChangesMax })
+        #expect(coalesced.allSatisfy { $0.changes.count <= UnrecordedTransactions.partChangesMax })
         try TestStore.sync(a, b)
         #expect(try a.dump() == b.dump())
         #expect(try b.replica.conflicts().isEmpty)
@@ -132,7 +132,7 @@ struct AgreementTests {
         try b.run("UPDATE tag SET note = 'blue' WHERE name = 'jazz'")
         try TestStore.sync(a, b)
         #expect(try b.replica.conflicts().map { $0.losing.values["note"] } == ["blue"])
-        try b.replica.settle(author: "ann")
+        try b.replica.closeConflicts(author: "ann")
         #expect(try b.replica.conflicts().isEmpty)
         try TestStore.sync(a, b)
         for store in [a, b] {

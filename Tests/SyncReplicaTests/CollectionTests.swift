@@ -79,7 +79,7 @@ struct CollectionTests {
                 try meet(a, b)
             }
             // What was concurrent and lost is looked at by somebody.
-            try a.replica.settle()
+            try a.replica.closeConflicts()
             try meet(a, b)
             for store in [a, b] { try store.replica.collect() }
             if round == 6 { early = try sizes(a) }
@@ -208,7 +208,7 @@ struct CollectionTests {
             for store in [a, b] { #expect(try store.replica.collect().objects == 0) }
         }
         for store in [a, b] { #expect(try sizes(store)["syncd_mark"] == 0) }
-        try a.replica.settle()
+        try a.replica.closeConflicts()
         try meet(a, b)
         for store in [a, b] { #expect(try store.replica.collect().objects == 2) }
     }

@@ -193,7 +193,7 @@ struct ForeignSchemaTests {
         try b.run("UPDATE item SET b = 'from b' WHERE id = 'y'")
         expectRefusal(a, "renamed the column b of item to c")
         #expect(throws: SyncError.self) { try a.pull(from: b) }
-        #expect(throws: SyncError.self) { try a.replica.settle() }
+        #expect(throws: SyncError.self) { try a.replica.closeConflicts() }
         #expect(throws: SyncError.self) { try a.replica.setPolicies(MergePolicies()) }
         try a.run("ALTER TABLE item RENAME COLUMN c TO b")
         try TestStore.sync(a, b)

@@ -23,7 +23,7 @@ struct PolicyTests {
 
     /// Replicas of one store, under one policy for one column.
     private func replicas(
-        _ count: Int = 2, of column: String, _ property: MergePolicies.Property
+        _ count: Int = 2, of column: String, _ property: CellPolicy
     ) throws -> [TestStore] {
         try replicas(count, whole: .init(columns: [column: property]))
     }
@@ -238,7 +238,7 @@ struct PolicyTests {
     func choicesThatCannotBeHeld() throws {
         let store = try replicas(1, of: "title", .lastWriter)[0]
         for (column, property) in [
-            ("low", MergePolicies.Property.counter), ("code", .text), ("id", .counter),
+            ("low", CellPolicy.counter), ("code", .text), ("id", .counter),
             ("nothing", .firstWriter),
         ] {
             let before = try store.replica.policies()

@@ -61,7 +61,7 @@ struct Round {
         batchBytes = batches.reduce(0) { $0 + $1.count }
         changesetBytes = inserts.count
         add(
-            1, try seconds { try copy.absorbAll(batches) }, try seconds { try plain.upsert(first) },
+            1, try seconds { try copy.mergeAll(batches) }, try seconds { try plain.upsert(first) },
             try seconds { try applied.apply(inserts, isWinning: true) })
         try wait(in: waiting, batches)
 
@@ -79,11 +79,11 @@ struct Round {
         let edited = try source.export(after: before)
         let update = try seconds { try plain.retitle(newer) }
         let losing = try copy.export(after: try source.position())
-        let ours = try seconds { try copy.absorbAll(edited) }
+        let ours = try seconds { try copy.mergeAll(edited) }
         add(2, ours, update, try seconds { try applied.apply(edits, isWinning: true) })
 
         // Remote loses: what the copy wrote arrives at the source, which has newer values.
-        let loses = try seconds { try source.absorbAll(losing) }
+        let loses = try seconds { try source.mergeAll(losing) }
         try applied.retitle(Row.make(first.count, "last"))
         add(3, loses, update, try seconds { try applied.apply(edits, isWinning: false) })
         for replica in [source, copy, waiting] { try replica.close() }
@@ -97,7 +97,7 @@ struct Round {
     /// A person writes a little every two milliseconds while batches are merged.
     private mutating func wait(in replica: StoreReplica, _ batches: [[UInt8]]) throws {
         let meter = WaitMeter(folder + "/waiting.db")
-        try replica.absorbAll(batches)
+        try replica.mergeAll(batches)
         (longestWait, waits) = try meter.end()
     }
 
@@ -118,9 +118,9 @@ struct Round {
 
 extension StoreReplica {
     /// Merges all batches.
-    func absorbAll(_ batches: [[UInt8]]) throws {
+    func mergeAll(_ batches: [[UInt8]]) throws {
         for batch in batches {
-            guard try absorb(batch) else { throw PeerFailure(reason: "a gap between batches") }
+            guard try merge(batch) else { throw PeerFailure(reason: "a gap between batches") }
         }
     }
 

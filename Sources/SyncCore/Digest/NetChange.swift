@@ -80,19 +80,11 @@ extension NetChange {
     /// The key as `syncd_change.key` has it: the value itself, or the packed values of several
     /// columns.
     static func storedKey(_ key: ObjectKey) -> Value {
-        guard key.values.count > 1 else { return key.values[0] }
-        var writer = ByteWriter()
-        for value in key.values { writer.append(value) }
-        return .blob(writer.bytes)
+        StoredKey.value(of: key.values, as: .bare)
     }
 
     package static func key(stored value: Value, _ entity: TrackedEntity) throws -> ObjectKey {
-        guard entity.keyCount > 1 else { return ObjectKey(value) }
-        guard case .blob(let bytes) = value else {
-            throw SyncError(.badData, "a composite key in history is not packed")
-        }
-        var reader = ByteReader(bytes)
-        return ObjectKey(try (0..<entity.keyCount).map { _ in try reader.value() })
+        ObjectKey(try StoredKey.key(from: value, columnCount: entity.keyCount))
     }
 
     private enum CauseTag: UInt8 {

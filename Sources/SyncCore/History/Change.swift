@@ -5,29 +5,7 @@ import SyncValues
 /// key that was deleted and inserted again, which makes two.
 public struct Change: Sendable, Hashable {
     /// Insert, update or delete.
-    public enum Kind: Int, Sendable, Hashable, CaseIterable {
-        /// The object is new.
-        case insert = 1
-        /// Properties of the object changed.
-        case update = 2
-        /// The object is gone.
-        case delete = 3
-
-        /// `insert`, `update` or `delete`, as in JSON.
-        public var name: String {
-            switch self {
-            case .insert: return "insert"
-            case .update: return "update"
-            case .delete: return "delete"
-            }
-        }
-
-        /// Reads ``name``.
-        public init?(name: String) {
-            guard let kind = Self.allCases.first(where: { $0.name == name }) else { return nil }
-            self = kind
-        }
-    }
+    public typealias Kind = ChangeKind
 
     /// Why the change happened.
     public enum Cause: Sendable, Hashable {

@@ -113,14 +113,7 @@ extension Batch {
     /// What a transaction did to one object.
     package struct Change: Sendable, Hashable {
         /// What was done.
-        package enum Kind: UInt8, Sendable, Hashable {
-            /// The object was created.
-            case insert = 1
-            /// Some of its cells were written.
-            case update = 2
-            /// The object was deleted.
-            case delete = 3
-        }
+        package typealias Kind = ChangeKind
 
         /// The object.
         package var object: ObjectUID
@@ -149,11 +142,6 @@ extension Batch {
         _ delta: Delta, schema: MergeSchema, store: StoreID, sender: ReplicaID,
         details: (TransactionHeader) -> Transaction = { Transaction($0) }
     ) {
-        let entities = schema.entities.map { entity in
-            Entity(
-                name: entity.name, isPrivate: entity.isPrivate,
-                cells: entity.cells.map { $0.map { entity.columns[$0].name } })
-        }
         let transactions = delta.headers.map { header in
             var transaction = details(header)
             transaction.header = header
@@ -161,7 +149,7 @@ extension Batch {
         }
         self.init(
             store: store, sender: sender, from: delta.since, upTo: delta.upTo,
-            entities: entities, transactions: transactions, facts: delta.facts)
+            entities: schema.batchEntities, transactions: transactions, facts: delta.facts)
     }
 
     /// The facts that a state with this schema can merge, and those that the schema has no place

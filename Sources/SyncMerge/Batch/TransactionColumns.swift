@@ -194,7 +194,7 @@ enum TransactionColumns {
             let object = tables.objects[try objects.index(below: tables.objects.count)]
             let packed = try kinds.varint()
             guard packed >> 2 < UInt64(tables.entities.count),
-                let kind = Batch.Change.Kind(rawValue: UInt8(packed & 3))
+                let kind = ChangeKind(rawValue: Int(packed & 3))
             else { throw SyncError(.badData, "unknown kind of change") }
             let entity = Int(packed >> 2)
             let limit = tables.entities[entity].cells.count

@@ -59,6 +59,13 @@ package struct VersionVector: Sendable, Hashable {
         for entry in other.entries { advance(to: entry) }
     }
 
+    /// What either covers.
+    package func joined(_ other: VersionVector) -> VersionVector {
+        var vector = self
+        vector.join(other)
+        return vector
+    }
+
     /// What both cover.
     package func meet(_ other: VersionVector) -> VersionVector {
         VersionVector(entries.map { Dot($0.replica, min($0.number, other[$0.replica])) })

@@ -25,6 +25,11 @@ package struct Delta: Sendable, Hashable {
         return vector
     }
 
+    /// The delta with more facts of its transactions.
+    package func adding(_ more: [Fact]) -> Delta {
+        more.isEmpty ? self : Delta(since: since, headers: headers, facts: facts + more)
+    }
+
     /// Whether there is nothing to send.
     package var isEmpty: Bool { headers.isEmpty && facts.isEmpty }
 }

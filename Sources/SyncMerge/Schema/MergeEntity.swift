@@ -12,26 +12,6 @@ package struct MergeEntity: Sendable {
         case key
     }
 
-    /// Which side of an edit concurrent with a delete is shown.
-    package enum DeletePolicy: Sendable, Hashable {
-        /// The object is deleted; the edit is in the conflict log.
-        case deleteWins
-        /// The object stays; the delete is in the conflict log.
-        case editWins
-    }
-
-    /// What two objects that claim one UNIQUE value become.
-    package enum UniquePolicy: Sendable, Hashable {
-        /// One row while the clash lasts, when one of the claims was made by an insert: the same
-        /// thing was entered twice. For a clash made by updates of old rows that is not so: there
-        /// the later claim loses.
-        case merge
-        /// Two rows; the later claim is shown under another name, or else as NULL.
-        case keepBoth
-        /// Two rows; the later claim is shown as NULL, or else under another name.
-        case laterLoses
-    }
-
     /// The table's name.
     package let name: String
     /// All non-generated columns.

@@ -90,7 +90,7 @@ package struct View: Sendable {
                     if state.isEnded(version, in: record) { continue }
                     let value = state.literal(version)
                     if shows(value, cell: cell, of: uid, schema: state.schema) { continue }
-                    let reason: Conflict.Reason =
+                    let reason: ConflictReason =
                         version.incarnation < newest
                         ? .olderIncarnation : shownAs[uid] == nil ? .hidden : .lost
                     conflicts[id] = Conflict(reason: reason, value: value)

@@ -1,27 +1,21 @@
-import SyncCore
 import SyncMerge
-import SyncStorage
-import SyncValues
 
-/// What of a store's state is needed, on one state of the store.
+/// The part of a store's state that is needed, on one state of the store.
 struct CollectionSurvey {
-    /// Marked objects that something names which is kept.
+    /// Marked objects that a kept object, an alias or a kept fact refers to.
     private(set) var needed: Set<ObjectUID> = []
-    /// Transactions of facts that are here, and of conflicts.
+    /// Transactions of stored facts and of conflicts.
     private(set) var used: Set<Dot> = []
-    /// Facts that are here.
+    /// Stored facts.
     private(set) var factCount = 0
 
     /// - Complexity: O(facts); holds the marked objects and the transactions in memory.
-    init(_ connection: OpaquePointer, _ prepared: MergeSession.Prepared) throws {
-        var marked: Set<ObjectUID> = []
-        let marks = try Statement(connection, "SELECT uid FROM syncd_mark")
-        while try marks.step() {
-            if let uid = ObjectUID(bytes: marks.blob(0) ?? []) { marked.insert(uid) }
-        }
+    /// - Throws: SQLite errors; `corrupt`, `badData` for rows that cannot be read.
+    init(_ storage: ReplicaStorage) throws {
+        let marked = try storage.marks.all()
         var work: [ObjectUID] = []
         var names: [ObjectUID: [ObjectUID]] = [:]
-        try prepared.objects.forEach(after: -1) { uid, object in
+        try storage.objects.forEach(after: -1) { uid, object in
             for life in object.record.life { used.insert(life.dot) }
             factCount += object.record.life.count
             for version in object.record.cells.joined() {
@@ -36,30 +30,17 @@ struct CollectionSurvey {
                 }
             }
         }
-        for (alias, dot) in try prepared.objects.aliases() {
+        for (alias, dot) in try storage.objects.aliases() {
             used.insert(dot)
             work += [alias.first, alias.second].filter(marked.contains)
         }
-        for entry in try prepared.unknown.all() {
+        for entry in try storage.unknown.all() {
             used.insert(entry.fact.dot)
             work += entry.fact.named.filter(marked.contains)
         }
         while let uid = work.popLast() {
             if needed.insert(uid).inserted { work += names[uid] ?? [] }
         }
-        try addConflicts(connection, prepared.replicas)
-    }
-
-    private mutating func addConflicts(
-        _ connection: OpaquePointer, _ replicas: ReplicaNames
-    ) throws {
-        let select = try Statement(
-            connection, "SELECT replica, number, met_replica, met_number FROM syncd_conflict")
-        while try select.step() {
-            used.insert(Dot(try replicas.name(of: select.integer(0)), select.integer(1)))
-            if let met = select.integerOrNil(2) {
-                used.insert(Dot(try replicas.name(of: met), select.integer(3)))
-            }
-        }
+        used.formUnion(try storage.conflicts.dots())
     }
 }

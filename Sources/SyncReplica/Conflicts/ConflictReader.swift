@@ -1,124 +1,96 @@
-import Foundation
 import SyncCore
 import SyncMerge
-import SyncStorage
 import SyncValues
 
-/// Reads the conflict log for people.
+/// Reads the conflict log for people: with keys in place of identities, and with authors.
 struct ConflictReader {
-    private let connection: OpaquePointer
-    private let prepared: MergeSession.Prepared
-    private let keyOf: Statement
+    private let storage: ReplicaStorage
+    private let writers: Writers
 
-    init(_ connection: OpaquePointer, _ prepared: MergeSession.Prepared) throws {
-        self.connection = connection
-        self.prepared = prepared
-        keyOf = try Statement(connection, "SELECT key, number FROM syncd_object WHERE uid = ?1")
+    init(_ storage: ReplicaStorage) {
+        self.storage = storage
+        writers = Writers(storage)
     }
 
     /// The conflicts, oldest first.
     /// - Parameter open: true: the open ones; false: the closed ones; nil: all.
-    func conflicts(open: Bool?) throws -> [MergeConflict] {
-        let condition = open.map { "WHERE closed IS \($0 ? "" : "NOT ")NULL" } ?? ""
-        let select = try Statement(
-            connection,
-            """
-            SELECT id, uid, replica, number, entity, columns, reason, value, key, met_replica,
-              met_number, closed IS NULL
-            FROM syncd_conflict \(condition) ORDER BY id
-            """)
-        var conflicts: [MergeConflict] = []
-        while try select.step() { conflicts.append(try conflict(select)) }
-        return conflicts
+    /// - Throws: SQLite errors; `corrupt`, `badData` for rows that cannot be read.
+    /// - Complexity: O(conflicts)
+    func conflicts(open: Bool?) throws -> [ConflictRecord] {
+        try storage.conflicts.rows(open: open).map(record)
     }
 
-    private func conflict(_ row: Statement) throws -> MergeConflict {
-        let entity = row.text(4) ?? ""
-        let columns =
-            (try? JSONDecoder().decode([String].self, from: Data((row.text(5) ?? "[]").utf8)))
-            ?? []
-        var key: [Value]?
-        if let uid = ObjectUID(bytes: row.blob(1) ?? []) { key = try self.key(of: uid) }
-        if key == nil, let packed = row.blob(8) {
-            key = try StoredObject.key(stored: .blob(packed))
-        }
-        var met: Dot?
-        if let replica = row.integerOrNil(9) {
-            met = Dot(try prepared.replicas.name(of: replica), row.integer(10))
-        }
-        let dot = Dot(try prepared.replicas.name(of: row.integer(2)), row.integer(3))
-        return MergeConflict(
-            id: row.integer(0), entity: entity,
+    private func record(_ row: ConflictStorage.Row) throws -> ConflictRecord {
+        let columns = ConflictStorage.columns(from: row.columnNames)
+        let key =
+            try storage.objects.keyOrNumber(of: row.version.object)
+            ?? StoredKey.key(from: row.key)
+        return ConflictRecord(
+            id: row.id, entity: row.entity,
             key: key.flatMap { $0.isEmpty ? nil : ObjectKey($0) }, properties: columns,
-            reason: MergeConflict.Reason(rawValue: row.text(6) ?? "") ?? .lost,
-            losing: try side(dot, try values(row.blob(7) ?? [], columns)),
-            shown: try side(met, try present(entity, key, columns)),
-            isOpen: row.integer(11) != 0)
+            reason: row.reason ?? .lost,
+            losing: try side(of: row.version.dot, values: try values(row.value, of: columns)),
+            shown: try side(
+                of: row.met, values: try present(columns, entity: row.entity, key: key)),
+            isOpen: row.isOpen)
     }
 
-    /// Who wrote a transaction, and when.
-    private final class Writers {
-        var known: [Dot: (author: String?, time: Timestamp)?] = [:]
-    }
-
-    private let writers = Writers()
-
-    private func side(_ dot: Dot?, _ values: NamedValues) throws -> MergeConflict.Side {
-        let writer = try dot.flatMap(writer)
-        return MergeConflict.Side(
+    private func side(of dot: Dot?, values: NamedValues) throws -> ConflictRecord.Side {
+        let writer = try dot.flatMap(writers.writer)
+        return ConflictRecord.Side(
             values: values, author: writer?.author, time: writer?.time, replica: dot?.replica)
     }
 
-    private func writer(_ dot: Dot) throws -> (author: String?, time: Timestamp)? {
-        if let known = writers.known[dot] { return known }
-        let writer = try prepared.headers.details(dot).map { header, details in
-            (
-                try HeaderDetails.author(details),
-                Timestamp(milliseconds: header.time.milliseconds)
-            )
+    /// Authors and times of transactions, each read once.
+    private final class Writers {
+        private let headers: HeaderStorage
+        private var known: [Dot: (author: String?, time: Timestamp)?] = [:]
+
+        init(_ storage: ReplicaStorage) { headers = storage.headers }
+
+        func writer(of dot: Dot) throws -> (author: String?, time: Timestamp)? {
+            if let known = known[dot] { return known }
+            let writer = try headers.details(dot).map { header, details in
+                (
+                    author: try HeaderDetails.author(details),
+                    time: Timestamp(milliseconds: header.time.milliseconds)
+                )
+            }
+            known[dot] = .some(writer)
+            return writer
         }
-        writers.known[dot] = .some(writer)
-        return writer
     }
 
     /// The values of a version, references as the keys that their targets have here.
-    private func values(_ bytes: [UInt8], _ columns: [String]) throws -> NamedValues {
+    private func values(_ bytes: [UInt8], of columns: [String]) throws -> NamedValues {
         var reader = ByteReader(bytes)
         return NamedValues(
             try columns.map { name in
-                switch try RecordCoding.field(&reader) {
+                switch try RecordCoding.field(from: &reader) {
                 case .value(let value): return .init(name: name, value: value)
                 case .reference(let uid, let part):
-                    let key = try key(of: uid)
+                    let key = try storage.objects.keyOrNumber(of: uid)
                     let value = key.flatMap { part < $0.count ? $0[part] : nil }
                     return .init(name: name, value: value ?? .null)
                 }
             })
     }
 
-    private func key(of uid: ObjectUID) throws -> [Value]? {
-        keyOf.bind(1, uid.bytes)
-        defer { keyOf.reset() }
-        guard try keyOf.step() else { return nil }
-        return try StoredObject.key(stored: keyOf.value(0))
-            ?? keyOf.integerOrNil(1).map { [.integer($0)] }
-    }
-
-    /// The values that the row has now.
+    /// The values that the row has now; none where there is no row.
     private func present(
-        _ entity: String, _ key: [Value]?, _ columns: [String]
+        _ columns: [String], entity: String, key: [Value]?
     ) throws -> NamedValues {
-        guard let key, let position = prepared.schema.position(of: entity) else {
+        guard let key, let position = storage.schema.position(of: entity) else {
             return NamedValues([])
         }
-        let table = prepared.schema.tables[position]
-        let select = try prepared.statements.statement(table.selectOne)
+        let table = storage.schema.tables[position]
+        let select = try storage.statements.statement(table.selectOne)
         select.bind(key)
         defer { select.reset() }
         guard key.count == table.key.count, try select.step() else { return NamedValues([]) }
         return NamedValues(
             columns.compactMap { name in
-                prepared.schema.column(name, of: position).map {
+                storage.schema.column(name, of: position).map {
                     .init(name: name, value: select.value(Int32($0)))
                 }
             })

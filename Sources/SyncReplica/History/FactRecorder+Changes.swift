@@ -1,10 +1,9 @@
 import SyncCore
 import SyncMerge
-import SyncStorage
-import SyncValues
 
 extension FactRecorder {
-    /// What history tells of the facts: one change for each object.
+    /// The facts as history shows them: one change for each object.
+    /// - Complexity: O(facts)
     var changes: [Batch.Change] {
         var order: [ObjectUID] = []
         var changes: [ObjectUID: Batch.Change] = [:]

@@ -1,13 +1,11 @@
 import SyncCore
-import SyncMerge
 import SyncStorage
-import SyncValues
 
-/// Local history as a merge writes it: what was logged is digested in the merge's own transaction,
-/// then the merged transactions get numbers of their own.
+/// Local history as a merge writes it: what was logged is moved to the history tables in the
+/// merge's own transaction, then the merged transactions get the numbers after it.
 ///
-/// Invariant: when the transaction is committed, history is complete up to the newest log row, so
-/// that numbers go on from there.
+/// Invariant: when the transaction is committed, history is complete up to the newest log row, and
+/// the next number is greater than that row.
 final class LocalHistory {
     let catalog: EntityCatalog
     let settings: Settings
@@ -24,15 +22,17 @@ final class LocalHistory {
         settings = try Settings(connection)
         assembler = TransactionAssembler(try LogReader(connection, catalog: catalog))
         newest = try Statement(connection, "SELECT max(seq) FROM syncd_log")
-        // The end of a marker that was never begun: no reader makes anything of it.
+        // The end of a marker that was never begun: every reader ignores it.
         keepNumber = try Statement(
             connection, "INSERT INTO syncd_log(seq, op, m) VALUES (?1, 0, 1)")
         writer = try HistoryWriter(connection)
     }
 
-    /// Writes what is logged into the history tables, in the transaction that the connection is in.
-    /// What lies after the last boundary was logged by this transaction itself, and is one of its
-    /// own: the boundaries are those of commits.
+    /// Moves what is logged to the history tables, in the transaction that the connection is in.
+    /// What lies after the last boundary was logged by this transaction, and becomes a transaction
+    /// of history: the boundaries are those of commits.
+    /// - Throws: SQLite errors; `corrupt` for a log that is not well-formed.
+    /// - Complexity: O(log rows)
     func digest(_ boundaries: [Boundary]) throws {
         writer = try HistoryWriter(connection)
         try catalog.reload()
@@ -61,12 +61,14 @@ final class LocalHistory {
     }
 
     /// Writes a transaction; its changes have numbers from ``allocate(_:)``.
+    /// - Throws: SQLite errors.
     func write(_ transaction: NetTransaction) throws {
         for change in transaction.changes { try writer.write(change) }
         try writer.write(header: transaction)
     }
 
-    /// Makes sure that no number is given twice.
+    /// Stores the last number, so that it is not allocated again.
+    /// - Throws: SQLite errors.
     func finish() throws {
         guard try settings.position(.digested) < last else { return }
         try keepNumber.run(.integer(last))

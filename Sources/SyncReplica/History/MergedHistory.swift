@@ -3,11 +3,11 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// Tells local history of merged transactions, and of what the view changed beyond them.
+/// Writes merged transactions to local history, and what the view changed beyond them.
 ///
-/// Each difference of the tables is told once at least: under the transaction that made it, or
-/// else in one local transaction flagged `repair`. A transaction whose changes show nothing here is
-/// told of without changes.
+/// Each difference of the tables is written at least once: under the transaction that made it, or
+/// else in one local transaction flagged `repair`. A transaction whose changes are not visible here
+/// is written without changes.
 struct MergedHistory {
     private let schema: ReplicaSchema
     private let history: LocalHistory
@@ -15,16 +15,16 @@ struct MergedHistory {
     private let wall: Int64
     private let before: (ObjectUID) -> [Value]?
     private let after: (ObjectUID) -> [Value]?
-    private var told = Told()
+    private var written = Written()
 
-    /// What has been told of the differences.
-    private struct Told {
+    /// The differences that are in history already.
+    private struct Written {
         var inserted: Set<RowKey> = []
         var deleted: Set<RowKey> = []
         var updated: [RowKey: Set<Int>] = [:]
     }
 
-    /// What is told of one row.
+    /// One change of one row.
     private struct Item {
         let key: RowKey
         let kind: Change.Kind
@@ -37,7 +37,7 @@ struct MergedHistory {
     ///   - before: the key of the row that showed an object before the merge.
     ///   - after: the key of the row that shows it now.
     init(
-        _ schema: ReplicaSchema, _ history: LocalHistory, replica: ReplicaID, wall: Int64,
+        schema: ReplicaSchema, history: LocalHistory, replica: ReplicaID, wall: Int64,
         before: @escaping (ObjectUID) -> [Value]?, after: @escaping (ObjectUID) -> [Value]?
     ) {
         self.schema = schema
@@ -48,14 +48,16 @@ struct MergedHistory {
         self.after = after
     }
 
-    /// Writes all of it.
+    /// Writes the transactions, then the differences that none of them made.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(changes + differences)
     func write(
-        _ transactions: [Batch.Transaction], _ differences: [RowKey: TableWriter.Difference]
+        _ transactions: [Batch.Transaction], differences: [RowKey: RowDifference]
     ) throws {
         var copy = self
         let entities = try copy.trackedEntities()
         for transaction in transactions {
-            let items = transaction.changes.compactMap { copy.item($0, differences) }
+            let items = transaction.changes.compactMap { copy.item(of: $0, in: differences) }
             let header = transaction.header
             let time = Timestamp(milliseconds: header.time.milliseconds)
             let process = transaction.pid.map {
@@ -67,17 +69,17 @@ struct MergedHistory {
             let flags = Transaction.Flags(rawValue: Int(truncatingIfNeeded: transaction.flags))
             let isLocal = header.dot.replica == replica
             try copy.write(
-                items, entities, time: time, who: who,
+                items, of: entities, time: time, who: who,
                 flags: isLocal ? flags : flags.union(.remote),
                 origin: isLocal
                     ? nil
                     : .init(
                         replica: header.dot.replica, number: header.dot.number, time: time))
         }
-        let rest = copy.rest(differences)
+        let rest = copy.remainder(of: differences)
         guard !rest.isEmpty else { return }
         try copy.write(
-            rest, entities, time: Timestamp(milliseconds: wall), who: nil, flags: .repair,
+            rest, of: entities, time: Timestamp(milliseconds: wall), who: nil, flags: .repair,
             origin: nil)
     }
 
@@ -90,7 +92,7 @@ struct MergedHistory {
 
     /// What a merged change did to the tables here.
     private mutating func item(
-        _ change: Batch.Change, _ differences: [RowKey: TableWriter.Difference]
+        of change: Batch.Change, in differences: [RowKey: RowDifference]
     ) -> Item? {
         guard schema.tables.indices.contains(change.entity) else { return nil }
         let old = before(change.object).map { RowKey(entity: change.entity, $0) }
@@ -98,51 +100,52 @@ struct MergedHistory {
         switch change.kind {
         case .delete:
             guard let old, let difference = differences[old], difference.after == nil,
-                let row = difference.before, told.deleted.insert(old).inserted
+                let row = difference.before, written.deleted.insert(old).inserted
             else { return nil }
             return Item(key: old, kind: .delete, row: row)
         case .insert:
             guard let new, let difference = differences[new] else { return nil }
             if difference.before == nil {
-                guard told.inserted.insert(new).inserted else { return nil }
+                guard written.inserted.insert(new).inserted else { return nil }
                 return Item(key: new, kind: .insert)
             }
-            return update(new, Set(difference.columns))
+            return update(of: Set(difference.columns), at: new)
         case .update:
             guard let new, old != nil else { return nil }
             let cells = schema.merge.entities[change.entity].cells
             return update(
-                new, Set(change.cells.filter(cells.indices.contains).flatMap { cells[$0] }))
+                of: Set(change.cells.filter(cells.indices.contains).flatMap { cells[$0] }),
+                at: new)
         }
     }
 
-    private mutating func update(_ key: RowKey, _ columns: Set<Int>) -> Item? {
+    private mutating func update(of columns: Set<Int>, at key: RowKey) -> Item? {
         guard !columns.isEmpty else { return nil }
-        told.updated[key, default: []].formUnion(columns)
+        written.updated[key, default: []].formUnion(columns)
         return Item(key: key, kind: .update, columns: columns)
     }
 
-    /// The differences that no merged transaction tells of.
-    private func rest(_ differences: [RowKey: TableWriter.Difference]) -> [Item] {
+    /// The differences that no merged transaction made.
+    private func remainder(of differences: [RowKey: RowDifference]) -> [Item] {
         differences.sorted { $0.key.precedes($1.key) }.compactMap { key, difference in
             guard let row = difference.before else {
-                return told.inserted.contains(key) ? nil : Item(key: key, kind: .insert)
+                return written.inserted.contains(key) ? nil : Item(key: key, kind: .insert)
             }
             guard difference.after != nil else {
-                return told.deleted.contains(key) ? nil : Item(key: key, kind: .delete, row: row)
+                return written.deleted.contains(key) ? nil : Item(key: key, kind: .delete, row: row)
             }
-            let columns = Set(difference.columns).subtracting(told.updated[key] ?? [])
+            let columns = Set(difference.columns).subtracting(written.updated[key] ?? [])
             return columns.isEmpty ? nil : Item(key: key, kind: .update, columns: columns)
         }
     }
 
     private func write(
-        _ items: [Item], _ entities: [TrackedEntity?], time: Timestamp,
+        _ items: [Item], of entities: [TrackedEntity?], time: Timestamp,
         who: LogRecord.Marker?, flags: Transaction.Flags, origin: Transaction.Origin?
     ) throws {
         let numbers = history.allocate(items.count)
         let changes = zip(items, numbers).compactMap { item, seq in
-            entities[item.key.entity].map { change(item, $0, seq) }
+            entities[item.key.entity].map { change(of: item, entity: $0, seq: seq) }
         }
         try history.write(
             NetTransaction(
@@ -150,7 +153,7 @@ struct MergedHistory {
                 flags: flags, changes: changes, origin: origin))
     }
 
-    private func change(_ item: Item, _ entity: TrackedEntity, _ seq: Int64) -> NetChange {
+    private func change(of item: Item, entity: TrackedEntity, seq: Int64) -> NetChange {
         var change = NetChange(
             seq: seq, entity: entity, key: ObjectKey(item.key.values), kind: item.kind)
         change.cause = .merge

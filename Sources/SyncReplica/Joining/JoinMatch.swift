@@ -1,24 +1,11 @@
-import SyncCore
-import SyncMerge
 import SyncStorage
-import SyncValues
 
-/// What makes a row of a database that joins a store the same object as one of the store's.
-public enum JoinMethod: String, Sendable, Hashable, CaseIterable {
-    /// Equal primary keys.
-    case byKey = "by-key"
-    /// Equal values of a UNIQUE constraint; primary keys that are private numbers mean nothing.
-    case byUnique = "by-unique"
-    /// Nothing but a primary key that is no private number.
-    case separate
-}
-
-/// Finds the rows with private numbers that two databases have in common, and writes what the
-/// store calls them into `syncd_join`. The other database is attached as `theirs`: a replica of the
-/// store.
+/// Finds the rows with private numbers that two databases have in common, and writes their
+/// identities in the store into `syncd_join`. The other database is attached as `theirs`: a replica
+/// of the store.
 ///
-/// Keys that are no private numbers need no match: they identify by value, and by what they refer
-/// to. SQLite compares, by affinity and collation of the columns. Each row is matched once.
+/// Keys that are no private numbers need no match: they identify by value. SQLite compares, by
+/// affinity and collation of the columns. Each row is matched once.
 struct JoinMatch {
     private let connection: OpaquePointer
     /// The tables with private numbers that both have.
@@ -26,8 +13,10 @@ struct JoinMatch {
     private let columns: [String: Set<String>]
 
     /// - Parameter schema: of the database that joins, under the policies of the store.
-    /// - Throws: what SQLite says.
-    init(_ connection: OpaquePointer, _ mine: [TableSchema], _ schema: ReplicaSchema) throws {
+    /// - Throws: SQLite errors.
+    init(
+        _ connection: OpaquePointer, tables mine: [TableSchema], schema: ReplicaSchema
+    ) throws {
         self.connection = connection
         let pragma = try Statement(
             connection, "SELECT name FROM pragma_table_xinfo(?1, 'theirs')")
@@ -46,7 +35,9 @@ struct JoinMatch {
         self.columns = columns
     }
 
+    /// Writes the identities of the matched rows.
     /// - Returns: how many rows are the same objects.
+    /// - Throws: SQLite errors.
     /// - Complexity: O(n log n) in the rows.
     func write(_ method: JoinMethod) throws -> Int {
         try RawTransaction.execute(

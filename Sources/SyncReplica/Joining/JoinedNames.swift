@@ -3,19 +3,21 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// `syncd_join`: what a database that joins another store calls its rows with private numbers,
-/// until they are stated. Made by ``Store/join(_:to:by:)``, gone with the first statement.
+/// `syncd_join`: the identities of the rows with private numbers of a database that joins another
+/// store, until they are recorded. Created by ``Store/join(_:to:by:)``, dropped when the rows are
+/// recorded.
 ///
-/// A row that is not in it gets an identity of its own: without that, a row of before history would
-/// be taken for the other store's row of that number.
+/// A row that is not in it gets a new identity: otherwise a row that is older than history would
+/// have the identity of the other store's row with that number.
 struct JoinedNames {
     static let createSQL = StoreBlueprint.join
 
     private let names: [RowKey: ObjectUID]
 
-    /// Reads the table.
-    /// - Returns: nil when the database has not just joined.
-    init?(_ connection: OpaquePointer, _ schema: ReplicaSchema) throws {
+    /// Reads the table; nil when the database has not just joined.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(rows of the table)
+    init?(_ connection: OpaquePointer, schema: ReplicaSchema) throws {
         let exists = try Statement(
             connection, "SELECT 1 FROM sqlite_schema WHERE name = 'syncd_join' AND type = 'table'")
         guard try exists.step() else { return nil }
@@ -31,8 +33,8 @@ struct JoinedNames {
         self.names = names
     }
 
-    /// The identity of a row of before the join.
-    /// - Parameter replica: who joins.
+    /// The identity of a row that is older than the join.
+    /// - Parameter replica: the replica that joins.
     func uid(of key: RowKey, entity: String, store: StoreID, replica: ReplicaID) -> ObjectUID {
         if let name = names[key] { return name }
         return PrivateIdentity.uid(
@@ -40,7 +42,8 @@ struct JoinedNames {
             birth: .beforeJoin)
     }
 
-    /// Drops the table: everything is stated.
+    /// Drops the table.
+    /// - Throws: SQLite errors.
     static func drop(_ connection: OpaquePointer) throws {
         try RawTransaction.execute(connection, "DROP TABLE IF EXISTS syncd_join")
     }

@@ -1,6 +1,5 @@
 import GRDB
 import SyncCore
-import SyncMerge
 import SyncStorage
 import SyncValues
 
@@ -13,16 +12,17 @@ package struct JoinReport: Sendable, Hashable {
 }
 
 extension Store {
-    /// Makes a database that was tracked apart a replica of another store.
+    /// Makes a database that was tracked separately a replica of another store.
     ///
-    /// Its own history is dropped, and with it the consumers: transactions of another store cannot
-    /// be told of in this one. The tables stay as they are; where rows that are the same object
-    /// differ, the first merge settles it like concurrent edits, with the losers in the conflict
-    /// log. So it does where rows that are not clash.
+    /// Its own history is dropped, and with it the consumers: their transactions are not in the
+    /// history of the other store. The tables do not change. Where rows that are the same object
+    /// differ, or other rows clash, the first merge treats them as concurrent edits, with the
+    /// overridden values in the conflict log.
     /// - Parameters:
-    ///   - copy: a replica of the store that nobody else has open, for a look.
+    ///   - copy: a replica of the store that no other connection has open.
     ///   - method: which rows are the same objects.
     /// - Throws: ``SyncError``: `refused` when it has exchanged batches already; as ``track``.
+    /// - Complexity: O(n log n) in the rows
     package static func join(
         _ path: String, to copy: String, by method: JoinMethod
     ) throws -> JoinReport {
@@ -37,7 +37,7 @@ extension Store {
             layouts = try opened.live.withState { connection, live in
                 guard try !ReplicationTables.exist(connection) else {
                     throw SyncError(
-                        .refused, "the database has replicas of its own already",
+                        .refused, "the database already has other replicas",
                         operation: "join", path: path,
                         hint: "Join one that was never pushed or pulled, or clone: "
                             + "synctool clone URL NEWFILE")
@@ -54,7 +54,8 @@ extension Store {
             let same = try queue.writeWithoutTransaction { database in
                 try database.execute(sql: "ATTACH ? AS theirs", arguments: [copy])
                 defer { try? database.execute(sql: "DETACH theirs") }
-                return try name(database, store, policies, method)
+                return try adoptIdentity(
+                    of: store, policies: policies, in: database, matching: method)
             }
             try queue.close()
             return JoinReport(dropped: dropped, same: same)
@@ -70,9 +71,10 @@ extension Store {
         return (opened.id, policies)
     }
 
-    /// Takes over the store's name and policies, and what it calls the rows: all or nothing.
-    private static func name(
-        _ database: Database, _ store: StoreID, _ policies: Value, _ method: JoinMethod
+    /// Adopts the store's identifier and policies, and its identities of the rows, in one
+    /// transaction.
+    private static func adoptIdentity(
+        of store: StoreID, policies: Value, in database: Database, matching method: JoinMethod
     ) throws -> Int {
         guard let connection = database.sqliteConnection else { return 0 }
         var chosen = MergePolicies()
@@ -81,7 +83,8 @@ extension Store {
         let tables = try SchemaReader(database).tables().filter {
             $0.kind == .table && tracked.contains(SQLName.folded($0.name))
         }
-        let match = try JoinMatch(connection, tables, try ReplicaSchema(tables, chosen))
+        let match = try JoinMatch(
+            connection, tables: tables, schema: try ReplicaSchema(tables, policies: chosen))
         return try RawTransaction.write(connection) {
             try JoinedNames.drop(connection)
             try RawTransaction.execute(connection, JoinedNames.createSQL)

@@ -1,18 +1,16 @@
 import SyncCore
 import SyncMerge
-import SyncStorage
-import SyncValues
 
-/// What the transactions of a batch did, in the words of this replica: a batch names entities and
-/// cells by their places in the sender's schema.
+/// The changes of a batch's transactions, with this replica's numbers: a batch names entities and
+/// cells by their positions in the sender's schema.
 struct ArrivingChanges {
-    /// By the sender's entity: ours; nil when this replica has no such table.
+    /// By the sender's entity: this replica's; nil when it has no such table.
     private let known: [CellMap?]
-    /// By the sender's entity: the number that its changes are kept under, and their cells.
+    /// By the sender's entity: its number in `syncd_shape`, and its cells there.
     private let kept: [Int: (number: Int64, cells: CellMap)]
 
-    /// - Throws: what SQLite says: entities that are new here are given a number.
-    init(_ batch: Batch, _ schema: MergeSchema, _ shapes: Shapes) throws {
+    /// - Throws: SQLite errors: entities that are new here get a number.
+    init(_ batch: Batch, schema: MergeSchema, shapes: Shapes) throws {
         var places: [String: Int] = [:]
         for (position, entity) in schema.entities.enumerated() {
             places[Collation.lowercased(entity.name)] = position
@@ -47,8 +45,8 @@ struct ArrivingChanges {
         return transaction
     }
 
-    /// What `syncd_header` keeps of a transaction.
-    func details(_ transaction: Batch.Transaction) -> [UInt8] {
+    /// A transaction as `syncd_header` keeps it.
+    func details(of transaction: Batch.Transaction) -> [UInt8] {
         var transaction = transaction
         transaction.changes = transaction.changes.map { change in
             var change = change

@@ -1,10 +1,7 @@
-import SyncCore
 import SyncMerge
-import SyncStorage
-import SyncValues
 
-/// A batch as a row of smaller ones that lead to the same: cuts between transactions, in their
-/// order, so that each slice is a causal cut.
+/// A batch as a sequence of smaller ones with the same result: divided between transactions, in
+/// their order, so that each slice is a causal cut.
 ///
 /// An object that one slice creates and a later one completes is not shown in between.
 struct BatchSlices {
@@ -40,6 +37,7 @@ struct BatchSlices {
 
     /// The next slice; nil after the last one.
     /// - Parameter factsMax: facts in it, unless one transaction has more.
+    /// - Complexity: O(facts of the slice)
     mutating func next(factsMax: Int) -> Batch? {
         guard !isAtEnd else { return nil }
         if facts.isEmpty {
@@ -57,7 +55,7 @@ struct BatchSlices {
         for transaction in batch.transactions[start..<end] {
             vector.advance(to: transaction.header.dot)
         }
-        // Behind the last transaction may be some that nothing is left of.
+        // After the last transaction there may be collected ones.
         if end == facts.count { vector.join(batch.upTo) }
         slice.upTo = vector
         slice.transactions = Array(batch.transactions[start..<end])

@@ -1,16 +1,13 @@
 import Foundation
-import SyncCore
-import SyncMerge
-import SyncStorage
-import SyncValues
 
-/// How a long merge shares the database with those who write it meanwhile.
+/// How a long merge shares the database with concurrent writers.
 ///
-/// A writer that finds the database locked asks again after 1, 2, 5, 10, 15, 20, then 25 and more
-/// milliseconds (SQLite's busy handler), and nobody can see it waiting. A slice holds the lock for
-/// 25 ms, 33 at most unless one transaction is larger; then the lock is free for 15 ms, the longest
-/// that such a writer sleeps in its first 33 ms. So it gets in within these 33 ms, wherever in a
-/// slice it came. Longer slices or shorter pauses are faster, and leave it to luck.
+/// A writer that finds the database locked tries again after 1, 2, 5, 10, 15, 20, then 25 and more
+/// milliseconds (SQLite's busy handler); a waiting writer cannot be detected. A slice holds the
+/// lock for 25 ms, at most 33 unless one transaction is larger; then the lock is free for 15 ms,
+/// the longest time that such a writer sleeps in its first 33 ms. So it gets the lock within these
+/// 33 ms, whenever it came. With longer slices or shorter pauses a merge is faster, but a writer
+/// may miss every pause.
 struct MergePace {
     /// How long a slice holds the lock.
     static let slice = Duration.milliseconds(25)
@@ -21,11 +18,12 @@ struct MergePace {
     private(set) var factsMax = 1_000
     private static let facts = 200...10_000
 
-    /// Whether nobody else can know of the file: then there is no need to rest.
+    /// Whether no other connection can have the file open: then no pause is needed.
     let isAlone: Bool
 
-    /// After a slice that took so long: draws the size of the next one, and rests.
-    mutating func rest(after duration: Duration) {
+    /// Computes the size of the next slice, and sleeps.
+    /// - Parameter duration: how long the last slice took.
+    mutating func pause(after duration: Duration) {
         let ratio = Self.slice / max(duration, .microseconds(100))
         let wanted = Int(Double(factsMax) * min(1.5, max(0.25, ratio)))
         factsMax = min(max(wanted, Self.facts.lowerBound), Self.facts.upperBound)

@@ -1,32 +1,33 @@
-import SyncCore
 import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// Loads a region, and more of it as it turns out to be needed.
+/// Loads a region, and extends it while a computation needs more.
 ///
 /// What a merge changes is reached from the changed objects by references, claims and aliases, of
-/// the versions before and after it, going on only through objects that are unresolved or that
-/// change. So: load the changed objects and all that are unresolved, compute, look at what
-/// changed, load what stands around it, and again until nothing is missing. The simulation compares
-/// the outcome with the view of the whole store after every step.
+/// the versions before and after it, and only through objects that are unresolved or that change.
+/// So: load the changed objects and all unresolved ones, compute, check what changed, load the rows
+/// around it, and repeat until nothing is missing. The simulation compares the result with the view
+/// of the whole store after every step.
 ///
 /// Confined to its connection's queue and to one transaction.
 final class RegionLoader {
     private(set) var region: AffectedRegion
-    private let prepared: MergeSession.Prepared
-    /// Whether any two identities of the store are one object: few stores have some.
+    private let storage: ReplicaStorage
+    /// Objects that are in the region, with their aliases.
+    private var known: Set<ObjectUID> = []
+    /// Whether the store has aliases: most stores have none.
     private let hasAliases: Bool
     /// Objects whose references have been followed.
     private var expanded: Set<ObjectUID> = []
-    /// Rows whose referrers have been looked for.
+    /// Rows whose referrers have been loaded.
     private var surrounded: Set<RowKey> = []
-    /// Entities whose default rows have been looked for.
+    /// Entities whose default rows have been loaded.
     private var defaulted: Set<Int> = []
-    /// Claims that have been looked for.
+    /// Claims whose rows have been loaded.
     private var claimed: Set<Claim> = []
 
-    /// What reads one row, by entity: looked up once, not once for each row.
+    /// The statement that reads one row, by entity: found once, not once for each row.
     private var selects: [Statement?]
 
     private struct Claim: Hashable {
@@ -35,32 +36,35 @@ final class RegionLoader {
         let values: [Value]
     }
 
-    private var schema: ReplicaSchema { prepared.schema }
+    private var schema: ReplicaSchema { storage.schema }
 
-    /// Begins with what is unresolved.
-    init(_ prepared: MergeSession.Prepared) throws {
-        self.prepared = prepared
-        selects = Array(repeating: nil, count: prepared.schema.tables.count)
-        region = AffectedRegion(prepared.schema.merge, vector: try prepared.headers.vector())
-        hasAliases = try prepared.objects.hasAliases()
-        try add(try prepared.objects.unresolved())
+    /// Loads the unresolved objects.
+    /// - Throws: SQLite errors; `corrupt`, `badData` for records that cannot be read.
+    init(_ storage: ReplicaStorage) throws {
+        self.storage = storage
+        selects = Array(repeating: nil, count: storage.schema.tables.count)
+        region = AffectedRegion(storage.schema.merge, vector: try storage.headers.vector())
+        hasAliases = try storage.objects.hasAliases()
+        try add(try storage.objects.unresolved())
     }
 
-    /// The region that is everything.
-    static func whole(_ prepared: MergeSession.Prepared) throws -> AffectedRegion {
-        try everything(prepared).region
+    /// A region of all objects and rows.
+    /// - Complexity: O(rows and facts of the store), in memory.
+    static func whole(in storage: ReplicaStorage) throws -> AffectedRegion {
+        try everything(in: storage).region
     }
 
-    /// Has loaded everything.
-    static func everything(_ prepared: MergeSession.Prepared) throws -> RegionLoader {
-        let loader = try RegionLoader(prepared)
-        for (uid, object) in try prepared.objects.all() { try loader.take(uid, object) }
-        for (alias, dot) in try prepared.objects.aliases() {
+    /// A loader that has loaded all objects and rows.
+    /// - Complexity: O(rows and facts of the store), in memory.
+    static func everything(in storage: ReplicaStorage) throws -> RegionLoader {
+        let loader = try RegionLoader(storage)
+        for (uid, object) in try storage.objects.all() { try loader.insert(object, uid: uid) }
+        for (alias, dot) in try storage.objects.aliases() {
             loader.region.state.remember(alias, dot: dot)
-            try loader.rememberHeader(dot)
+            try loader.loadHeader(dot)
         }
-        for (position, table) in prepared.schema.tables.enumerated() {
-            let select = try prepared.statements.statement(table.selectAll)
+        for (position, table) in storage.schema.tables.enumerated() {
+            let select = try storage.statements.statement(table.selectAll)
             while try select.step() {
                 let row = table.columns.indices.map { select.value(Int32($0)) }
                 loader.region.rows[RowKey(entity: position, table.key.map { row[$0] })] = row
@@ -72,7 +76,7 @@ final class RegionLoader {
     // MARK: Objects
 
     /// Loads objects, with what they are aliased with, into the region.
-    /// - Returns: whether anything was not there yet.
+    /// - Returns: whether anything was loaded.
     @discardableResult
     func add(_ uids: some Sequence<ObjectUID>) throws -> Bool {
         var work = Array(uids)
@@ -83,11 +87,11 @@ final class RegionLoader {
             known.insert(uid)
             for (alias, dot) in try aliases(of: uid) {
                 region.state.remember(alias, dot: dot)
-                try rememberHeader(dot)
+                try loadHeader(dot)
                 work += [alias.first, alias.second].filter { !known.contains($0) }
             }
-            if region.objects[uid] == nil, let object = try prepared.objects.object(uid) {
-                try take(uid, object)
+            if region.objects[uid] == nil, let object = try storage.objects.object(uid) {
+                try insert(object, uid: uid)
                 try readRow(of: object)
             }
             isNew = true
@@ -95,20 +99,20 @@ final class RegionLoader {
         return isNew
     }
 
-    /// Loads objects as rows around the region, with what their keys are made of: else nobody could
-    /// say what a reference to them holds. One that is not plain is part of the region.
-    private func addAround(_ uids: some Sequence<ObjectUID>) throws -> Bool {
+    /// Loads objects as boundary rows, with the objects that their keys refer to: without these the
+    /// value of a reference to them is unknown. One that is not plain becomes part of the region.
+    private func addBoundary(_ uids: some Sequence<ObjectUID>) throws -> Bool {
         var work = Array(uids)
         var isNew = false
         while let uid = work.popLast() {
             guard region.objects[uid] == nil, !known.contains(uid),
-                let object = try prepared.objects.object(uid)
+                let object = try storage.objects.object(uid)
             else { continue }
             if try object.state != .plain || !aliases(of: uid).isEmpty {
                 isNew = try add([uid]) || isNew
                 continue
             }
-            try take(uid, object)
+            try insert(object, uid: uid)
             try readRow(of: object)
             region.state.boundaryRows.insert(uid)
             work += schema.merge.entities[object.record.entity].keyTargets(of: object.record)
@@ -117,43 +121,41 @@ final class RegionLoader {
         return isNew
     }
 
-    private var known: Set<ObjectUID> = []
-
     private func aliases(of uid: ObjectUID) throws -> [(MergeState.Alias, Dot)] {
-        hasAliases ? try prepared.objects.aliases(of: uid) : []
+        hasAliases ? try storage.objects.aliases(of: uid) : []
     }
 
-    /// Loads the objects that rows are shown under.
+    /// Loads rows and the objects that they show.
     func add(keys: some Sequence<RowKey>) throws {
         for key in keys {
             try readRow(key)
-            if let uid = try prepared.objects.uid(of: key) { try add([uid]) }
+            if let uid = try storage.objects.uid(of: key) { try add([uid]) }
         }
     }
 
-    /// Loads the rows of keys as rows around the region.
-    private func addAround(keys: some Sequence<RowKey>) throws -> Bool {
+    /// Loads the rows of keys as boundary rows.
+    private func addBoundary(keys: some Sequence<RowKey>) throws -> Bool {
         var isNew = false
         for key in keys where region.names[key] == nil {
-            guard let uid = try prepared.objects.uid(of: key) else { continue }
-            isNew = try addAround([uid]) || isNew
+            guard let uid = try storage.objects.uid(of: key) else { continue }
+            isNew = try addBoundary([uid]) || isNew
         }
         return isNew
     }
 
-    private func take(_ uid: ObjectUID, _ object: StoredObject) throws {
+    private func insert(_ object: StoredObject, uid: ObjectUID) throws {
         region.objects[uid] = object
         region.state.objects[uid] = object.record
         if let key = object.key {
             region.names[RowKey(entity: object.record.entity, key)] = uid
         }
-        for dot in object.record.dots { try rememberHeader(dot) }
+        for dot in object.record.dots { try loadHeader(dot) }
     }
 
-    /// Makes facts of a transaction comparable.
-    func rememberHeader(_ dot: Dot) throws {
+    /// Loads the header of a transaction, by which its facts are compared with others.
+    func loadHeader(_ dot: Dot) throws {
         guard region.state.headers[dot] == nil else { return }
-        if let header = try prepared.headers.header(dot) { region.state.remember(header) }
+        if let header = try storage.headers.header(dot) { region.state.remember(header) }
     }
 
     private func readRow(of object: StoredObject) throws {
@@ -165,7 +167,7 @@ final class RegionLoader {
         guard region.rows[key] == nil else { return }
         let table = schema.tables[key.entity]
         let select =
-            try selects[key.entity] ?? prepared.statements.statement(table.selectOne)
+            try selects[key.entity] ?? storage.statements.statement(table.selectOne)
         selects[key.entity] = select
         select.bind(key.values)
         defer { select.reset() }
@@ -175,32 +177,38 @@ final class RegionLoader {
 
     // MARK: Surroundings
 
-    /// Loads what a view of `state` still misses: `state` is the region's with more facts.
-    /// - Parameter image: the rows of the view.
+    /// Loads what the view of a state still lacks.
+    /// - Parameters:
+    ///   - state: the state of the region with more facts.
+    ///   - view: the view of `state`.
+    ///   - image: the rows of the view.
     /// - Returns: whether anything was loaded: then the view has to be computed again.
-    func complete(_ state: MergeState, _ view: View, _ image: TableImage) throws -> Bool {
+    /// - Throws: SQLite errors; `corrupt`, `badData` for records that cannot be read.
+    func loadMissing(
+        for state: MergeState, view: View, image: TableImage
+    ) throws -> Bool {
         var keys: [ObjectUID: RowKey] = [:]
         for (key, name) in image.names { keys[name] = key }
-        var isNew = try promote(state, view, keys)
-        isNew = try addAround(image.missing.sorted()) || isNew
+        var isNew = try promoteChangedRows(in: state, view: view, keys: keys)
+        isNew = try addBoundary(image.missing.sorted()) || isNew
         for uid in state.objects.keys.sorted() {
             guard let record = state.objects[uid] else { continue }
-            // Also of a row around the region: what it refers to may be in it, and may go.
+            // Of boundary rows, too: what they refer to may be in the region, and be deleted.
             isNew = try addDefaults(of: record.entity) || isNew
             if region.state.boundaryRows.contains(uid) { continue }
             let entity = schema.merge.entities[record.entity]
             if !entity.references.isEmpty, expanded.insert(uid).inserted {
-                // Also what it referred to before: else the view before would miss it.
+                // What it referred to before, too: the view before the change needs it.
                 let records = [record] + (region.state.objects[uid].map { [$0] } ?? [])
                 let targets = Set(
                     records.flatMap { $0.cells.joined().flatMap { $0.value.compactMap(\.target) } })
-                isNew = try addAround(targets) || isNew
+                isNew = try addBoundary(targets) || isNew
             }
             let stored = region.objects[uid]
             guard let key = stored?.key else { continue }
             let old = RowKey(entity: record.entity, key)
             if stored?.state == .unresolved || keys[uid] != old {
-                isNew = try addReferrers(of: old) || isNew
+                isNew = try addReferrers(to: old) || isNew
             }
         }
         let claims = schema.merge.entities.map { !$0.claims.isEmpty }
@@ -208,42 +216,47 @@ final class RegionLoader {
             guard let name = image.names[key], !region.state.boundaryRows.contains(name) else {
                 continue
             }
-            isNew = try addClaimants(key.entity, row, old: region.rows[key]) || isNew
+            isNew =
+                try addClaimants(of: row, entity: key.entity, old: region.rows[key]) || isNew
         }
         for row in view.clashedRows {
-            isNew = try addClaimants(row.entity, image.values(of: row), old: nil) || isNew
+            isNew =
+                try addClaimants(of: image.values(of: row), entity: row.entity, old: nil) || isNew
         }
         return isNew
     }
 
-    /// A row around the region that is not shown as it was stated, or under another key than
-    /// before, is part of it.
-    private func promote(
-        _ state: MergeState, _ view: View, _ keys: [ObjectUID: RowKey]
+    /// A boundary row that is not shown as it was recorded, or that has another key than before,
+    /// becomes part of the region.
+    private func promoteChangedRows(
+        in state: MergeState, view: View, keys: [ObjectUID: RowKey]
     ) throws -> Bool {
         let changed = state.boundaryRows.filter { uid in
             guard let record = state.objects[uid] else { return false }
-            if StoredObject.state(uid, record, state, view) != .plain { return true }
+            let stored = StoredObject.State(of: uid, record: record, in: state, view: view)
+            if stored != .plain { return true }
             return keys[uid]?.values != region.objects[uid]?.key
         }
         return try add(changed)
     }
 
     /// Loads the rows that refer to the row of a key.
-    func addReferrers(of key: RowKey) throws -> Bool {
+    func addReferrers(to key: RowKey) throws -> Bool {
         guard surrounded.insert(key).inserted else { return false }
         var isNew = false
         for (position, entity) in schema.merge.entities.enumerated() {
             for reference in entity.references where reference.target == key.entity {
                 isNew =
-                    try addRows(position, with: key.values, in: reference.columns) || isNew
+                    try addRows(of: position, with: key.values, in: reference.columns) || isNew
             }
         }
         return isNew
     }
 
-    /// Loads the rows that have what a row claims.
-    private func addClaimants(_ position: Int, _ row: [Value], old: [Value]?) throws -> Bool {
+    /// Loads the rows that have the UNIQUE values of a row.
+    private func addClaimants(
+        of row: [Value], entity position: Int, old: [Value]?
+    ) throws -> Bool {
         let entity = schema.merge.entities[position]
         var isNew = false
         for columns in entity.claims {
@@ -253,20 +266,22 @@ final class RegionLoader {
             }
             let claim = Claim(entity: position, columns: columns, values: values)
             guard claimed.insert(claim).inserted else { continue }
-            isNew = try addRows(position, with: values, in: columns) || isNew
+            isNew = try addRows(of: position, with: values, in: columns) || isNew
         }
         return isNew
     }
 
-    private func addRows(_ entity: Int, with values: [Value], in columns: [Int]) throws -> Bool {
+    private func addRows(
+        of entity: Int, with values: [Value], in columns: [Int]
+    ) throws -> Bool {
         let table = schema.tables[entity]
-        let select = try prepared.statements.statement(table.select(by: columns))
+        let select = try storage.statements.statement(table.select(by: columns))
         select.bind(values)
         var keys: [RowKey] = []
         while try select.step() {
             keys.append(RowKey(entity: entity, table.key.map { select.value(Int32($0)) }))
         }
-        return try addAround(keys: keys)
+        return try addBoundary(keys: keys)
     }
 
     /// Loads the rows that references of an entity fall back to.
@@ -278,12 +293,13 @@ final class RegionLoader {
             let values = reference.columns.map { entity.columns[$0].defaultValue }
             if values.contains(.null) { continue }
             let key = RowKey(entity: reference.target, values)
-            isNew = try addAround(keys: [key]) || isNew
+            isNew = try addBoundary(keys: [key]) || isNew
         }
         return isNew
     }
 
-    /// Loads what the rows of the tables refer to: for local transactions, whose rows come first.
+    /// Loads what rows of the tables refer to: for local transactions, whose rows are loaded before
+    /// their facts exist.
     func addTargets(ofRows keys: some Sequence<RowKey>) throws -> Bool {
         var isNew = false
         for key in keys {
@@ -292,7 +308,7 @@ final class RegionLoader {
                 let values = reference.columns.map { row[$0] }
                 if values.contains(.null) { continue }
                 isNew =
-                    try addAround(keys: [RowKey(entity: reference.target, values)]) || isNew
+                    try addBoundary(keys: [RowKey(entity: reference.target, values)]) || isNew
             }
         }
         return isNew

@@ -1,11 +1,8 @@
-import SyncCore
-import SyncMerge
-import SyncStorage
 import SyncValues
 
-/// A remote of a store, as `synctool remote add` wrote it into the store.
+/// A remote of a store, as `synctool remote add` writes it into the store.
 package struct RemoteEntry: Sendable, Hashable {
-    /// How a person calls it: 1 to 100 bytes, without spaces and slashes.
+    /// Its name in commands: 1 to 100 bytes, without spaces and slashes.
     package let name: String
     /// Its address.
     package let url: String
@@ -16,9 +13,9 @@ package struct RemoteEntry: Sendable, Hashable {
     package struct Options: Sendable, Hashable, Codable {
         /// Whether batches are sealed with the store's key.
         package var encrypted: Bool?
-        /// `synctool` on the other machine, where it is not in the PATH.
+        /// The path of `synctool` on the other machine, where it is not in the PATH.
         package var synctool: String?
-        /// Whether the daemon leaves it alone.
+        /// Whether only commands synchronise with it, and the daemon does not.
         package var manual: Bool?
 
         /// The defaults.

@@ -5,15 +5,17 @@ import SyncValues
 
 /// The keys of a store: `syncd_key`, made with the first of them (docs/store-format.md).
 ///
-/// In the store itself, which holds in the clear what they hide: who reads the file needs no key.
+/// In the store itself, which is not encrypted: a reader of the file needs no key.
 extension Store {
     /// The keys; an empty ring when there are none.
+    /// - Throws: ``SyncError``: `corrupt` for a row that is no key; SQLite errors.
     package func keyRing() throws -> KeyRing {
         try explaining("key") { try reading.read { try KeyTable.ring($0.connection) } }
     }
 
-    /// Makes a key, and seals new batches with it from now on. The others stay, to read with.
+    /// Makes a key, and seals new batches with it. The other keys stay, for reading.
     /// - Returns: the new key.
+    /// - Throws: as ``keyRing()``; `busy`.
     @discardableResult
     package func makeKey(at time: Timestamp = .now()) throws -> StoreKey {
         let key = StoreKey.make(at: time)
@@ -23,6 +25,7 @@ extension Store {
 
     /// Adds the keys of another ring.
     /// - Returns: how many are new.
+    /// - Throws: as ``keyRing()``; `busy`.
     @discardableResult
     package func addKeys(_ ring: KeyRing) throws -> Int {
         try changeKeys { $0.merge(ring) }
@@ -34,7 +37,7 @@ extension Store {
                 try RawTransaction.write(connection) {
                     var ring = try KeyTable.ring(connection)
                     let result = change(&ring)
-                    try KeyTable.write(connection, ring)
+                    try KeyTable.write(ring, on: connection)
                     return result
                 }
             }
@@ -45,7 +48,7 @@ extension Store {
 /// The rows of `syncd_key`.
 private enum KeyTable {
     static func ring(_ connection: OpaquePointer) throws -> KeyRing {
-        guard try hasTable(connection, "syncd_key") else { return KeyRing() }
+        guard try hasTable("syncd_key", on: connection) else { return KeyRing() }
         let select = try Statement(
             connection, "SELECT secret, created, active FROM syncd_key ORDER BY created, id")
         var ring = KeyRing()
@@ -61,7 +64,7 @@ private enum KeyTable {
         return ring
     }
 
-    static func write(_ connection: OpaquePointer, _ ring: KeyRing) throws {
+    static func write(_ ring: KeyRing, on connection: OpaquePointer) throws {
         try RawTransaction.execute(connection, StoreBlueprint.key)
         try RawTransaction.execute(connection, "DELETE FROM syncd_key")
         let insert = try Statement(connection, "INSERT INTO syncd_key VALUES (?1, ?2, ?3, ?4)")

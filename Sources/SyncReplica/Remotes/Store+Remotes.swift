@@ -1,18 +1,18 @@
 import Foundation
 import SyncCore
-import SyncMerge
 import SyncStorage
 import SyncValues
 
 /// The remotes of a store: `syncd_remote`, made with the first of them (docs/store-format.md).
 extension Store {
-    /// The remotes by name.
+    /// The remotes, in the order of their names.
+    /// - Throws: ``SyncError``: SQLite errors; `DecodingError` for options that cannot be read.
     package func remotes() throws -> [RemoteEntry] {
         try explaining("remote") { try reading.read { try RemoteTable.all($0.connection) } }
     }
 
-    /// The remote of a name; of several without a name, the only one.
-    /// - Throws: `refused` when there is no such remote.
+    /// The remote of a name.
+    /// - Throws: ``SyncError``: `refused` when there is no such remote; SQLite errors.
     package func remote(_ name: String) throws -> RemoteEntry {
         let all = try remotes()
         guard let found = all.first(where: { $0.name == name }) else {
@@ -27,19 +27,19 @@ extension Store {
     }
 
     /// Adds a remote.
-    /// - Throws: `refused` when there is one of the name.
+    /// - Throws: ``SyncError``: `refused` when there is one of the name; SQLite errors.
     package func add(remote: RemoteEntry) throws {
         try explaining("remote") {
             try live.withState { connection, _ in
                 try RawTransaction.write(connection) {
-                    try RemoteTable.insert(connection, remote)
+                    try RemoteTable.insert(remote, on: connection)
                 }
             }
         }
     }
 
-    /// Forgets a remote; what is there stays as it is.
-    /// - Throws: `refused` when there is none of the name.
+    /// Removes a remote from the store; the data there is not changed.
+    /// - Throws: ``SyncError``: `refused` when there is none of the name; SQLite errors.
     package func remove(remote name: String) throws {
         _ = try remote(name)
         try explaining("remote") {
@@ -56,7 +56,7 @@ extension Store {
 /// The rows of `syncd_remote`.
 private enum RemoteTable {
     static func all(_ connection: OpaquePointer) throws -> [RemoteEntry] {
-        guard try hasTable(connection, "syncd_remote") else { return [] }
+        guard try hasTable("syncd_remote", on: connection) else { return [] }
         let select = try Statement(
             connection, "SELECT name, url, options FROM syncd_remote ORDER BY name")
         var result: [RemoteEntry] = []
@@ -70,7 +70,7 @@ private enum RemoteTable {
         return result
     }
 
-    static func insert(_ connection: OpaquePointer, _ remote: RemoteEntry) throws {
+    static func insert(_ remote: RemoteEntry, on connection: OpaquePointer) throws {
         try RawTransaction.execute(connection, StoreBlueprint.remote)
         guard try !all(connection).contains(where: { $0.name == remote.name }) else {
             throw SyncError(
@@ -86,7 +86,7 @@ private enum RemoteTable {
 }
 
 /// Whether the database has a table.
-func hasTable(_ connection: OpaquePointer, _ table: String) throws -> Bool {
+func hasTable(_ table: String, on connection: OpaquePointer) throws -> Bool {
     let select = try Statement(
         connection, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")
     select.bind(1, table)

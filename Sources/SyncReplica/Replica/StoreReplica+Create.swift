@@ -5,12 +5,13 @@ import SyncStorage
 import SyncValues
 
 extension StoreReplica {
-    /// Makes a new replica from a snapshot: a new database with the schema that the snapshot
-    /// carries, tracked, with everything in it merged. Batches that follow are merged into it.
+    /// Makes a new replica from a snapshot: a new tracked database with the schema of the snapshot,
+    /// in which the snapshot is merged. Batches that follow are merged into it.
     ///
-    /// The file appears under its name when it is whole.
+    /// The file gets its name when it is complete.
     /// - Throws: ``SyncError``: `refused` when the file exists; `badData` when the batch is no
     ///   snapshot, or its schema has a statement that ``ReceivedSchema`` does not run; `readOnly`.
+    /// - Complexity: O(rows and facts of the store)
     package static func create(
         at path: String, from snapshot: [UInt8],
         wall: @escaping @Sendable () -> Int64 = { Timestamp.now().milliseconds }
@@ -23,13 +24,13 @@ extension StoreReplica {
         }
         guard !FileManager.default.fileExists(atPath: path) else {
             throw SyncError(
-                .refused, "the file is there already", operation: "clone", path: path,
+                .refused, "the file exists", operation: "clone", path: path,
                 hint: "Choose another name, or remove it first")
         }
         let draft = path + ".syncd-clone"
         try removeDraft(draft)
         do {
-            try makeEmptyStore(draft, batch)
+            try makeEmptyStore(at: draft, for: batch)
             let replica = try StoreReplica(draft, wall: wall)
             _ = try replica.merge(snapshot, isAlone: true)
             try replica.close()
@@ -48,7 +49,7 @@ extension StoreReplica {
         }
     }
 
-    private static func makeEmptyStore(_ path: String, _ batch: Batch) throws {
+    private static func makeEmptyStore(at path: String, for batch: Batch) throws {
         try ReceivedSchema(batch).create(at: path)
         let queue = try StoreConnection.openQueue(path)
         // Of tables that the sender does not have either, it may have forwarded facts.
@@ -62,7 +63,7 @@ extension StoreReplica {
                 let settings = try Settings(connection)
                 try StoreMeta.set(database, StoreMeta.tables, StoreMeta.clonedTables)
                 try settings.set(.store, .blob(batch.store.bytes))
-                // Nothing here was there before: all rows come from the store.
+                // The database is empty: all rows come from the store.
                 try settings.set(.stated, .integer(0))
                 if !batch.extras.policies.isEmpty {
                     try settings.set(.policies, .text(batch.extras.policies))

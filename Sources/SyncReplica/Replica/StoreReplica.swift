@@ -1,4 +1,3 @@
-import GRDB
 import SyncCore
 import SyncMerge
 import SyncStorage
@@ -7,18 +6,18 @@ import SyncValues
 /// A tracked database as one replica of its store: sends and merges batches, and keeps the conflict
 /// log.
 ///
-/// Beside the ``Store`` that records history; both may be open on one file, also in several
-/// processes. Every call first states what writers have committed meanwhile, in the same
-/// transaction as what it does itself: the state before, or the state after, whatever happens.
+/// Used beside the ``Store`` that records history; both may be open on one file, in several
+/// processes, too. Every call first records what writers have committed meanwhile, in the same
+/// transaction as its own work: a call that fails changes nothing.
 ///
-/// Thread-safe. Every method blocks on SQLite. Objects are named alike on all replicas; private
-/// integer keys are each replica's own.
+/// Thread-safe. Every method blocks on SQLite. Objects have the same identity on all replicas;
+/// private integer keys differ.
 public final class StoreReplica: Sendable {
-    /// Where the file is, as it was given.
+    /// The path of the file, as it was given.
     public let path: String
     /// The family of replicas that it belongs to.
     public var storeID: StoreID { local.id }
-    /// This copy's name.
+    /// The identifier of this copy.
     public var replicaID: ReplicaID { local.replica }
 
     private let local: Store
@@ -32,15 +31,18 @@ public final class StoreReplica: Sendable {
     }
 
     /// - Parameter isResolved: as in ``Store/open(_:isResolved:)``.
+    /// - Throws: as ``init(_:)``.
     package convenience init(_ path: String, isResolved: Bool) throws {
         try self.init(
             path, isResolved: isResolved, wall: { Timestamp.now().milliseconds })
     }
 
     /// - Parameters:
+    ///   - isResolved: as in ``Store/open(_:isResolved:)``.
     ///   - wall: the clock, milliseconds since 1970: a parameter, so that a test can set it.
     ///   - driftMax: how far a peer's clock may be ahead before it is contained.
     ///   - isVerifying: whether every step is checked against the whole store: slow.
+    /// - Throws: as ``init(_:)``.
     package init(
         _ path: String, isResolved: Bool = false, wall: @escaping @Sendable () -> Int64,
         driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false
@@ -56,20 +58,24 @@ public final class StoreReplica: Sendable {
                 wall: wall, driftMax: driftMax, isVerifying: isVerifying)
             connection = MergeConnection(
                 try StoreConnection.openQueue(path, expecting: .file(local.file)),
-                local.identity, environment)
+                identity: local.identity, environment: environment)
         } catch {
             throw StoreConnection.explain(error, path: path, operation: "open")
         }
     }
 
-    /// Closes the connections. The replica is of no use afterwards.
+    /// Closes the connections. The replica cannot be used afterwards.
+    /// - Throws: SQLite errors.
     public func close() throws {
         try connection.close()
         try local.close()
     }
 
+    /// Runs `body` on the connection's queue.
+    /// - Parameter operation: for the error.
+    /// - Throws: ``SyncError`` with path and operation.
     func run<Result>(
-        _ operation: String, _ body: (MergeSession) throws -> Result
+        _ operation: String, with body: (MergeSession) throws -> Result
     ) throws -> Result {
         try Store.explaining(path, operation) { try connection.withSession(body) }
     }
@@ -78,67 +84,69 @@ public final class StoreReplica: Sendable {
 
     /// The conflict log, oldest first.
     /// - Parameter open: true: what is open; false: what was closed; nil: all.
-    /// - Throws: ``SyncError``: `busy`, and what SQLite says.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     /// - Complexity: O(conflicts)
-    public func conflicts(open: Bool? = true) throws -> [MergeConflict] {
+    public func conflicts(open: Bool? = true) throws -> [ConflictRecord] {
         try run("conflicts") { session in
-            try session.transact { work in
-                try ConflictReader(session.connection, work.prepared).conflicts(open: open)
-            }
+            try session.transact { try ConflictReader($0.storage).conflicts(open: open) }
         }
     }
 
     /// Ends a conflict in favour of one side, as a transaction of its own, which other replicas
     /// merge like any other.
     /// - Parameters:
-    ///   - id: ``MergeConflict/id``.
-    ///   - author: who decides, for history.
+    ///   - id: ``ConflictRecord/id``.
+    ///   - author: the author of the decision, for history.
     /// - Throws: ``SyncError``: `invalidArgument` when it is not open; `refused` when a delete
     ///   cannot be repeated, because rows refer to the object.
     public func resolve(
-        _ id: Int64, keeping choice: MergeConflict.Choice, author: String? = nil
+        _ id: Int64, keeping choice: ConflictRecord.Choice, author: String? = nil
     ) throws {
         try run("conflicts") { session in
-            try session.transact { work in
-                try work.resolve(try work.version(ofConflict: id), choice, author: author)
+            try session.transact {
+                try ConflictResolution($0).resolve(id, keeping: choice, author: author)
             }
         }
     }
 
-    /// Makes what is shown now the truth: every open conflict is closed, and no repair will be
-    /// taken back by what arrives later. The tables do not change.
-    /// - Parameter author: who decides, for history.
-    /// - Throws: ``SyncError``: `busy`, and what SQLite says.
-    public func settle(author: String? = nil) throws {
+    /// Closes all open conflicts in favour of what is shown: no repair is undone by transactions
+    /// that arrive later. The tables do not change.
+    /// - Parameter author: the author of the decision, for history.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    /// - Complexity: O(rows and facts of the store), in memory.
+    public func closeConflicts(author: String? = nil) throws {
         try run("conflicts") { session in
-            try session.transact { try $0.close(author: author) }
+            try session.transact { try ConflictClosing($0).closeAll(author: author) }
         }
     }
 
     // MARK: Policies
 
-    /// What the owner chose for merging.
+    /// How the store merges.
+    /// - Throws: ``SyncError``: `badData` for policies that cannot be read, and SQLite errors.
     public func policies() throws -> MergePolicies {
         try run("policies") { try $0.policies() }
     }
 
-    /// Makes the store ready to be merged.
+    /// Creates the tables of merging, and records what writers have committed.
     /// - Throws: `cannotTrack` when the schema has something that cannot be merged.
     package func prepare() throws {
         try run("check") { session in try session.transact { _ in } }
     }
 
-    /// Compares the tables with what was stated and merged, where somebody may have written without
-    /// being recorded, and records what differs as one transaction flagged `recovered`. Every
-    /// other call does the same; this one says how many changes there were.
+    /// Compares the tables with what is recorded and merged, where changes may not have been
+    /// captured, and records what differs as one transaction flagged `recovered`. Every other call
+    /// does the same; this one returns how many changes there were.
     /// - Throws: ``SyncError``: `refused` for a change of the schema that needs a decision.
+    /// - Complexity: O(rows and facts of the store) where changes may not have been captured.
     package func recordMissed() throws -> Int {
         try run("compare") { session in
             try session.transact { _ in session.missedCount }
         }
     }
 
-    /// The tables that nobody has chosen to leave out, and that are not recorded nor synchronised.
+    /// The tables that are neither tracked nor excluded.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     /// - Complexity: O(columns of the schema)
     package func unrecordedTables() throws -> [String] {
         try run("check") { session in
@@ -148,11 +156,11 @@ public final class StoreReplica: Sendable {
         }
     }
 
-    /// Chooses how entities merge. The choice travels with what is sent, and every replica that
-    /// merges it shows its tables by it; of two choices the one made later counts
+    /// Chooses how entities merge. The policies are sent with each batch, and every replica that
+    /// merges it shows its tables by them; of two policies the later one is in force
     /// (``MergePolicies/revision``).
-    /// - Throws: ``SyncError``: `invalidArgument` for tables and columns that are not there, or
-    ///   that cannot merge so; `refused` for identities, references and whole rows once the store
+    /// - Throws: ``SyncError``: `invalidArgument` for tables and columns that do not exist, or that
+    ///   cannot merge this way; `refused` for identities, references and whole rows once the store
     ///   was sent or merged.
     /// - Complexity: O(rows of the store)
     public func setPolicies(_ policies: MergePolicies) throws {
@@ -164,16 +172,23 @@ public final class StoreReplica: Sendable {
 
 extension StoreReplica {
     /// The identity of each row of the tables.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    /// - Complexity: O(rows and facts of the store), in memory.
     package func names() throws -> [RowKey: ObjectUID] {
         try run("inspect") { session in
-            try session.transact { try RegionLoader.whole($0.prepared).names }
+            try session.transact { try RegionLoader.whole(in: $0.storage).names }
         }
     }
 
-    /// What is current and not shown.
+    /// The facts that are current and not shown.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    /// - Complexity: O(what is unresolved)
     package func openConflicts() throws -> Set<VersionID> {
         try run("inspect") { session in
-            try session.transact { Set(try $0.openConflicts().keys) }
+            try session.transact { transaction in
+                let recording = AuthoredRecording(transaction, author: nil, context: nil)
+                return Set(try recording.openConflicts().keys)
+            }
         }
     }
 }
@@ -185,46 +200,65 @@ extension StoreReplica: Replica {
 
     package var id: ReplicaID { replicaID }
 
+    /// What this replica has merged.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     package var vector: VersionVector {
         get throws {
             try run("vector") { session in
-                try session.transact { try $0.prepared.headers.vector() }
+                try session.transact { try $0.storage.headers.vector() }
             }
         }
     }
 
+    /// The batches that a replica lacks that has merged a vector, in the order to merge them in.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    /// - Complexity: O(what is sent)
     package func batches(since: VersionVector) throws -> [[UInt8]] {
         try batches(since: since, factsMax: OutgoingBatches.factsMax)
     }
 
+    /// The batches that a replica lacks that has merged a vector.
     /// - Parameter factsMax: facts in one batch, unless one transaction has more.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    /// - Complexity: O(what is sent)
     package func batches(since: VersionVector, factsMax: Int) throws -> [[UInt8]] {
         try run("push") { session in
-            try session.transact { work in
-                let policies = work.prepared.policies
-                let batches = try OutgoingBatches(work.prepared, session.identity).batches(
-                    since: since, schema: try session.schemaStatements(work.schema),
-                    policies: policies == MergePolicies() ? "" : try policies.json(),
-                    factsMax: factsMax)
+            try session.transact { transaction in
+                let policies = transaction.storage.policies
+                let outgoing = OutgoingBatches(
+                    storage: transaction.storage, identity: session.identity,
+                    schema: try session.schemaStatements(of: transaction.schema),
+                    policies: policies == MergePolicies() ? "" : try policies.json())
+                let batches = try outgoing.batches(since: since, factsMax: factsMax)
                 let own = session.identity.replica
-                if let newest = batches.map({ $0.upTo[own] }).max() { try work.noteSent(newest) }
+                if let newest = batches.map({ $0.upTo[own] }).max() {
+                    try OwnTransactions(transaction).noteSent(newest)
+                }
                 return batches
             }
         }.map(BatchEncoder.encode)
     }
 
-    /// A large batch is merged in slices, each a transaction: writers come in between, and what was
-    /// merged when something fails stays.
-    package func merge(_ batch: [UInt8]) throws -> Bool { try merge(batch, isAlone: false) }
+    /// Merges a batch; merging it again changes nothing. A large batch is merged in slices, each a
+    /// transaction: other connections can write in between, and the slices before an error stay
+    /// merged.
+    /// - Returns: false when the batch starts after what is merged here.
+    /// - Throws: ``SyncError``: `badData`, `newerFormat` for bytes that are no batch; `refused` for
+    ///   a batch of another store; `busy`, and SQLite errors.
+    /// - Complexity: O(facts of the batch, and what is unresolved)
+    public func merge(_ batch: [UInt8]) throws -> Bool { try merge(batch, isAlone: false) }
 
-    /// - Parameter isAlone: nobody else can know of the file yet.
+    /// - Parameter isAlone: whether no other connection can have the file open yet.
+    /// - Returns: false when the batch starts after what is merged here.
+    /// - Throws: as ``merge(_:)``.
+    /// - Complexity: O(facts of the batch, and what is unresolved)
     func merge(_ batch: [UInt8], isAlone: Bool) throws -> Bool {
         let batch = try BatchDecoder.decode(batch)
         let policies = try MergePolicies(batch: batch)
         guard batch.store == storeID else {
             throw SyncError(
                 .refused, "the batch belongs to another store", operation: "pull", path: path,
-                hint: "Stores that were tracked apart cannot be merged: clone one of them")
+                hint: "Stores that were tracked separately cannot be merged: clone one of them")
         }
         return try run("pull") { session in
             try session.widenCache()
@@ -233,11 +267,14 @@ extension StoreReplica: Replica {
             var pace = MergePace(isAlone: isAlone)
             var start = ContinuousClock.now
             while let slice = slices.next(factsMax: pace.factsMax) {
-                guard try session.transact(adopting: policies, { try $0.merge(slice) }) else {
+                guard
+                    try session.transact(
+                        adopting: policies, { try BatchMerge($0).merge(slice) })
+                else {
                     return false
                 }
                 guard !slices.isAtEnd else { return true }
-                pace.rest(after: ContinuousClock.now - start)
+                pace.pause(after: ContinuousClock.now - start)
                 start = .now
             }
             return true
@@ -248,6 +285,8 @@ extension StoreReplica: Replica {
 // MARK: Own transactions
 
 extension StoreReplica {
+    /// The newest transaction of this replica that another one may have; nil: unknown.
+    /// - Throws: ``SyncError``: SQLite errors.
     package var sent: Int64? {
         get throws {
             try run("push") { session in
@@ -258,31 +297,41 @@ extension StoreReplica {
         }
     }
 
+    /// Stores that the transactions of this replica up to a number were sent.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     package func noteSent(_ number: Int64) throws {
-        try run("push") { session in try session.transact { try $0.noteSent(number) } }
+        try run("push") { session in
+            try session.transact { try OwnTransactions($0).noteSent(number) }
+        }
     }
 
+    /// The first transaction of a batch in this replica's name that it did not write; nil: there is
+    /// none. Those before it are stored as sent.
+    /// - Throws: ``SyncError``: `badData`, `newerFormat` for bytes that are no batch; SQLite
+    ///   errors.
+    /// - Complexity: O(transactions of the batch)
     package func foreignNumber(in batch: [UInt8]) throws -> Int64? {
         let batch = try BatchDecoder.decode(batch)
         return try run("pull") { session in
-            try session.transact { work in
+            try session.transact { transaction in
                 let own = session.identity.replica
-                let foreign = try work.foreignNumber(in: batch)
+                let transactions = OwnTransactions(transaction)
+                let foreign = try transactions.firstForeign(in: batch)
                 let written = batch.transactions.map(\.header.dot)
                     .filter { $0.replica == own && $0.number < foreign ?? .max }
-                if let newest = written.map(\.number).max() { try work.noteSent(newest) }
+                if let newest = written.map(\.number).max() { try transactions.noteSent(newest) }
                 return foreign
             }
         }
     }
 
-    /// Makes this file another replica, after it was put back to an earlier state with its
-    /// identity: what was sent before keeps its name, what was written since and never sent is
-    /// renamed (``ReplicaRenewal``).
+    /// Gives this file a new replica identifier, after it was restored to an earlier state:
+    /// transactions that were sent before keep the old identifier, those that were written since
+    /// and never sent get the new one.
     ///
-    /// This object is of no use afterwards, and neither is any other that has the file open.
-    /// - Returns: the new name.
-    /// - Throws: ``SyncError``: `busy`, and what SQLite says.
+    /// This object cannot be used afterwards, and neither can any other that has the file open.
+    /// - Returns: the new identifier.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     /// - Complexity: O(objects)
     public func renewIdentity() throws -> ReplicaID {
         try run("renew") { session in

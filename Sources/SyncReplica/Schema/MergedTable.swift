@@ -1,7 +1,4 @@
-import SyncCore
-import SyncMerge
 import SyncStorage
-import SyncValues
 
 /// A tracked table as merging and SQL see it: the SQL of its rows, by position of the entity's
 /// columns.

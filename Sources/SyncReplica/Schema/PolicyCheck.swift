@@ -1,18 +1,16 @@
-import SyncCore
-import SyncMerge
-import SyncStorage
 import SyncValues
 
-/// Says of policies that an owner chooses what cannot be held. Those that arrive from elsewhere are
-/// not asked: where the schema here is another one, each column merges as it can.
+/// Checks policies that an owner chooses against the schema. Policies of a batch are not checked:
+/// where the schema here is another one, each column merges as it can.
 struct PolicyCheck {
     private let schema: ReplicaSchema
 
     init(_ schema: ReplicaSchema) { self.schema = schema }
 
-    /// - Parameter schema: was made with these policies.
-    /// - Throws: `invalidArgument`.
-    func run(_ policies: MergePolicies) throws {
+    /// Checks policies with which the schema was read.
+    /// - Throws: `invalidArgument` naming the table or column.
+    /// - Complexity: O(policies)
+    func check(_ policies: MergePolicies) throws {
         for (name, policy) in policies.entities.sorted(by: { $0.key < $1.key }) {
             guard let position = schema.position(of: name) else {
                 throw refusal("no table \(name) is tracked")
@@ -25,7 +23,7 @@ struct PolicyCheck {
                 guard let cell = entity.cellOfColumn[place] else {
                     throw refusal("\(name).\(column) is a private number")
                 }
-                guard entity.policies[cell] == property.cellPolicy else {
+                guard entity.policies[cell] == property else {
                     throw refusal(
                         "\(name).\(column) cannot merge as \(property.name.word): a key, a UNIQUE, "
                             + "a CHECK, a reference or another policy ties it to others")
@@ -34,13 +32,15 @@ struct PolicyCheck {
         }
     }
 
-    /// - Throws: `refused` for what would make other objects of those that are there.
-    func run(_ policies: MergePolicies, after present: MergePolicies) throws {
+    /// Checks a change of policies.
+    /// - Throws: `refused` for what would change the identity of existing objects.
+    /// - Complexity: O(tables)
+    func check(_ policies: MergePolicies, after present: MergePolicies) throws {
         for table in schema.tables
         where policies.frame(of: table.name) != present.frame(of: table.name) {
             throw SyncError(
                 .refused,
-                "identity, references and whole rows of \(table.name) cannot change any more",
+                "identity, references and whole rows of \(table.name) cannot be changed any more",
                 hint: "Choose them before the store is first sent or merged")
         }
     }

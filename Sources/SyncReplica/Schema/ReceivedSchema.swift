@@ -1,5 +1,4 @@
 import CSQLite
-import SyncCore
 import SyncMerge
 import SyncStorage
 import SyncValues
@@ -8,11 +7,11 @@ import SyncValues
     import Glibc
 #endif
 
-/// The schema of a snapshot, made into an empty database.
+/// Creates an empty database with the schema of a snapshot.
 ///
-/// A snapshot comes from whoever may write the remote, so its SQL is not trusted. Each statement
-/// has to be one CREATE TABLE or CREATE INDEX of a table that the batch names as an entity;
-/// anything else is refused before it runs. What SQLite compiles decides, not the text: an
+/// Everyone with write access to the remote can write a snapshot, so its SQL is not trusted. Each
+/// statement has to be one CREATE TABLE or CREATE INDEX of a table that the batch names as an
+/// entity; anything else is refused before it runs. What SQLite compiles decides, not the text: an
 /// authorizer sees every action of a statement while it is prepared
 /// (https://www.sqlite.org/c3ref/set_authorizer.html) and allows only those that such a statement
 /// needs. CREATE TABLE AS SELECT, virtual tables, triggers, views, temporary objects, ATTACH,
@@ -73,11 +72,11 @@ struct ReceivedSchema {
         let judge = Judge(entities)
         var statement: OpaquePointer?
         var hasRest = false
-        let status = judge.watching(connection) {
+        let status = judge.watch(connection) {
             sql.withCString { text in
                 var tail: UnsafePointer<CChar>?
                 let status = sqlite3_prepare_v2(connection, text, -1, &statement, &tail)
-                hasRest = tail.map { Self.isMore($0, connection) } ?? false
+                hasRest = tail.map { Self.hasStatement($0, on: connection) } ?? false
                 return status
             }
         }
@@ -88,19 +87,22 @@ struct ReceivedSchema {
             let message =
                 status == SQLITE_OK || status == SQLITE_AUTH
                 ? nil : sqlite3_errmsg(connection).map { String(cString: $0) }
-            throw Self.refusal(of: sql, message)
+            throw Self.refusal(of: sql, reason: message)
         }
         // Statements inside a statement are compiled while it runs.
-        let end = judge.watching(connection) { sqlite3_step(statement) }
+        let end = judge.watch(connection) { sqlite3_step(statement) }
         guard end == SQLITE_DONE else {
             let error = SyncError.sqlite(connection, end)
             guard error.code == .refused || end == SQLITE_AUTH else { throw error }
-            throw Self.refusal(of: sql, sqlite3_errmsg(connection).map { String(cString: $0) })
+            throw Self.refusal(
+                of: sql, reason: sqlite3_errmsg(connection).map { String(cString: $0) })
         }
     }
 
     /// Whether anything but blanks and comments follows a statement.
-    private static func isMore(_ tail: UnsafePointer<CChar>, _ connection: OpaquePointer) -> Bool {
+    private static func hasStatement(
+        _ tail: UnsafePointer<CChar>, on connection: OpaquePointer
+    ) -> Bool {
         var rest = tail
         while rest.pointee != 0 {
             var statement: OpaquePointer?
@@ -113,13 +115,13 @@ struct ReceivedSchema {
         return false
     }
 
-    private static func refusal(of sql: String, _ message: String?) -> SyncError {
+    private static func refusal(of sql: String, reason message: String?) -> SyncError {
         let reason = message.map { ": " + $0.printable(countMax: 200) } ?? ""
         return SyncError(
             .badData,
             "the remote's schema has a statement that is not one CREATE TABLE or CREATE INDEX of a "
                 + "table of the store\(reason): \(sql.printable(countMax: quotedCountMax))",
-            hint: "Nothing was made. Do not trust this remote before its owner explains it")
+            hint: "Nothing was created. Do not trust this remote before its owner explains it")
     }
 
     /// Judges the actions of one statement. Confined to the call that prepares or runs it.
@@ -134,7 +136,7 @@ struct ReceivedSchema {
         var mayRun: Bool { isCreating && !isRefused }
 
         /// Runs `body` with the connection's authorizer asking this judge.
-        func watching(_ connection: OpaquePointer, _ body: () -> Int32) -> Int32 {
+        func watch(_ connection: OpaquePointer, during body: () -> Int32) -> Int32 {
             sqlite3_set_authorizer(
                 connection,
                 { context, action, first, second, database, _ in
@@ -144,7 +146,7 @@ struct ReceivedSchema {
                         text.map { String(cString: $0) } ?? ""
                     }
                     let isAllowed = judge.allows(
-                        action, text(first), text(second), database: text(database))
+                        action, of: (text(first), text(second)), database: text(database))
                     if !isAllowed { judge.isRefused = true }
                     return isAllowed ? SQLITE_OK : SQLITE_DENY
                 }, Unmanaged.passUnretained(self).toOpaque())
@@ -153,9 +155,9 @@ struct ReceivedSchema {
         }
 
         private func allows(
-            _ action: Int32, _ first: String, _ second: String, database: String
+            _ action: Int32, of names: (String, String), database: String
         ) -> Bool {
-            let (first, second) = (SQLName.folded(first), SQLName.folded(second))
+            let (first, second) = (SQLName.folded(names.0), SQLName.folded(names.1))
             switch action {
             case SQLITE_FUNCTION: return !ReceivedSchema.refusedFunctions.contains(second)
             case SQLITE_RECURSIVE: return false

@@ -1,13 +1,11 @@
-import SyncCore
 import SyncMerge
 import SyncStorage
-import SyncValues
 
 /// The tracked tables of a store as merging sees them.
 ///
-/// Entities stand in the order of their folded names: the same on every replica with this schema.
+/// Entities are in the order of their folded names: the same on every replica with this schema.
 struct ReplicaSchema: Sendable {
-    /// What merging knows.
+    /// The schema for merging.
     let merge: MergeSchema
     /// The tables, in the order of the entities.
     let tables: [MergedTable]
@@ -26,7 +24,8 @@ struct ReplicaSchema: Sendable {
     /// Reads tables for merging.
     /// - Parameter tables: the tracked ones.
     /// - Throws: `cannotTrack` for what cannot be merged, with the table and the reason.
-    init(_ tables: [TableSchema], _ policies: MergePolicies) throws {
+    /// - Complexity: O(schema)
+    init(_ tables: [TableSchema], policies: MergePolicies) throws {
         let tables = tables.sorted { SQLName.folded($0.name) < SQLName.folded($1.name) }
         let names = tables.map { SQLName.folded($0.name) }
         positions = Dictionary(zip(names, names.indices)) { first, _ in first }

@@ -1,12 +1,10 @@
 import CSQLite
-import SyncCore
-import SyncMerge
 import SyncStorage
 import SyncValues
 import Synchronization
 
-/// Evaluates the CHECKs and defaults of a schema with SQLite itself, on an empty database in memory
-/// that has the same columns: so affinity and collation are the user's.
+/// Evaluates the CHECKs and defaults of a schema with SQLite, on an empty database in memory that
+/// has the same columns, with their affinity and collation.
 ///
 /// `@unchecked Sendable`: the connection and its statements are used inside `lock` alone.
 final class RuleDatabase: @unchecked Sendable {
@@ -23,7 +21,7 @@ final class RuleDatabase: @unchecked Sendable {
         guard status == SQLITE_OK, let connection else {
             throw SyncError.sqlite(connection, status)
         }
-        // The expressions come out of the file, which may be anybody's.
+        // The expressions come from the file, which is not trusted.
         _ = syncd_sqlite_confine(connection)
         self.connection = connection
     }
@@ -33,7 +31,8 @@ final class RuleDatabase: @unchecked Sendable {
         sqlite3_close_v2(connection)
     }
 
-    /// Makes a table with the columns of `table` and none of its constraints.
+    /// Creates a table with the columns of `table` and none of its constraints.
+    /// - Throws: SQLite errors.
     func add(_ table: TableSchema) throws {
         let columns = table.storedColumns.map { column in
             let collation = ["NOCASE", "RTRIM"].first { SQLName.equal($0, column.collation) }
@@ -45,16 +44,16 @@ final class RuleDatabase: @unchecked Sendable {
             "CREATE TABLE \(SQLName.quoted(table.name))(\(columns.joined(separator: ", ")))")
     }
 
-    /// Whether a CHECK lets a row pass: NULL passes, as in SQLite. So does what cannot be computed
-    /// here, because it needs a function of the program's own.
-    func accepts(_ check: String, table: String, columns: [String], _ values: [Value]) -> Bool {
+    /// Whether a CHECK accepts a row: NULL is accepted, as in SQLite, and so is a CHECK that cannot
+    /// be computed here because it needs a function of the application.
+    func accepts(_ check: String, table: String, columns: [String], values: [Value]) -> Bool {
         lock.withLock { _ in
             let name = SQLName.quoted(table)
             let list = columns.map(SQLName.quoted).joined(separator: ", ")
             let marks = columns.map { _ in "?" }.joined(separator: ", ")
             do {
-                try run("DELETE FROM \(name)", [])
-                try run("INSERT INTO \(name)(\(list)) VALUES (\(marks))", values)
+                try run("DELETE FROM \(name)")
+                try run("INSERT INTO \(name)(\(list)) VALUES (\(marks))", with: values)
                 let test = try statement("SELECT (\(check)) IS NOT FALSE FROM \(name)")
                 defer { test.reset() }
                 return try test.step() ? test.integer(0) != 0 : true
@@ -71,8 +70,8 @@ final class RuleDatabase: @unchecked Sendable {
             let name = SQLName.quoted(table)
             let column = SQLName.quoted(column)
             do {
-                try run("DELETE FROM \(name)", [])
-                try run("INSERT INTO \(name)(\(column)) VALUES ((\(sql)))", [])
+                try run("DELETE FROM \(name)")
+                try run("INSERT INTO \(name)(\(column)) VALUES ((\(sql)))")
                 let value = try statement("SELECT \(column) FROM \(name)")
                 defer { value.reset() }
                 return try value.step() ? value.value(0) : .null
@@ -82,7 +81,7 @@ final class RuleDatabase: @unchecked Sendable {
         }
     }
 
-    private func run(_ sql: String, _ values: [Value]) throws {
+    private func run(_ sql: String, with values: [Value] = []) throws {
         let statement = try statement(sql)
         statement.bind(values)
         try statement.run()

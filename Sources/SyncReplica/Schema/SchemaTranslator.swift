@@ -3,25 +3,26 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// Translates the schema of tables into what merging must know: cells, claims, references, CHECKs.
+/// Translates the schema of tables into the schema for merging: cells, claims, references, CHECKs.
 struct SchemaTranslator {
     let tables: [TableSchema]
     let positions: [String: Int]
     let policies: MergePolicies
     let rules: RuleDatabase
 
-    /// - Throws: `cannotTrack` for a foreign key that merging cannot hold.
+    /// Translates a table.
+    /// - Throws: `cannotTrack` for a foreign key that cannot be merged.
     mutating func entity(_ table: TableSchema) throws -> MergeEntity {
         let policy = policies.policy(of: table.name)
         let names = table.storedColumns.map(\.name)
         let places = Places(names)
         let key = table.key.compactMap { places[$0] }
-        let references = try references(table, places, policy)
-        // A key that is a reference (a profile under the number of its user) is no own number.
+        let references = try references(of: table, places: places, policy: policy)
+        // A key that is a reference (a profile under the number of its user) is no private number.
         let isPrivate =
             table.isIntegerKey && policy.identity != .key
             && !references.contains { !Set($0.columns).isDisjoint(with: key) }
-        let checks = checks(table, places)
+        let checks = checks(of: table, places: places)
         let tied = Set(references.flatMap(\.columns) + checks.flatMap(\.columns) + key)
         let uniques = table.alternateKeys.filter { !$0.isExpression && !$0.isPartial }
         let columns = table.storedColumns.enumerated().map { position, column in
@@ -29,7 +30,7 @@ struct SchemaTranslator {
                 column.name, isRequired: column.isNotNull,
                 defaultValue: rules.constant(
                     column.defaultSQL, table: table.name, column: column.name),
-                collation: collation(of: column, table),
+                collation: collation(of: column, in: table),
                 isRenameable: column.affinity == .text && !tied.contains(position))
         }
         return MergeEntity(
@@ -39,45 +40,36 @@ struct SchemaTranslator {
                 index.terms.compactMap { $0.column.flatMap { places[$0] } }
             },
             references: references, checks: checks,
-            deletePolicy: policy.deletes == .editWins ? .editWins : .deleteWins,
-            uniquePolicy: Self.uniquePolicy(policy.unique),
+            deletePolicy: policy.deletes ?? .deleteWins,
+            uniquePolicy: policy.unique ?? .merge,
             isWhole: policy.properties == .object,
             policy: (policy.properties ?? .lastWriter).cellPolicy,
             columnPolicies: columnPolicies(
-                table, places, policy.columns ?? [:],
+                of: table, places: places, chosen: policy.columns ?? [:],
                 tied: tied.union(
                     table.uniqueIndexes.flatMap(\.terms).compactMap {
                         $0.column.flatMap { places[$0] }
                     })))
     }
 
-    /// The policies of single columns that can be held: of one that blends no constraint may ask
-    /// anything.
+    /// The policies of single columns that are possible: a column whose versions become one value
+    /// must have no constraint.
     private func columnPolicies(
-        _ table: TableSchema, _ places: Places, _ columns: [String: MergePolicies.Property],
+        of table: TableSchema, places: Places, chosen columns: [String: CellPolicy],
         tied: Set<Int>
     ) -> [Int: CellPolicy] {
         let isFree = !table.uniqueIndexes.contains(where: \.isExpression)
         var policies: [Int: CellPolicy] = [:]
-        for (name, property) in columns {
+        for (name, policy) in columns {
             guard let place = places[name] else { continue }
-            let policy = property.cellPolicy
             if policy.isBlending, tied.contains(place) || !isFree { continue }
             policies[place] = policy
         }
         return policies
     }
 
-    private static func uniquePolicy(_ policy: MergePolicies.Unique?) -> MergeEntity.UniquePolicy {
-        switch policy {
-        case .keepBoth: return .keepBoth
-        case .laterLoses: return .laterLoses
-        case .merge, nil: return .merge
-        }
-    }
-
-    /// What UNIQUE compares with: the collation of the index where there is one.
-    private func collation(of column: ColumnSchema, _ table: TableSchema) -> Collation {
+    /// The collation by which UNIQUE compares: that of the index where there is one.
+    private func collation(of column: ColumnSchema, in table: TableSchema) -> Collation {
         let terms = table.uniqueIndexes.flatMap(\.terms)
         let name =
             terms.first { SQLName.equal($0.column ?? "", column.name) }?.collation
@@ -89,7 +81,7 @@ struct SchemaTranslator {
     // MARK: References
 
     private func references(
-        _ table: TableSchema, _ places: Places, _ policy: MergePolicies.EntityPolicy
+        of table: TableSchema, places: Places, policy: MergePolicies.EntityPolicy
     ) throws -> [MergeEntity.Reference] {
         var references: [MergeEntity.Reference] = []
         var used: Set<Int> = []
@@ -104,16 +96,16 @@ struct SchemaTranslator {
             }
             guard ordered.count == parent.key.count, names.count == ordered.count else {
                 throw refusal(
-                    table,
+                    of: table,
                     "\(foreignKey.columns.joined(separator: ", ")) refers to columns of "
                         + "\(parent.name) that are not its primary key")
             }
-            // The same reference declared twice is one; two that share a column have no answer.
+            // The same reference declared twice is one; two that share a column cannot be merged.
             if references.contains(where: { $0.columns == ordered && $0.target == position }) {
                 continue
             }
             guard used.isDisjoint(with: ordered) else {
-                throw refusal(table, "two of its foreign keys share a column")
+                throw refusal(of: table, "two of its foreign keys share a column")
             }
             used.formUnion(ordered)
             references.append(
@@ -123,7 +115,7 @@ struct SchemaTranslator {
             guard let place = places[column], let position = positions[SQLName.folded(target)],
                 tables[position].key.count == 1, !used.contains(place)
             else {
-                throw refusal(table, "the reference \(column) to \(target) cannot be declared")
+                throw refusal(of: table, "the reference \(column) to \(target) cannot be declared")
             }
             used.insert(place)
             references.append(.init([place], to: position, onDelete: .setNull))
@@ -140,7 +132,7 @@ struct SchemaTranslator {
         }
     }
 
-    private func refusal(_ table: TableSchema, _ reason: String) -> SyncError {
+    private func refusal(of table: TableSchema, _ reason: String) -> SyncError {
         SyncError(
             .cannotTrack, "\(table.name) cannot be merged: \(reason)",
             hint: "Change the table's foreign keys, or leave it out: synctool track --without")
@@ -148,20 +140,22 @@ struct SchemaTranslator {
 
     // MARK: Checks
 
-    private func checks(_ table: TableSchema, _ places: Places) -> [MergeEntity.Check] {
+    private func checks(of table: TableSchema, places: Places) -> [MergeEntity.Check] {
         table.checks.map { sql in
             let named = Set(SQLTokens(sql).tokens.compactMap { places[SQLName.unquoted($0.text)] })
             let columns = named.sorted()
             let names = columns.map { table.storedColumns[$0].name }
             let (rules, name) = (rules, table.name)
             return MergeEntity.Check(columns) { fields in
-                rules.accepts(sql, table: name, columns: names, fields.map(Self.standIn))
+                rules.accepts(
+                    sql, table: name, columns: names, values: fields.map(Self.placeholder))
             }
         }
     }
 
-    /// A private number is the same number wherever it stands in a row, and another one elsewhere.
-    private static func standIn(_ field: Field) -> Value {
+    /// A private number is replaced by the same number wherever it is in a row, and by different
+    /// numbers for different objects.
+    private static func placeholder(_ field: Field) -> Value {
         switch field {
         case .value(let value): return value
         case .reference(let uid, _): return .integer(Int64(uid.low >> 1))

@@ -1,61 +1,54 @@
 import SyncCore
 import SyncMerge
-import SyncStorage
-import SyncValues
 
-/// What somebody who has merged a vector lacks, as batches.
+/// The transactions that a replica lacks that has merged a vector, as batches.
 ///
-/// Transactions stand in the order in which they were merged here: any prefix of it is a causal
-/// cut, so that the receiver may stop after any batch. A fact goes with its transaction; facts that
-/// a later one overwrote are not there any more.
+/// Transactions are in the merge order of this replica: any prefix of it is a causal cut, so that
+/// the receiver may stop after any batch. A fact is sent with its transaction; overwritten facts
+/// are not stored any more.
 struct OutgoingBatches {
-    /// Facts in one batch, unless one transaction has more. Fewer cost envelopes; more take the
-    /// memory of who decodes them.
+    /// Facts in one batch, unless one transaction has more. With fewer, envelopes take more of the
+    /// bytes; with more, decoding takes more memory.
     static let factsMax = 100_000
     /// Transactions in one batch.
     static let transactionsMax = 20_000
 
-    private let prepared: MergeSession.Prepared
-    private let identity: StoreIdentity
+    let storage: ReplicaStorage
+    let identity: StoreIdentity
+    /// The CREATE statements that a new replica begins with; sent with a snapshot alone.
+    let schema: [String]
+    /// The merge policies as JSON; empty: the defaults.
+    let policies: String
 
-    init(_ prepared: MergeSession.Prepared, _ identity: StoreIdentity) {
-        self.prepared = prepared
-        self.identity = identity
-    }
-
-    /// The batches, in the order in which they are to be merged. Who lacks something of what was
-    /// collected here gets one snapshot instead.
-    /// - Parameter schema: what a new replica begins with; goes with a snapshot alone.
-    /// - Complexity: O(transactions that are lacking, and objects that they told of)
+    /// The batches, in the order in which they are to be merged. A replica that lacks something
+    /// that was collected here gets one snapshot instead.
+    /// - Parameter factsMax: facts in one batch, unless one transaction has more.
+    /// - Throws: SQLite errors; `corrupt`, `badData` for rows that cannot be read.
+    /// - Complexity: O(lacking transactions, and the objects that they wrote)
     func batches(
-        since: VersionVector, schema: [String], policies: String,
-        factsMax: Int = OutgoingBatches.factsMax
+        since: VersionVector, factsMax: Int = OutgoingBatches.factsMax
     ) throws -> [Batch] {
-        let collected = try prepared.history.settings.vector(.collected)
+        let collected = try storage.history.settings.vector(.collected)
         guard since.covers(collected) else {
             guard since.isEmpty else {
-                return try batches(
-                    since: VersionVector(), schema: schema, policies: policies, factsMax: .max)
+                return try batches(since: VersionVector(), factsMax: .max)
             }
-            return try whole(collected, schema, policies)
+            return try whole(collected: collected)
         }
-        guard let first = try prepared.headers.firstPlace(lackingTo: since) else { return [] }
-        return try cut(
-            try content(after: first - 1, since), since, collected, schema, policies,
+        guard let first = try storage.headers.firstPlace(lackingTo: since) else { return [] }
+        return divided(
+            try content(after: first - 1, since: since), since: since, collected: collected,
             factsMax: factsMax, transactionsMax: Self.transactionsMax)
     }
 
-    /// Everything as one batch. Cut, its parts would not be causal: what was collected has left
-    /// gaps between them.
-    private func whole(
-        _ collected: VersionVector, _ schema: [String], _ policies: String
-    ) throws -> [Batch] {
-        var batches = try cut(
-            try content(after: 0, VersionVector()), VersionVector(), collected, schema, policies,
-            factsMax: .max, transactionsMax: .max)
+    /// Everything as one batch. Its parts would not be causal: collecting leaves gaps.
+    private func whole(collected: VersionVector) throws -> [Batch] {
+        var batches = divided(
+            try content(after: 0, since: VersionVector()), since: VersionVector(),
+            collected: collected, factsMax: .max, transactionsMax: .max)
         guard batches.count == 1 else { return batches }
         batches[0].hasGaps = true
-        batches[0].upTo = try prepared.headers.vector()
+        batches[0].upTo = try storage.headers.vector()
         return batches
     }
 
@@ -66,23 +59,23 @@ struct OutgoingBatches {
         var entities: [Batch.Entity] = []
     }
 
-    /// What was merged after a place and `since` does not cover.
-    private func content(after place: Int64, _ since: VersionVector) throws -> Content {
-        var described = DescribedEntities(prepared.schema.merge.batchEntities)
+    /// What was merged after a position and `since` does not cover.
+    private func content(after place: Int64, since: VersionVector) throws -> Content {
+        var described = DescribedEntities(storage.schema.merge.batchEntities)
         var transactions: [Batch.Transaction] = []
         var places: [Dot: Int] = [:]
-        try prepared.headers.forEach(after: place) { _, header, details in
+        try storage.headers.forEach(after: place) { _, header, details in
             guard !since.covers(header.dot) else { return }
             places[header.dot] = transactions.count
             transactions.append(
-                try HeaderDetails.decode(details, header) { number in
-                    if let position = prepared.shapes.position(of: number) { return position }
-                    return try prepared.shapes.foreign(number).map { described.place(of: $0) }
+                try HeaderDetails.decode(details, of: header) { number in
+                    if let position = storage.shapes.position(of: number) { return position }
+                    return try storage.shapes.foreign(number).map { described.place(of: $0) }
                 })
         }
         var facts: [[Fact]] = Array(repeating: [], count: transactions.count)
         var numbers: [ObjectUID: Int64] = [:]
-        try prepared.objects.forEach(after: place) { uid, object in
+        try storage.objects.forEach(after: place) { uid, object in
             let entity = object.record.entity
             for life in object.record.life {
                 if let place = places[life.dot] {
@@ -98,7 +91,7 @@ struct OutgoingBatches {
             if let number = object.number { numbers[uid] = number }
         }
         var writes: [Write: [Int]] = [:]
-        for unknown in try prepared.unknown.all() {
+        for unknown in try storage.unknown.all() {
             guard let place = places[unknown.fact.dot] else { continue }
             let fact = described.described(unknown)
             facts[place].append(fact)
@@ -108,12 +101,12 @@ struct OutgoingBatches {
                     .append(cell)
             }
         }
-        nameKept(writes, in: &transactions)
-        for (alias, dot) in try prepared.objects.aliases().sorted(by: { $0.key < $1.key }) {
+        nameForwardedCells(writes, in: &transactions)
+        for (alias, dot) in try storage.objects.aliases().sorted(by: { $0.key < $1.key }) {
             guard let place = places[dot] else { continue }
             facts[place].append(.alias(alias.first, alias.second, dot))
         }
-        // A change may name a cell of which nothing is left to forward.
+        // A change may name a cell without a fact that is still current.
         for place in transactions.indices {
             for change in transactions[place].changes.indices {
                 let entity = transactions[place].changes[change].entity
@@ -134,7 +127,9 @@ struct OutgoingBatches {
     }
 
     /// Headers name the cells that this replica has; the receiver may have the others, too.
-    private func nameKept(_ writes: [Write: [Int]], in transactions: inout [Batch.Transaction]) {
+    private func nameForwardedCells(
+        _ writes: [Write: [Int]], in transactions: inout [Batch.Transaction]
+    ) {
         if writes.isEmpty { return }
         for place in transactions.indices {
             for change in transactions[place].changes.indices {
@@ -149,10 +144,10 @@ struct OutgoingBatches {
         }
     }
 
-    private func cut(
-        _ content: Content, _ since: VersionVector, _ collected: VersionVector,
-        _ schema: [String], _ policies: String, factsMax: Int, transactionsMax: Int
-    ) throws -> [Batch] {
+    private func divided(
+        _ content: Content, since: VersionVector, collected: VersionVector, factsMax: Int,
+        transactionsMax: Int
+    ) -> [Batch] {
         let (transactions, facts) = (content.transactions, content.facts)
         var batches: [Batch] = []
         var from = since
@@ -187,16 +182,5 @@ struct OutgoingBatches {
             start = end
         }
         return batches
-    }
-}
-
-extension MergeSchema {
-    /// The entities as a batch describes them.
-    package var batchEntities: [Batch.Entity] {
-        entities.map { entity in
-            Batch.Entity(
-                name: entity.name, isPrivate: entity.isPrivate,
-                cells: entity.cells.map { $0.map { entity.columns[$0].name } })
-        }
     }
 }

@@ -1,45 +1,155 @@
-import SyncCore
 import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// `syncd_mark`, `syncd_round`: the objects that were droppable at a vector, and have been since.
+/// `syncd_mark` and `syncd_round`: the objects that could be dropped at a vector.
 ///
 /// Invariants
-/// - A mark of a round that has a vector: the object was dead, in no alias and named by nothing
-///   that is kept when that vector was the store's, and nothing was written since that changes it:
-///   whoever writes a record takes the marks from it and from all that it names.
-/// - A round without a vector is being made: its marks are candidates alone.
+/// - A mark of a round with a vector: when that vector was the store's, the object was dead, in no
+///   alias, and no record that is kept referred to it; and no transaction since then changes that:
+///   writing a record removes the marks of the object and of everything that it refers to.
+/// - A round without a vector is in progress: its marks are candidates.
 ///
 /// Confined to its connection's queue.
 final class CollectionMarks {
+    private let connection: OpaquePointer
     private let any: Statement
-    private let remove: Statement
+    private let delete: Statement
     private var exist = false
 
     init(_ connection: OpaquePointer) throws {
+        self.connection = connection
         any = try Statement(connection, "SELECT 1 FROM syncd_mark LIMIT 1")
-        remove = try Statement(connection, "DELETE FROM syncd_mark WHERE uid = ?1")
+        delete = try Statement(connection, "DELETE FROM syncd_mark WHERE uid = ?1")
         try reload()
     }
 
-    /// Looks again whether there are marks: somebody else may have made some. Without any, writing
-    /// costs nothing.
+    /// Reads again whether there are marks: another connection may have written some. While there
+    /// are none, writing a record costs nothing here.
+    /// - Throws: as every method here: SQLite errors.
     func reload() throws {
         defer { any.reset() }
         exist = try any.step()
     }
 
-    /// A record was written: it is not what it was, and what it names is in use.
-    func void(_ uid: ObjectUID, _ record: ObjectRecord) throws {
+    // MARK: Removing
+
+    /// Removes the marks of an object whose record is written, and of everything that it refers to.
+    func remove(from uid: ObjectUID, writing record: ObjectRecord) throws {
         guard exist else { return }
-        try void([uid])
-        for version in record.cells.joined() { try void(version.value.compactMap(\.target)) }
+        try remove(from: [uid])
+        for version in record.cells.joined() {
+            try remove(from: version.value.compactMap(\.target))
+        }
     }
 
-    /// Takes the marks from objects.
-    func void(_ uids: [ObjectUID]) throws {
+    /// Removes the marks of objects.
+    func remove(from uids: some Sequence<ObjectUID>) throws {
         guard exist else { return }
-        for uid in uids { try remove.run(.blob(uid.bytes)) }
+        for uid in uids { try delete.run(.blob(uid.bytes)) }
+    }
+
+    /// Removes all marks and rounds: the next collection starts from the beginning.
+    func removeAll() throws {
+        try RawTransaction.execute(connection, "DELETE FROM syncd_mark; DELETE FROM syncd_round")
+    }
+
+    // MARK: Rounds
+
+    /// Begins a round, and removes the marks of an interrupted one.
+    func begin(round: Int64) throws {
+        try RawTransaction.execute(
+            connection,
+            """
+            DELETE FROM syncd_mark WHERE round NOT IN
+              (SELECT id FROM syncd_round WHERE merged IS NOT NULL)
+            """)
+        try RawTransaction.execute(
+            connection,
+            """
+            DELETE FROM syncd_round WHERE merged IS NULL
+              OR id NOT IN (SELECT DISTINCT round FROM syncd_mark)
+            """)
+        try Statement(connection, "INSERT INTO syncd_round(id) VALUES (?1)").run(.integer(round))
+    }
+
+    /// Marks deleted objects without an alias or an open conflict as candidates.
+    /// - Parameters:
+    ///   - row: where the slice before ended.
+    ///   - count: objects in one slice.
+    /// - Returns: where this slice ended; nil: there are no more.
+    /// - Complexity: O(count)
+    func mark(round: Int64, after row: Int64, count: Int) throws -> Int64? {
+        // `state <> 0` is the condition of the index syncd_object_state.
+        let select = try Statement(
+            connection,
+            """
+            SELECT id, uid FROM syncd_object o
+            WHERE state = \(StoredObject.State.gone.rawValue) AND state <> 0 AND id > ?1
+              AND NOT EXISTS (SELECT 1 FROM syncd_mark m WHERE m.uid = o.uid)
+              AND NOT EXISTS (SELECT 1 FROM syncd_alias a WHERE a.first = o.uid)
+              AND NOT EXISTS (SELECT 1 FROM syncd_alias a WHERE a.second = o.uid)
+              AND NOT EXISTS (SELECT 1 FROM syncd_conflict c
+                WHERE c.uid = o.uid AND c.closed IS NULL)
+            ORDER BY id LIMIT ?2
+            """)
+        select.bind(1, row)
+        select.bind(2, Int64(count))
+        var found: [(Int64, [UInt8])] = []
+        while try select.step() { found.append((select.integer(0), select.blob(1) ?? [])) }
+        let insert = try Statement(connection, "INSERT INTO syncd_mark(uid, round) VALUES (?1, ?2)")
+        for (_, uid) in found { try insert.run(.blob(uid), .integer(round)) }
+        if !found.isEmpty { exist = true }
+        return found.last?.0
+    }
+
+    /// Ends a round: its marks hold at `vector`, which is the store's.
+    func end(round: Int64, at vector: VersionVector) throws {
+        try Statement(connection, "UPDATE syncd_round SET merged = ?2 WHERE id = ?1")
+            .run(.integer(round), .blob(vector.stored))
+    }
+
+    // MARK: Reading
+
+    /// The marked objects.
+    /// - Complexity: O(marks)
+    func all() throws -> Set<ObjectUID> {
+        let select = try Statement(connection, "SELECT uid FROM syncd_mark")
+        var marked: Set<ObjectUID> = []
+        while try select.step() {
+            if let uid = ObjectUID(bytes: select.blob(0) ?? []) { marked.insert(uid) }
+        }
+        return marked
+    }
+
+    /// Some of the objects that were marked at vectors that `stable` covers.
+    /// - Parameter count: how many at most.
+    /// - Throws: `badData` for vectors that cannot be read.
+    /// - Complexity: O(rounds + count)
+    func droppable(at stable: VersionVector, count: Int) throws -> [ObjectUID] {
+        let rounds = try Statement(
+            connection, "SELECT id, merged FROM syncd_round WHERE merged IS NOT NULL")
+        var ripe: [Int64] = []
+        while try rounds.step() {
+            if stable.covers(try VersionVector(stored: rounds.blob(1))) {
+                ripe.append(rounds.integer(0))
+            }
+        }
+        let select = try Statement(
+            connection, "SELECT uid FROM syncd_mark WHERE round = ?1 LIMIT ?2")
+        var uids: [ObjectUID] = []
+        for round in ripe where uids.count < count {
+            select.bind(1, round)
+            select.bind(2, Int64(count - uids.count))
+            while try select.step() {
+                guard let uid = ObjectUID(bytes: select.blob(0) ?? []) else {
+                    throw SyncError(
+                        .corrupt, "an identity in syncd_mark does not have 16 bytes")
+                }
+                uids.append(uid)
+            }
+            select.reset()
+        }
+        return uids
     }
 }

@@ -1,12 +1,14 @@
 import Foundation
-import SyncCore
 import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// `syncd_conflict`: the log of what is current and not shown. Open while it is so; closed ones are
-/// kept, with the local transaction after which they were gone.
+/// `syncd_conflict`: the log of facts that are current and that the tables do not show. An entry is
+/// open while that is so; closed ones are kept, with the local transaction that closed them.
+///
+/// Confined to its connection's queue.
 final class ConflictStorage {
+    private let connection: OpaquePointer
     private let replicas: ReplicaNames
     private let selectOpen: Statement
     private let selectOpenOf: Statement
@@ -22,12 +24,51 @@ final class ConflictStorage {
         let cell: Int
     }
 
-    init(_ connection: OpaquePointer, _ replicas: ReplicaNames) throws {
-        self.replicas = replicas
-        let open = """
-            SELECT id, uid, cell, replica, number, reason, value, met_replica, met_number
-            FROM syncd_conflict WHERE closed IS NULL
+    /// The parameters of the INSERTs, in the order of the columns.
+    private enum Parameter {
+        static let columns = """
+            uid, cell, replica, number, entity, columns, reason, value, key, met_replica,
+            met_number, opened
             """
+        static let uid: Int32 = 1
+        static let cell: Int32 = 2
+        static let replica: Int32 = 3
+        static let number: Int32 = 4
+        static let entity: Int32 = 5
+        static let columnNames: Int32 = 6
+        static let reason: Int32 = 7
+        static let value: Int32 = 8
+        static let key: Int32 = 9
+        static let metReplica: Int32 = 10
+        static let metNumber: Int32 = 11
+        static let opened: Int32 = 12
+    }
+
+    /// The columns of every SELECT.
+    private enum Column {
+        static let list = """
+            id, uid, cell, replica, number, reason, value, met_replica, met_number, entity,
+            columns, key, closed IS NULL
+            """
+        static let id: Int32 = 0
+        static let uid: Int32 = 1
+        static let cell: Int32 = 2
+        static let replica: Int32 = 3
+        static let number: Int32 = 4
+        static let reason: Int32 = 5
+        static let value: Int32 = 6
+        static let metReplica: Int32 = 7
+        static let metNumber: Int32 = 8
+        static let entity: Int32 = 9
+        static let columnNames: Int32 = 10
+        static let key: Int32 = 11
+        static let isOpen: Int32 = 12
+    }
+
+    init(_ connection: OpaquePointer, replicas: ReplicaNames) throws {
+        self.connection = connection
+        self.replicas = replicas
+        let open = "SELECT \(Column.list) FROM syncd_conflict WHERE closed IS NULL"
         selectOpen = try Statement(connection, open)
         selectOpenOf = try Statement(connection, open + " AND uid = ?1")
         countOpen = try Statement(
@@ -36,8 +77,7 @@ final class ConflictStorage {
         insert = try Statement(
             connection,
             """
-            INSERT INTO syncd_conflict(uid, cell, replica, number, entity, columns, reason, value,
-              key, met_replica, met_number, opened)
+            INSERT INTO syncd_conflict(\(Parameter.columns))
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             ON CONFLICT(uid, cell, replica, number) DO UPDATE SET reason = excluded.reason,
               value = excluded.value, key = coalesce(excluded.key, key),
@@ -47,90 +87,154 @@ final class ConflictStorage {
         insertClosed = try Statement(
             connection,
             """
-            INSERT OR IGNORE INTO syncd_conflict(uid, cell, replica, number, entity, columns,
-              reason, value, key, met_replica, met_number, opened, closed)
+            INSERT OR IGNORE INTO syncd_conflict(\(Parameter.columns), closed)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12)
             """)
         close = try Statement(connection, "UPDATE syncd_conflict SET closed = ?2 WHERE id = ?1")
     }
 
-    /// What is known of an open conflict.
-    private struct Open {
+    // MARK: Reading
+
+    /// One row of the log.
+    struct Row {
         let id: Int64
-        let reason: String
+        /// The fact that is not shown.
+        let version: VersionID
+        /// ``ConflictReason``; nil for one that this version does not know.
+        let reason: ConflictReason?
+        /// The fields of the fact, as ``RecordCoding`` writes them.
         let value: [UInt8]
+        /// The fact that is shown instead.
         let met: Dot?
+        let entity: String
+        /// The columns of the cell, as JSON; see ``ConflictStorage/columns(from:)``.
+        let columnNames: String
+        /// The key that the object had when the entry was written.
+        let key: Value
+        let isOpen: Bool
+    }
+
+    /// The log, oldest first.
+    /// - Parameter open: true: the open entries; false: the closed ones; nil: all.
+    /// - Throws: as every method here: SQLite errors; `corrupt` naming a row that cannot be
+    ///   read.
+    /// - Complexity: O(conflicts)
+    func rows(open: Bool?) throws -> [Row] {
+        let condition = open.map { "WHERE closed IS \($0 ? "" : "NOT ")NULL" } ?? ""
+        let select = try Statement(
+            connection, "SELECT \(Column.list) FROM syncd_conflict \(condition) ORDER BY id")
+        var rows: [Row] = []
+        while try select.step() { rows.append(try row(select)) }
+        return rows
+    }
+
+    /// The fact of an entry; nil when there is no such entry.
+    func version(ofConflict id: Int64) throws -> VersionID? {
+        let select = try Statement(
+            connection, "SELECT \(Column.list) FROM syncd_conflict WHERE id = ?1")
+        select.bind(1, id)
+        return try select.step() ? try row(select).version : nil
     }
 
     /// The open conflicts.
+    /// - Complexity: O(open conflicts)
     func open() throws -> Set<VersionID> {
         var open: Set<VersionID> = []
-        while try selectOpen.step() {
-            guard let uid = ObjectUID(bytes: selectOpen.blob(1) ?? []) else { continue }
-            let dot = Dot(try replicas.name(of: selectOpen.integer(3)), selectOpen.integer(4))
-            open.insert(VersionID(uid, cell: Int(selectOpen.integer(2)), dot: dot))
-        }
+        while try selectOpen.step() { open.insert(try row(selectOpen).version) }
         return open
     }
 
-    /// The open conflicts of objects, whose other ones do not count.
+    /// The open conflicts of objects. One query for all of them where there are few conflicts.
     private func open(of objects: Dictionary<ObjectUID, ObjectRecord>.Keys) throws
-        -> [VersionID: Open]
+        -> [VersionID: Row]
     {
-        var open: [VersionID: Open] = [:]
+        var open: [VersionID: Row] = [:]
         countOpen.bind(1, Int64(objects.count) + 1)
         defer { countOpen.reset() }
         guard try countOpen.step(), countOpen.integer(0) > 0 else { return open }
         if countOpen.integer(0) <= Int64(objects.count) {
             while try selectOpen.step() {
-                let (id, conflict) = try read(selectOpen)
-                if objects.contains(id.object) { open[id] = conflict }
+                let row = try row(selectOpen)
+                if objects.contains(row.version.object) { open[row.version] = row }
             }
             return open
         }
         for uid in objects {
             selectOpenOf.bind(1, uid.bytes)
             while try selectOpenOf.step() {
-                let (id, conflict) = try read(selectOpenOf)
-                open[id] = conflict
+                let row = try row(selectOpenOf)
+                open[row.version] = row
             }
         }
         return open
     }
 
-    private func read(_ row: Statement) throws -> (VersionID, Open) {
-        guard let uid = ObjectUID(bytes: row.blob(1) ?? []) else {
-            throw SyncError(.corrupt, "the identity of a conflict's object has not 16 bytes")
+    private func row(_ row: Statement) throws -> Row {
+        let id = row.integer(Column.id)
+        guard let uid = ObjectUID(bytes: row.blob(Column.uid) ?? []) else {
+            row.reset()
+            throw SyncError(
+                .corrupt, "the row \(id) of syncd_conflict has an identity without 16 bytes")
         }
-        let dot = Dot(try replicas.name(of: row.integer(3)), row.integer(4))
-        var met: Dot?
-        if let number = row.integerOrNil(7) {
-            met = Dot(try replicas.name(of: number), row.integer(8))
+        let dot = Dot(
+            try replicas.name(of: row.integer(Column.replica)), row.integer(Column.number))
+        let met = try row.integerOrNil(Column.metReplica).map {
+            Dot(try replicas.name(of: $0), row.integer(Column.metNumber))
         }
-        let open = Open(
-            id: row.integer(0), reason: row.text(5) ?? "", value: row.blob(6) ?? [], met: met)
-        return (VersionID(uid, cell: Int(row.integer(2)), dot: dot), open)
+        return Row(
+            id: id, version: VersionID(uid, cell: Int(row.integer(Column.cell)), dot: dot),
+            reason: ConflictReason(rawValue: row.text(Column.reason) ?? ""),
+            value: row.blob(Column.value) ?? [], met: met, entity: row.text(Column.entity) ?? "",
+            columnNames: row.text(Column.columnNames) ?? "[]", key: row.value(Column.key),
+            isOpen: row.integer(Column.isOpen) != 0)
     }
 
-    /// Makes the log tell what a view does not show. Conflicts of objects that are not in it are
-    /// left alone.
-    /// - Parameter number: the local transaction that is being written.
+    /// The names in ``Row/columnNames``; none where they cannot be read.
+    static func columns(from json: String) -> [String] {
+        (try? JSONDecoder().decode([String].self, from: Data(json.utf8))) ?? []
+    }
+
+    /// The transactions that the log names.
+    /// - Complexity: O(conflicts)
+    func dots() throws -> Set<Dot> {
+        let select = try Statement(
+            connection, "SELECT replica, number, met_replica, met_number FROM syncd_conflict")
+        var dots: Set<Dot> = []
+        while try select.step() {
+            dots.insert(Dot(try replicas.name(of: select.integer(0)), select.integer(1)))
+            if let met = select.integerOrNil(2) {
+                dots.insert(Dot(try replicas.name(of: met), select.integer(3)))
+            }
+        }
+        return dots
+    }
+
+    // MARK: Writing
+
+    /// Makes the open entries of the objects of a state those of its view. Entries of other objects
+    /// are not changed.
+    /// - Parameters:
+    ///   - keys: the key of each row of the view, by the identity that it is shown under.
+    ///   - number: the local transaction that is being written.
     /// - Complexity: O(objects of the state)
     func update(
-        _ view: View, _ state: MergeState, keys: [ObjectUID: [Value]], number: Int64
+        from view: View, of state: MergeState, keys: [ObjectUID: [Value]], number: Int64
     ) throws {
         var open = try open(of: state.objects.keys)
         for (id, conflict) in view.conflicts.sorted(by: { $0.key < $1.key }) {
             let known = open.removeValue(forKey: id)
-            var writer = ByteWriter()
-            for field in conflict.value { RecordCoding.append(field, &writer) }
-            let met = Self.met(id, view, state)
-            if let known, known.reason == conflict.reason.rawValue, known.value == writer.bytes,
-                known.met == met
+            guard let record = state.objects[id.object] else { continue }
+            let entry = Entry(
+                id: id, entity: record.entity, reason: conflict.reason,
+                value: Self.encoded(conflict.value),
+                key: view.shownAs[id.object].flatMap { keys[$0] } ?? keys[id.object],
+                met: Self.shownInstead(of: id, in: view, record: record))
+            if let known, known.reason == entry.reason, known.value == entry.value,
+                known.met == entry.met
             {
                 continue
             }
-            try write(id, conflict, writer.bytes, met, view, state, keys, number)
+            try write(entry, with: insert, schema: state.schema, number: number)
         }
         for known in open.values.sorted(by: { $0.id < $1.id }) {
             try close.run(.integer(known.id), .integer(number))
@@ -138,64 +242,65 @@ final class ConflictStorage {
     }
 
     /// The fact that is shown instead: of the same cell, or the delete that ended the object.
-    private static func met(_ id: VersionID, _ view: View, _ state: MergeState) -> Dot? {
-        guard let record = state.objects[id.object] else { return nil }
+    private static func shownInstead(
+        of id: VersionID, in view: View, record: ObjectRecord
+    ) -> Dot? {
         if id.cell >= 0, let host = view.shownAs[id.object], let row = view.rows[host] {
-            if let source = row.sources[id.cell] { return source.dot }
-            return nil
+            return row.sources[id.cell]?.dot
         }
         return record.life.filter { $0.kind == .deleted }.map(\.dot).max()
     }
 
+    /// An entry to be written.
+    struct Entry {
+        let id: VersionID
+        /// Position of the entity in the schema.
+        let entity: Int
+        let reason: ConflictReason
+        /// The fields of the fact, as ``ConflictStorage/encoded(_:)`` makes them.
+        let value: [UInt8]
+        let key: [Value]?
+        /// The fact that is shown instead.
+        let met: Dot?
+    }
+
+    /// Writes a closed entry, unless the log has one of the same fact.
+    /// - Parameter number: the local transaction that is being written.
+    func writeClosed(_ entry: Entry, schema: MergeSchema, number: Int64) throws {
+        try write(entry, with: insertClosed, schema: schema, number: number)
+    }
+
     private func write(
-        _ id: VersionID, _ conflict: Conflict, _ value: [UInt8], _ met: Dot?, _ view: View,
-        _ state: MergeState, _ keys: [ObjectUID: [Value]], _ number: Int64
+        _ entry: Entry, with insert: Statement, schema: MergeSchema, number: Int64
     ) throws {
-        guard let record = state.objects[id.object] else { return }
-        let entity = state.schema.entities[record.entity]
-        insert.bind(1, id.object.bytes)
-        insert.bind(2, Int64(id.cell))
-        insert.bind(3, try replicas.number(of: id.dot.replica))
-        insert.bind(4, id.dot.number)
-        insert.bind(5, entity.name)
-        insert.bind(6, try names(of: Cell(entity: record.entity, cell: id.cell), entity))
-        insert.bind(7, conflict.reason.rawValue)
-        insert.bind(8, value)
-        let key = view.shownAs[id.object].flatMap { keys[$0] } ?? keys[id.object]
-        insert.bind(9, key.map(Self.packed))
-        insert.bind(10, try met.map { .integer(try replicas.number(of: $0.replica)) } ?? .null)
-        insert.bind(11, met.map { .integer($0.number) } ?? .null)
-        insert.bind(12, number)
+        let entity = schema.entities[entry.entity]
+        insert.bind(Parameter.uid, entry.id.object.bytes)
+        insert.bind(Parameter.cell, Int64(entry.id.cell))
+        insert.bind(Parameter.replica, try replicas.number(of: entry.id.dot.replica))
+        insert.bind(Parameter.number, entry.id.dot.number)
+        insert.bind(Parameter.entity, entity.name)
+        insert.bind(
+            Parameter.columnNames,
+            try columnNames(of: Cell(entity: entry.entity, cell: entry.id.cell), in: entity))
+        insert.bind(Parameter.reason, entry.reason.rawValue)
+        insert.bind(Parameter.value, entry.value)
+        let key = entry.key.map { StoredKey.value(of: $0, as: .packed) }
+        insert.bind(Parameter.key, key ?? .null)
+        let metReplica = try entry.met.map { Value.integer(try replicas.number(of: $0.replica)) }
+        insert.bind(Parameter.metReplica, metReplica ?? .null)
+        insert.bind(Parameter.metNumber, entry.met.map { .integer($0.number) } ?? .null)
+        insert.bind(Parameter.opened, number)
         try insert.run()
     }
 
-    /// Takes note of a version that was overwritten by somebody who could not see it.
-    /// - Parameters:
-    ///   - met: the transaction that overwrote it.
-    ///   - number: the local transaction that is being written.
-    func remember(
-        _ id: VersionID, _ value: [Field], of place: Int, _ schema: MergeSchema, key: [Value]?,
-        met: Dot, number: Int64
-    ) throws {
+    /// The fields of a fact as `syncd_conflict.value` holds them.
+    static func encoded(_ fields: [Field]) -> [UInt8] {
         var writer = ByteWriter()
-        for field in value { RecordCoding.append(field, &writer) }
-        insertClosed.bind(1, id.object.bytes)
-        insertClosed.bind(2, Int64(id.cell))
-        insertClosed.bind(3, try replicas.number(of: id.dot.replica))
-        insertClosed.bind(4, id.dot.number)
-        insertClosed.bind(5, schema.entities[place].name)
-        insertClosed.bind(
-            6, try names(of: Cell(entity: place, cell: id.cell), schema.entities[place]))
-        insertClosed.bind(7, Conflict.Reason.lost.rawValue)
-        insertClosed.bind(8, writer.bytes)
-        insertClosed.bind(9, key.map(Self.packed))
-        insertClosed.bind(10, try replicas.number(of: met.replica))
-        insertClosed.bind(11, met.number)
-        insertClosed.bind(12, number)
-        try insertClosed.run()
+        for field in fields { RecordCoding.append(field, to: &writer) }
+        return writer.bytes
     }
 
-    private func names(of cell: Cell, _ entity: MergeEntity) throws -> String {
+    private func columnNames(of cell: Cell, in entity: MergeEntity) throws -> String {
         if let known = columnNames[cell] { return known }
         let columns = cell.cell < 0 ? [] : entity.cells[cell.cell].map { entity.columns[$0].name }
         let names = String(decoding: try JSONEncoder().encode(columns), as: UTF8.self)
@@ -203,9 +308,18 @@ final class ConflictStorage {
         return names
     }
 
-    private static func packed(_ key: [Value]) -> [UInt8] {
-        var writer = ByteWriter()
-        for value in key { writer.append(value) }
-        return writer.bytes
+    /// Names another replica as the writer of its transactions after a number.
+    /// - Complexity: O(conflicts)
+    func rename(from old: ReplicaID, to new: ReplicaID, after number: Int64) throws {
+        for (replica, column) in [("replica", "number"), ("met_replica", "met_number")] {
+            try Statement(
+                connection,
+                """
+                UPDATE syncd_conflict SET \(replica) = ?1 WHERE \(replica) = ?2 AND \(column) > ?3
+                """
+            ).run(
+                .integer(try replicas.number(of: new)), .integer(try replicas.number(of: old)),
+                .integer(number))
+        }
     }
 }

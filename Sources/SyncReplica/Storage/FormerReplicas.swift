@@ -1,15 +1,12 @@
-import SyncCore
-import SyncMerge
-import SyncStorage
 import SyncValues
 
-/// Who wrote a log row of a file that was copied: `syncd_meta.former` has the replica that the file
-/// was before, with the newest log row at the time, once for each copy.
+/// The replicas that a file was before it was copied: `syncd_meta.former` has each of them with the
+/// newest log row at the time of the copy.
 struct FormerReplicas {
     private let former: [(replica: ReplicaID, upTo: Int64)]
     private let present: ReplicaID
 
-    /// - Throws: `badData` when the setting makes no sense.
+    /// - Throws: `badData` for a setting that cannot be read.
     init(_ setting: Value, present: ReplicaID) throws {
         self.present = present
         guard case .blob(let bytes) = setting else {
@@ -25,7 +22,7 @@ struct FormerReplicas {
         self.former = former
     }
 
-    /// The replica that the file was when a log row was written.
+    /// The replica that wrote a log row.
     func replica(of seq: Int64) -> ReplicaID {
         former.first { seq <= $0.upTo }?.replica ?? present
     }

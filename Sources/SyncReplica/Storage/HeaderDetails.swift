@@ -1,12 +1,14 @@
 import SyncCore
 import SyncMerge
-import SyncStorage
 import SyncValues
 
-/// `syncd_header.details`: what history says of a transaction, for those who have not merged it.
+/// `syncd_header.details`: author and changes of a transaction, for replicas that have not merged
+/// it.
 enum HeaderDetails {
+    /// - Parameter shape: the number of an entity in `syncd_shape`.
+    /// - Complexity: O(changes)
     static func encode(
-        _ transaction: Batch.Transaction, shapes: (Int) -> Int64
+        _ transaction: Batch.Transaction, shape: (_ entity: Int) -> Int64
     ) -> [UInt8] {
         var writer = ByteWriter()
         for text in [transaction.author, transaction.context, transaction.process] {
@@ -18,24 +20,27 @@ enum HeaderDetails {
         for change in transaction.changes {
             writer.append(raw: change.object.bytes)
             writer.append(
-                varint: UInt64(shapes(change.entity)) << 2 | UInt64(change.kind.rawValue))
+                varint: UInt64(shape(change.entity)) << 2 | UInt64(change.kind.rawValue))
             writer.append(varint: UInt64(change.cells.count))
             for cell in change.cells { writer.append(varint: UInt64(cell)) }
         }
         return writer.bytes
     }
 
-    /// The author alone, which stands first.
+    /// The author, which is the first field.
+    /// - Throws: `badData` for bytes that are no details.
     static func author(_ bytes: [UInt8]) throws -> String? {
         var reader = ByteReader(bytes)
         if case .text(let author) = try reader.value() { return author }
         return nil
     }
 
-    /// The same with other numbers for the cells of one entity.
-    /// - Parameter places: the present cell of each former one; nil for one that is gone.
+    /// The same details with other numbers for the cells of one entity.
+    /// - Parameter places: the present cell of each former one; nil for a dropped one.
+    /// - Throws: `badData` for bytes that are no details.
+    /// - Complexity: O(changes)
     static func renumbered(
-        _ bytes: [UInt8], shape: Int64, _ places: [Int?]
+        _ bytes: [UInt8], shape: Int64, cells places: [Int?]
     ) throws -> [UInt8] {
         var reader = ByteReader(bytes)
         var writer = ByteWriter()
@@ -60,8 +65,12 @@ enum HeaderDetails {
         return writer.bytes
     }
 
+    /// - Parameter entity: the position of a shape's entity; the changes of a shape without one
+    ///   are left out.
+    /// - Throws: `badData` for bytes that are no details; what `entity` throws.
+    /// - Complexity: O(changes)
     static func decode(
-        _ bytes: [UInt8], _ header: TransactionHeader, entity: (Int64) throws -> Int?
+        _ bytes: [UInt8], of header: TransactionHeader, entity: (_ shape: Int64) throws -> Int?
     ) throws -> Batch.Transaction {
         var reader = ByteReader(bytes)
         func text() throws -> String? {
@@ -80,7 +89,7 @@ enum HeaderDetails {
             let cells = try (0..<(try reader.countOfRest(atMost: bytes.count))).map { _ in
                 try reader.count(atMost: BatchLimits.entitiesMax)
             }
-            guard let kind = Batch.Change.Kind(rawValue: UInt8(word & 3)),
+            guard let kind = ChangeKind(rawValue: Int(word & 3)),
                 let entity = try entity(Int64(word >> 2))
             else { continue }
             transaction.changes.append(

@@ -1,4 +1,3 @@
-import SyncCore
 import SyncMerge
 import SyncStorage
 import SyncValues
@@ -6,8 +5,12 @@ import SyncValues
 /// The headers of merged transactions: `syncd_header`, `syncd_run`, and the vector in
 /// `syncd_replica`.
 ///
-/// Invariants: places ascend in the order of merging, which is causal; the vector covers exactly
-/// what has a header, and what came before it.
+/// Invariants
+/// - Positions (`place`) ascend in the merge order, which is causal.
+/// - The vector covers exactly the transactions that have a header, and those before them of the
+///   same replica.
+///
+/// Confined to its connection's queue.
 final class HeaderStorage {
     private let replicas: ReplicaNames
     private let selectVector: Statement
@@ -21,14 +24,32 @@ final class HeaderStorage {
     private let selectRun: Statement
     private let greatestPlace: Statement
     private let firstAfter: Statement
+    private let connection: OpaquePointer
+    /// Prepared when headers are dropped.
+    private var remover: Statement?
     private var runs: [Int64: VersionVector] = [:]
-    /// Headers never change; the newest that were asked for.
+    /// Headers never change; those that were read last.
     private var cache: [Dot: TransactionHeader] = [:]
     private static let cacheMax = 10_000
 
-    init(_ connection: OpaquePointer, _ replicas: ReplicaNames) throws {
+    /// The columns of the SELECTs of headers.
+    private enum Column {
+        static let list = "place, replica, number, previous, time, run"
+        static let place: Int32 = 0
+        static let replica: Int32 = 1
+        static let number: Int32 = 2
+        /// The newest transaction of the same replica that its writer had seen.
+        static let previous: Int32 = 3
+        static let time: Int32 = 4
+        static let run: Int32 = 5
+        /// Not in `list`; follows it.
+        static let details: Int32 = 6
+    }
+
+    init(_ connection: OpaquePointer, replicas: ReplicaNames) throws {
+        self.connection = connection
         self.replicas = replicas
-        let columns = "place, replica, number, previous, time, run"
+        let columns = Column.list
         selectVector = try Statement(
             connection, "SELECT id, merged FROM syncd_replica WHERE merged > 0")
         raise = try Statement(
@@ -44,7 +65,7 @@ final class HeaderStorage {
         insert = try Statement(
             connection,
             """
-            INSERT INTO syncd_header(place, replica, number, previous, time, run, details)
+            INSERT INTO syncd_header(\(Column.list), details)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             """)
         findRun = try Statement(connection, "SELECT id FROM syncd_run WHERE seen = ?1")
@@ -60,13 +81,15 @@ final class HeaderStorage {
             """)
     }
 
-    /// Forgets what was read: after a rollback, and when somebody else may have written.
+    /// Drops what was read: after a rollback, and when another connection may have written.
     func reload() {
         runs = [:]
         cache = [:]
     }
 
     /// What has been merged.
+    /// - Throws: as every method here: SQLite errors; `corrupt`, `badData` for rows that cannot
+    ///   be read.
     func vector() throws -> VersionVector {
         var vector = VersionVector()
         while try selectVector.step() {
@@ -76,13 +99,14 @@ final class HeaderStorage {
         return vector
     }
 
-    /// The place of the newest transaction; 0 when there is none.
+    /// The position of the newest transaction; 0 when there is none.
     func newestPlace() throws -> Int64 {
         defer { greatestPlace.reset() }
         return try greatestPlace.step() ? greatestPlace.integer(0) : 0
     }
 
-    /// All headers, in the order of merging.
+    /// All headers, in the merge order.
+    /// - Complexity: O(transactions)
     func all() throws -> [TransactionHeader] {
         var headers: [TransactionHeader] = []
         while try selectAll.step() { headers.append(try header(selectAll)) }
@@ -102,36 +126,38 @@ final class HeaderStorage {
         return header
     }
 
-    /// The header of a transaction with what history says of it; nil when it was dropped.
+    /// The header of a transaction with its ``HeaderDetails``; nil when it was dropped.
     func details(_ dot: Dot) throws -> (header: TransactionHeader, details: [UInt8])? {
         selectOne.bind(1, try replicas.number(of: dot.replica))
         selectOne.bind(2, dot.number)
         defer { selectOne.reset() }
         guard try selectOne.step() else { return nil }
-        return (try header(selectOne), selectOne.blob(6) ?? [])
+        return (try header(selectOne), selectOne.blob(Column.details) ?? [])
     }
 
-    /// The place of a transaction; nil when it was dropped.
+    /// The position of a transaction; nil when it was dropped.
     func place(of dot: Dot) throws -> Int64? {
         selectOne.bind(1, try replicas.number(of: dot.replica))
         selectOne.bind(2, dot.number)
         defer { selectOne.reset() }
-        return try selectOne.step() ? selectOne.integer(0) : nil
+        return try selectOne.step() ? selectOne.integer(Column.place) : nil
     }
 
-    /// The place of the first transaction that somebody who has merged `since` lacks.
+    /// The position of the first transaction that a replica lacks that has merged `since`.
     func firstPlace(lackingTo since: VersionVector) throws -> Int64? {
         var first: Int64?
         for entry in try vector().entries where !since.covers(entry) {
             firstAfter.bind(1, try replicas.number(of: entry.replica))
             firstAfter.bind(2, since[entry.replica])
-            if try firstAfter.step() { first = min(first ?? .max, firstAfter.integer(0)) }
+            if try firstAfter.step() {
+                first = min(first ?? .max, firstAfter.integer(Column.place))
+            }
             firstAfter.reset()
         }
         return first
     }
 
-    /// The first transaction of a replica after a number that is still here.
+    /// The first transaction of a replica after a number that was not dropped.
     func first(of replica: ReplicaID, after number: Int64) throws -> TransactionHeader? {
         firstAfter.bind(1, try replicas.number(of: replica))
         firstAfter.bind(2, number)
@@ -139,7 +165,8 @@ final class HeaderStorage {
         return try firstAfter.step() ? try header(firstAfter) : nil
     }
 
-    /// Calls `body` for each transaction after a place, in the order of merging.
+    /// Calls `body` for each transaction after a position, in the merge order.
+    /// - Complexity: O(transactions)
     func forEach(
         after place: Int64, _ body: (Int64, TransactionHeader, [UInt8]) throws -> Void
     ) throws {
@@ -147,42 +174,118 @@ final class HeaderStorage {
         defer { selectAfter.reset() }
         while try selectAfter.step() {
             try body(
-                selectAfter.integer(0), try header(selectAfter), selectAfter.blob(6) ?? [])
+                selectAfter.integer(Column.place), try header(selectAfter),
+                selectAfter.blob(Column.details) ?? [])
         }
     }
 
     private func header(_ row: Statement) throws -> TransactionHeader {
-        let dot = Dot(try replicas.name(of: row.integer(1)), row.integer(2))
-        var seen = try run(row.integer(5))
-        seen.advance(to: Dot(dot.replica, row.integer(3)))
-        let time = HybridTime(rawValue: UInt64(bitPattern: row.integer(4)))
+        let replica = try replicas.name(of: row.integer(Column.replica))
+        let dot = Dot(replica, row.integer(Column.number))
+        var seen = try run(row.integer(Column.run))
+        seen.advance(to: Dot(replica, row.integer(Column.previous)))
+        let time = HybridTime(rawValue: UInt64(bitPattern: row.integer(Column.time)))
         return TransactionHeader(dot, time: time, seen: seen)
     }
 
-    /// Takes note of a transaction, and moves the vector.
-    /// - Returns: its place.
+    /// Appends a transaction, and moves the vector to it.
+    /// - Parameter place: its position, greater than every stored one.
     func append(_ header: TransactionHeader, place: Int64, details: [UInt8]) throws {
         let replica = try replicas.number(of: header.dot.replica)
-        insert.bind(1, place)
-        insert.bind(2, replica)
-        insert.bind(3, header.dot.number)
-        insert.bind(4, header.seen[header.dot.replica])
-        insert.bind(5, Int64(bitPattern: header.time.rawValue))
-        insert.bind(6, try runNumber(header))
-        insert.bind(7, details)
+        insert.bind(Column.place + 1, place)
+        insert.bind(Column.replica + 1, replica)
+        insert.bind(Column.number + 1, header.dot.number)
+        insert.bind(Column.previous + 1, header.seen[header.dot.replica])
+        insert.bind(Column.time + 1, Int64(bitPattern: header.time.rawValue))
+        insert.bind(Column.run + 1, try runNumber(of: header))
+        insert.bind(Column.details + 1, details)
         try insert.run()
         raise.bind(1, replica)
         raise.bind(2, header.dot.number)
         try raise.run()
     }
 
-    /// Moves the vector over transactions that nothing is left of.
+    /// Moves the vector to transactions that were collected elsewhere.
     func raise(to vector: VersionVector) throws {
         for entry in vector.entries {
             raise.bind(1, try replicas.number(of: entry.replica))
             raise.bind(2, entry.number)
             try raise.run()
         }
+    }
+
+    // MARK: Dropping and renaming
+
+    /// Drops the headers of some of the transactions after a position.
+    /// - Parameters:
+    ///   - count: transactions that are checked.
+    ///   - isDroppable: whether the header of a transaction is not needed any more.
+    /// - Returns: the position of the last transaction that was checked, nil at the end; and how
+    ///   many were dropped.
+    /// - Complexity: O(count)
+    func drop(
+        after place: Int64, count: Int, where isDroppable: (Dot) -> Bool
+    ) throws -> (place: Int64?, dropped: Int) {
+        let newest = try newestPlace()
+        let select = try Statement(
+            connection,
+            """
+            SELECT place, replica, number FROM syncd_header WHERE place > ?1 ORDER BY place LIMIT ?2
+            """)
+        select.bind(1, place)
+        select.bind(2, Int64(count))
+        var last: Int64?
+        var places: [Int64] = []
+        while try select.step() {
+            let place = select.integer(0)
+            last = place
+            let dot = Dot(try replicas.name(of: select.integer(1)), select.integer(2))
+            if isDroppable(dot), place != newest { places.append(place) }
+        }
+        for place in places { try remove(at: place) }
+        return (last, places.count)
+    }
+
+    /// Drops the vectors that no header names any more.
+    /// - Complexity: O(transactions)
+    func dropUnusedRuns() throws {
+        try RawTransaction.execute(
+            connection,
+            "DELETE FROM syncd_run WHERE id NOT IN (SELECT run FROM syncd_header)")
+    }
+
+    /// Deletes the header at a position.
+    func remove(at place: Int64) throws {
+        let remove =
+            try remover
+            ?? Statement(
+                connection, "DELETE FROM syncd_header WHERE place = ?1")
+        remover = remove
+        try remove.run(.integer(place))
+    }
+
+    /// Moves the vector back to a transaction of a replica whose later ones were renamed.
+    func lower(to dot: Dot) throws {
+        try Statement(connection, "UPDATE syncd_replica SET merged = ?2 WHERE replica = ?1")
+            .run(.blob(dot.replica.bytes), .integer(dot.number))
+    }
+
+    /// Replaces the details of the headers.
+    /// - Parameter transform: the new details of stored ones.
+    /// - Complexity: O(changes of all transactions), in memory.
+    static func rewriteDetails(
+        _ connection: OpaquePointer, _ transform: ([UInt8]) throws -> [UInt8]
+    ) throws {
+        let select = try Statement(connection, "SELECT place, details FROM syncd_header")
+        let update = try Statement(
+            connection, "UPDATE syncd_header SET details = ?2 WHERE place = ?1")
+        var changed: [(Int64, [UInt8])] = []
+        while try select.step() {
+            let details = select.blob(1) ?? []
+            let rewritten = try transform(details)
+            if rewritten != details { changed.append((select.integer(0), rewritten)) }
+        }
+        for (place, details) in changed { try update.run(.integer(place), .blob(details)) }
     }
 
     // MARK: Runs
@@ -192,19 +295,22 @@ final class HeaderStorage {
         selectRun.bind(1, number)
         defer { selectRun.reset() }
         guard try selectRun.step() else {
-            throw SyncError(.corrupt, "a transaction names the run \(number), which is not there")
+            throw SyncError(
+                .corrupt, "syncd_header names the run \(number), which is not in syncd_run")
         }
         var reader = ByteReader(selectRun.blob(0) ?? [])
         var vector = VersionVector()
-        while !reader.isAtEnd { vector.advance(to: try RecordCoding.dot(&reader, replicas)) }
+        while !reader.isAtEnd {
+            vector.advance(to: try RecordCoding.dot(from: &reader, replicas: replicas))
+        }
         runs[number] = vector
         return vector
     }
 
-    private func runNumber(_ header: TransactionHeader) throws -> Int64 {
+    private func runNumber(of header: TransactionHeader) throws -> Int64 {
         var writer = ByteWriter()
         for dot in header.seen.entries where dot.replica != header.dot.replica {
-            try RecordCoding.append(dot, replicas, &writer)
+            try RecordCoding.append(dot, to: &writer, replicas: replicas)
         }
         for statement in [findRun, insertRun] {
             statement.bind(1, writer.bytes)

@@ -1,10 +1,17 @@
-import SyncCore
 import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// `syncd_object` and `syncd_alias`: what was stated, and how it stands in the tables.
+/// `syncd_object` and `syncd_alias`: the facts of each object, and how the tables show it.
+///
+/// Queries for one state or for reserved numbers repeat the condition of a partial index
+/// (`state <> 0`; `number IS NOT NULL AND key IS NULL`), although another condition implies it:
+/// SQLite uses a partial index only if the WHERE clause contains its condition
+/// (https://www.sqlite.org/partialindex.html).
+///
+/// Confined to its connection's queue.
 final class ObjectStorage {
+    private let connection: OpaquePointer
     private let schema: MergeSchema
     private let shapes: Shapes
     private let replicas: ReplicaNames
@@ -15,43 +22,55 @@ final class ObjectStorage {
     private let remove: Statement
     private let selectOne: Statement
     private let selectByKey: Statement
-    private let selectTroubled: Statement
-    private let selectPartners: Statement
+    private let selectUnresolved: Statement
+    private let selectAliasesOfOne: Statement
     private let selectReserved: Statement
     private let dropReservation: Statement
     private let selectAnyReserved: Statement
     private let selectAliases: Statement
     private let insertAlias: Statement
     private let greatestNumber: Statement
-    /// Whether numbers are reserved for hidden objects; nil while nobody has asked in this
-    /// transaction.
+    /// Prepared when the conflict log is read.
+    private var selectKey: Statement?
+    /// Whether numbers are reserved for hidden objects; nil until it is read in this transaction.
     private var hasReservations: Bool?
 
-    private static let columns = "uid, shape, key, number, state, place, record"
+    /// The columns of the SELECTs of whole rows.
+    private enum Column {
+        static let list = "uid, shape, key, number, state, place, record"
+        static let uid: Int32 = 0
+        static let shape: Int32 = 1
+        static let key: Int32 = 2
+        static let number: Int32 = 3
+        static let state: Int32 = 4
+        static let place: Int32 = 5
+        static let record: Int32 = 6
+    }
 
     init(
-        _ connection: OpaquePointer, _ schema: MergeSchema, _ shapes: Shapes,
-        _ replicas: ReplicaNames, _ marks: CollectionMarks
+        _ connection: OpaquePointer, schema: MergeSchema, shapes: Shapes,
+        replicas: ReplicaNames, marks: CollectionMarks
     ) throws {
+        self.connection = connection
         self.marks = marks
         self.schema = schema
         self.shapes = shapes
         self.replicas = replicas
-        selectAll = try Statement(connection, "SELECT \(Self.columns) FROM syncd_object")
+        selectAll = try Statement(connection, "SELECT \(Column.list) FROM syncd_object")
         selectAfter = try Statement(
-            connection, "SELECT \(Self.columns) FROM syncd_object WHERE place > ?1")
+            connection, "SELECT \(Column.list) FROM syncd_object WHERE place > ?1")
         selectOne = try Statement(
-            connection, "SELECT \(Self.columns) FROM syncd_object WHERE uid = ?1")
+            connection, "SELECT \(Column.list) FROM syncd_object WHERE uid = ?1")
         selectByKey = try Statement(
             connection,
             "SELECT uid FROM syncd_object WHERE key = ?1 AND shape = ?2 AND key IS NOT NULL")
-        selectTroubled = try Statement(
+        selectUnresolved = try Statement(
             connection,
             """
             SELECT uid FROM syncd_object
             WHERE state = \(StoredObject.State.unresolved.rawValue) AND state <> 0
             """)
-        selectPartners = try Statement(
+        selectAliasesOfOne = try Statement(
             connection,
             """
             SELECT first, second, replica, number FROM syncd_alias WHERE first = ?1
@@ -75,10 +94,11 @@ final class ObjectStorage {
             UPDATE syncd_object SET number = NULL
             WHERE number = ?1 AND shape = ?2 AND number IS NOT NULL AND key IS NULL AND uid <> ?3
             """)
+        // Parameter n is the column Column.… = n - 1.
         upsert = try Statement(
             connection,
             """
-            INSERT INTO syncd_object(uid, shape, key, number, state, place, record)
+            INSERT INTO syncd_object(\(Column.list))
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             ON CONFLICT(uid) DO UPDATE SET shape = excluded.shape, key = excluded.key,
               number = excluded.number, state = excluded.state, place = excluded.place,
@@ -100,7 +120,7 @@ final class ObjectStorage {
 
     // MARK: Reading
 
-    /// Begins a transaction: others may have written since the last one.
+    /// Begins a transaction: other connections may have written since the last one.
     func begin() { hasReservations = nil }
 
     private func isAnyNumberReserved() throws -> Bool {
@@ -112,6 +132,9 @@ final class ObjectStorage {
     }
 
     /// All objects.
+    /// - Throws: as every method here: SQLite errors; `corrupt`, `badData` for rows that cannot
+    ///   be read.
+    /// - Complexity: O(facts of the store)
     func all() throws -> [ObjectUID: StoredObject] {
         var objects: [ObjectUID: StoredObject] = [:]
         while try selectAll.step() {
@@ -121,7 +144,8 @@ final class ObjectStorage {
         return objects
     }
 
-    /// The objects that a transaction after a place told of.
+    /// Calls `body` for each object that a transaction after a position wrote.
+    /// - Complexity: O(their facts)
     func forEach(
         after place: Int64, _ body: (ObjectUID, StoredObject) throws -> Void
     ) throws {
@@ -133,7 +157,7 @@ final class ObjectStorage {
         }
     }
 
-    /// The object of an identity; nil when nothing is known of it.
+    /// The object of an identity; nil when there is none.
     func object(_ uid: ObjectUID) throws -> StoredObject? {
         selectOne.bind(1, uid.bytes)
         defer { selectOne.reset() }
@@ -142,41 +166,42 @@ final class ObjectStorage {
 
     /// The identity that the row of a key is shown under.
     func uid(of key: RowKey) throws -> ObjectUID? {
-        selectByKey.bind(1, StoredObject.stored(key.values))
+        selectByKey.bind(1, StoredKey.value(of: key.values, as: .selfDescribing))
         selectByKey.bind(2, shapes.number(of: key.entity))
         defer { selectByKey.reset() }
         return try selectByKey.step() ? try uid(selectByKey.blob(0)) : nil
     }
 
     /// The objects that are in the region of every merge.
+    /// - Complexity: O(unresolved objects)
     func unresolved() throws -> [ObjectUID] {
         var uids: [ObjectUID] = []
-        while try selectTroubled.step() { uids.append(try uid(selectTroubled.blob(0))) }
+        while try selectUnresolved.step() { uids.append(try uid(selectUnresolved.blob(0))) }
         return uids
     }
 
     /// The aliases that an identity is part of.
     func aliases(of uid: ObjectUID) throws -> [(MergeState.Alias, Dot)] {
-        selectPartners.bind(1, uid.bytes)
-        defer { selectPartners.reset() }
+        selectAliasesOfOne.bind(1, uid.bytes)
+        defer { selectAliasesOfOne.reset() }
         var aliases: [(MergeState.Alias, Dot)] = []
-        while try selectPartners.step() {
+        while try selectAliasesOfOne.step() {
             let alias = MergeState.Alias(
-                try self.uid(selectPartners.blob(0)), try self.uid(selectPartners.blob(1)))
-            let replica = try replicas.name(of: selectPartners.integer(2))
-            aliases.append((alias, Dot(replica, selectPartners.integer(3))))
+                try self.uid(selectAliasesOfOne.blob(0)), try self.uid(selectAliasesOfOne.blob(1)))
+            let replica = try replicas.name(of: selectAliasesOfOne.integer(2))
+            aliases.append((alias, Dot(replica, selectAliasesOfOne.integer(3))))
         }
         return aliases
     }
 
-    /// Whether any two identities are one object.
+    /// Whether the store has an alias.
     func hasAliases() throws -> Bool {
         defer { selectAliases.reset() }
         return try selectAliases.step()
     }
 
     /// The hidden object that a private number is reserved for.
-    func holder(ofNumber number: Int64, _ entity: Int) throws -> ObjectUID? {
+    func holder(ofNumber number: Int64, entity: Int) throws -> ObjectUID? {
         guard try isAnyNumberReserved() else { return nil }
         selectReserved.bind(1, number)
         selectReserved.bind(2, shapes.number(of: entity))
@@ -185,13 +210,14 @@ final class ObjectStorage {
     }
 
     /// Takes a private number from the hidden objects that it is reserved for.
-    func takeNumber(_ number: Int64, _ entity: Int, for uid: ObjectUID) throws {
+    func takeNumber(_ number: Int64, entity: Int, for uid: ObjectUID) throws {
         guard try isAnyNumberReserved() else { return }
         try dropReservation.run(
             .integer(number), .integer(shapes.number(of: entity)), .blob(uid.bytes))
     }
 
-    /// The pairs of identities that are one object, with the transaction that said so.
+    /// The pairs of identities that are one object, with the transaction that united them.
+    /// - Complexity: O(aliases)
     func aliases() throws -> [MergeState.Alias: Dot] {
         var aliases: [MergeState.Alias: Dot] = [:]
         while try selectAliases.step() {
@@ -205,59 +231,116 @@ final class ObjectStorage {
 
     private func uid(_ bytes: [UInt8]?) throws -> ObjectUID {
         guard let uid = ObjectUID(bytes: bytes ?? []) else {
-            throw SyncError(.corrupt, "an object's identity has not 16 bytes")
+            throw SyncError(
+                .corrupt, "an identity in syncd_object or syncd_alias does not have 16 bytes")
         }
         return uid
     }
 
-    /// An object; nil when its table is gone.
+    /// An object; nil when its table does not exist.
     private func object(_ row: Statement) throws -> (ObjectUID, StoredObject)? {
-        guard let position = shapes.position(of: row.integer(1)) else { return nil }
+        guard let position = shapes.position(of: row.integer(Column.shape)) else { return nil }
         let widths = schema.entities[position].cells.map(\.count)
         let record = try RecordCoding.decode(
-            row.blob(6) ?? [], entity: position, widths: widths, replicas)
-        let key = try StoredObject.key(stored: row.value(2))
+            row.blob(Column.record) ?? [], entity: position, widths: widths, replicas: replicas)
+        let key = try StoredKey.key(from: row.value(Column.key))
         guard key.map({ $0.count == schema.entities[position].key.count }) ?? true else {
             throw SyncError(
                 .corrupt,
-                "the key of an object of \(schema.entities[position].name) has another number of "
-                    + "columns than the table's")
+                "the key of an object of \(schema.entities[position].name) does not have as many "
+                    + "columns as the table's")
         }
         let object = StoredObject(
             record: record, key: key,
-            number: row.integerOrNil(3),
-            state: StoredObject.State(rawValue: row.integer(4)) ?? .unresolved,
-            place: row.integer(5))
-        return (try uid(row.blob(0)), object)
+            number: row.integerOrNil(Column.number),
+            state: StoredObject.State(rawValue: row.integer(Column.state)) ?? .unresolved,
+            place: row.integer(Column.place))
+        return (try uid(row.blob(Column.uid)), object)
     }
 
     // MARK: Writing
 
     /// Stores an object.
-    func write(_ uid: ObjectUID, _ object: StoredObject) throws {
+    func write(_ object: StoredObject, uid: ObjectUID) throws {
         if object.key == nil, object.number != nil { hasReservations = true }
-        upsert.bind(1, uid.bytes)
-        upsert.bind(2, shapes.number(of: object.record.entity))
-        upsert.bind(3, StoredObject.stored(object.key))
-        upsert.bind(4, object.number.map(Value.integer) ?? .null)
-        upsert.bind(5, object.state.rawValue)
-        upsert.bind(6, object.place)
-        upsert.bind(7, try RecordCoding.encode(object.record, replicas))
+        let key = object.key.map { StoredKey.value(of: $0, as: .selfDescribing) }
+        upsert.bind(Column.uid + 1, uid.bytes)
+        upsert.bind(Column.shape + 1, shapes.number(of: object.record.entity))
+        upsert.bind(Column.key + 1, key ?? .null)
+        upsert.bind(Column.number + 1, object.number.map(Value.integer) ?? .null)
+        upsert.bind(Column.state + 1, object.state.rawValue)
+        upsert.bind(Column.place + 1, object.place)
+        upsert.bind(Column.record + 1, try RecordCoding.encode(object.record, replicas: replicas))
         try upsert.run()
-        try marks.void(uid, object.record)
+        try marks.remove(from: uid, writing: object.record)
     }
 
-    /// Forgets an object.
+    /// Deletes an object.
     func remove(_ uid: ObjectUID) throws { try remove.run(.blob(uid.bytes)) }
 
     /// Stores an alias.
-    func write(_ alias: MergeState.Alias, _ dot: Dot) throws {
-        try marks.void([alias.first, alias.second])
+    func write(_ alias: MergeState.Alias, dot: Dot) throws {
+        try marks.remove(from: [alias.first, alias.second])
         insertAlias.bind(1, alias.first.bytes)
         insertAlias.bind(2, alias.second.bytes)
         insertAlias.bind(3, try replicas.number(of: dot.replica))
         insertAlias.bind(4, dot.number)
         try insertAlias.run()
+    }
+
+    // MARK: Whole tables
+
+    /// Takes the rows from all objects of an entity: its table was dropped and created again.
+    /// - Complexity: O(objects of the entity)
+    func clearKeys(ofEntity entity: Int) throws {
+        try Statement(connection, "UPDATE syncd_object SET key = NULL WHERE shape = ?1")
+            .run(.integer(shapes.number(of: entity)))
+    }
+
+    /// Names another replica as the writer of the aliases of its transactions after a number. The
+    /// facts of objects are written with ``write(_:uid:)``.
+    /// - Complexity: O(aliases)
+    func renameAliases(from old: ReplicaID, to new: ReplicaID, after number: Int64) throws {
+        try Statement(
+            connection, "UPDATE syncd_alias SET replica = ?1 WHERE replica = ?2 AND number > ?3"
+        ).run(
+            .integer(try replicas.number(of: new)), .integer(try replicas.number(of: old)),
+            .integer(number))
+    }
+
+    /// Replaces the records of the objects of an entity whose cells have changed.
+    /// - Parameter transform: the new record of a stored one.
+    /// - Complexity: O(facts of the entity), in memory.
+    static func rewriteRecords(
+        _ connection: OpaquePointer, ofShape shape: Int64,
+        _ transform: ([UInt8]) throws -> [UInt8]
+    ) throws {
+        let select = try Statement(
+            connection, "SELECT id, record FROM syncd_object WHERE shape = ?1")
+        let update = try Statement(
+            connection, "UPDATE syncd_object SET record = ?2 WHERE id = ?1")
+        var changed: [(Int64, [UInt8])] = []
+        select.bind(1, shape)
+        while try select.step() {
+            changed.append((select.integer(0), try transform(select.blob(1) ?? [])))
+        }
+        for (id, record) in changed { try update.run(.integer(id), .blob(record)) }
+    }
+
+    // MARK: Keys
+
+    /// The key of an object's row; of a hidden object its reserved number.
+    func keyOrNumber(of uid: ObjectUID) throws -> [Value]? {
+        let select =
+            try selectKey
+            ?? Statement(
+                connection, "SELECT key, number FROM syncd_object WHERE uid = ?1")
+        selectKey = select
+        select.bind(1, uid.bytes)
+        defer { select.reset() }
+        guard try select.step() else { return nil }
+        return try StoredKey.key(from: select.value(0))
+            ?? select.integerOrNil(1).map { [.integer($0)] }
     }
 
     /// The greatest private number that an entity's objects have or reserve.

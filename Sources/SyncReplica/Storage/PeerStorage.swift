@@ -1,4 +1,3 @@
-import SyncCore
 import SyncMerge
 import SyncStorage
 import SyncValues
@@ -10,13 +9,14 @@ struct PeerStorage {
     /// Another replica.
     struct Peer: Hashable {
         let replica: ReplicaID
-        /// What it has merged; of its own transactions no more than are here.
+        /// What it has merged; of its own transactions at most those that are here.
         var merged = VersionVector()
-        /// Since when it has lacked something and told of nothing new, ms since 1970; nil: it has
-        /// all.
+        /// Since when it has lacked something and acknowledged nothing new, milliseconds since
+        /// 1970; nil: it has everything.
         var behindSince: Int64?
 
-        /// Whether it has been away for longer than a lease: nobody waits for it any more.
+        /// Whether it has been away for longer than a lease, in milliseconds: collecting does not
+        /// wait for it any more.
         func isAbsent(at now: Int64, lease: Int64) -> Bool {
             guard let behindSince else { return false }
             let (time, isBeyond) = now.subtractingReportingOverflow(behindSince)
@@ -28,7 +28,7 @@ struct PeerStorage {
     private let selectAll: Statement
     private let upsert: Statement
 
-    init(_ connection: OpaquePointer, _ replicas: ReplicaNames) throws {
+    init(_ connection: OpaquePointer, replicas: ReplicaNames) throws {
         self.replicas = replicas
         selectAll = try Statement(
             connection, "SELECT replica, merged, behind FROM syncd_peer ORDER BY replica")
@@ -40,7 +40,9 @@ struct PeerStorage {
             """)
     }
 
-    /// All that are known.
+    /// All known replicas but this one.
+    /// - Throws: SQLite errors; `badData`, `corrupt` for rows that cannot be read.
+    /// - Complexity: O(replicas)
     func all() throws -> [ReplicaID: Peer] {
         var peers: [ReplicaID: Peer] = [:]
         while try selectAll.step() {
@@ -52,7 +54,8 @@ struct PeerStorage {
         return peers
     }
 
-    /// Stores what is known of one.
+    /// Stores what is known of a replica.
+    /// - Throws: SQLite errors.
     func write(_ peer: Peer) throws {
         upsert.bind(1, try replicas.number(of: peer.replica))
         upsert.bind(2, peer.merged.stored)

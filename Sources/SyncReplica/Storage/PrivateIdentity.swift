@@ -1,5 +1,4 @@
 import Crypto
-import SyncCore
 import SyncMerge
 import SyncStorage
 import SyncValues
@@ -8,15 +7,16 @@ import SyncValues
 ///
 /// Made from the store, the replica and the insert that the object began with. So two replicas
 /// never give one identity to two objects, and copies of a file that both have an insert, but were
-/// copied before it was stated as facts, agree on the identity of its object. For a row of
-/// before history: from store and key, because all copies have had it since the beginning.
+/// copied before it was recorded as facts, agree on the identity of its object. The identity of a
+/// row that is older than history is made from store and key, because all copies have the row.
 ///
-/// The first 16 bytes of SHA-256. This encoding can never change: identities made with it are in
-/// stores.
+/// The first 16 bytes of SHA-256. This encoding must never change: stores contain identities made
+/// with it.
 enum PrivateIdentity {
+    /// - Parameter birth: nil for a row that is older than history.
     static func uid(
         store: StoreID, replica: ReplicaID, entity: String, key: Value,
-        birth: HistoryTail.Birth?
+        birth: ObjectBirth?
     ) -> ObjectUID {
         var writer = ByteWriter()
         writer.append(raw: store.bytes)

@@ -1,10 +1,8 @@
-import SyncCore
 import SyncMerge
-import SyncStorage
 import SyncValues
 
-/// `syncd_object.record`: everything that was stated of one identity, as bytes. Replicas stand as
-/// their small numbers in `syncd_replica`.
+/// `syncd_object.record`: the facts of one object, as bytes. A replica is named by its number in
+/// `syncd_replica`.
 ///
 /// Life facts (count; kind, incarnation, dot), then for each cell of the entity its versions
 /// (count; dot, incarnation, one field per column). A field is a value, or 5, an identity and the
@@ -12,29 +10,33 @@ import SyncValues
 enum RecordCoding {
     private static let referenceTag: UInt8 = 5
 
-    static func encode(_ record: ObjectRecord, _ replicas: ReplicaNames) throws -> [UInt8] {
+    /// - Throws: SQLite errors: a replica may be new.
+    /// - Complexity: O(facts)
+    static func encode(_ record: ObjectRecord, replicas: ReplicaNames) throws -> [UInt8] {
         var writer = ByteWriter()
         writer.append(varint: UInt64(record.life.count))
         for life in record.life {
             writer.append(byte: life.kind.rawValue)
             writer.append(varint: UInt64(life.incarnation))
-            try append(life.dot, replicas, &writer)
+            try append(life.dot, to: &writer, replicas: replicas)
         }
         writer.append(varint: UInt64(record.cells.count))
         for versions in record.cells {
             writer.append(varint: UInt64(versions.count))
             for version in versions {
-                try append(version.dot, replicas, &writer)
+                try append(version.dot, to: &writer, replicas: replicas)
                 writer.append(varint: UInt64(version.incarnation))
-                for field in version.value { append(field, &writer) }
+                for field in version.value { append(field, to: &writer) }
             }
         }
         return writer.bytes
     }
 
     /// - Parameter widths: the number of columns of each cell.
+    /// - Throws: `badData` for bytes that are no record; `corrupt` for an unknown replica.
+    /// - Complexity: O(facts)
     static func decode(
-        _ bytes: [UInt8], entity: Int, widths: [Int], _ replicas: ReplicaNames
+        _ bytes: [UInt8], entity: Int, widths: [Int], replicas: ReplicaNames
     ) throws -> ObjectRecord {
         var reader = ByteReader(bytes)
         var record = ObjectRecord(entity: entity, cellCount: widths.count)
@@ -43,7 +45,7 @@ enum RecordCoding {
                 throw SyncError(.badData, "an object's record has an unknown life fact")
             }
             let incarnation = try reader.count(atMost: Life.incarnationMax)
-            let dot = try dot(&reader, replicas)
+            let dot = try dot(from: &reader, replicas: replicas)
             record.life.append(Life(dot, kind: kind, incarnation: incarnation))
         }
         guard try reader.varint() == UInt64(widths.count) else {
@@ -51,9 +53,9 @@ enum RecordCoding {
         }
         for (cell, width) in widths.enumerated() {
             for _ in 0..<(try reader.countOfRest(atMost: bytes.count)) {
-                let dot = try dot(&reader, replicas)
+                let dot = try dot(from: &reader, replicas: replicas)
                 let incarnation = try reader.count(atMost: Life.incarnationMax)
-                let value = try (0..<width).map { _ in try field(&reader) }
+                let value = try (0..<width).map { _ in try field(from: &reader) }
                 record.cells[cell].append(
                     Version(dot, incarnation: incarnation, value: value))
             }
@@ -62,18 +64,18 @@ enum RecordCoding {
     }
 
     static func append(
-        _ dot: Dot, _ replicas: ReplicaNames, _ writer: inout ByteWriter
+        _ dot: Dot, to writer: inout ByteWriter, replicas: ReplicaNames
     ) throws {
         writer.append(varint: UInt64(try replicas.number(of: dot.replica)))
         writer.append(varint: UInt64(bitPattern: dot.number))
     }
 
-    static func dot(_ reader: inout ByteReader, _ replicas: ReplicaNames) throws -> Dot {
+    static func dot(from reader: inout ByteReader, replicas: ReplicaNames) throws -> Dot {
         let replica = try replicas.name(of: Int64(truncatingIfNeeded: try reader.varint()))
         return Dot(replica, Int64(truncatingIfNeeded: try reader.varint()))
     }
 
-    static func append(_ field: Field, _ writer: inout ByteWriter) {
+    static func append(_ field: Field, to writer: inout ByteWriter) {
         switch field {
         case .value(let value): writer.append(value)
         case .reference(let uid, let part):
@@ -83,7 +85,7 @@ enum RecordCoding {
         }
     }
 
-    static func field(_ reader: inout ByteReader) throws -> Field {
+    static func field(from reader: inout ByteReader) throws -> Field {
         let tag = try reader.byte()
         guard tag == referenceTag else { return .value(try reader.value(tag: tag)) }
         let uid = try reader.identifier(ObjectUID.init(bytes:))

@@ -1,11 +1,10 @@
-import SyncCore
-import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// The replicas that a store has heard of, by the small numbers under which its tables name them.
+/// `syncd_replica`: the replicas that a store knows, by the numbers under which its tables name
+/// them.
 ///
-/// Numbers are given once and never change. Confined to its connection's queue.
+/// A number is assigned once and never changes. Confined to its connection's queue.
 final class ReplicaNames {
     private let select: Statement
     private let insert: Statement
@@ -19,7 +18,9 @@ final class ReplicaNames {
         try reload()
     }
 
-    /// Reads the table again: after a rollback, and when somebody else may have written it.
+    /// Reads the table again: after a rollback, and when another connection may have written it.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(replicas)
     func reload() throws {
         numbers = [:]
         names = [:]
@@ -31,11 +32,12 @@ final class ReplicaNames {
     }
 
     /// The number of a replica; a new one when it has none.
+    /// - Throws: SQLite errors.
     func number(of replica: ReplicaID) throws -> Int64 {
         if let number = numbers[replica] { return number }
         insert.bind(1, replica.bytes)
         guard try insert.step() else {
-            throw SyncError(.internalFault, "a replica got no number")
+            throw SyncError(.internalFault, "INSERT into syncd_replica returned no number")
         }
         let number = insert.integer(0)
         try insert.run()

@@ -4,10 +4,10 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// The entities that records are stored under: `syncd_shape`. A number names an entity for ever;
-/// its cells are those of the present schema.
+/// `syncd_shape`: the entities of stored records. A number names an entity permanently; its cells
+/// are those of the present schema.
 ///
-/// Confined to its connection's queue; made anew when the schema changes.
+/// Confined to its connection's queue; created again when the schema changes.
 final class Shapes {
     private let numbers: [Int64]
     private let positions: [Int64: Int]
@@ -16,10 +16,11 @@ final class Shapes {
     private let add: Statement
 
     /// Reads the table and adds what is new, in the transaction that the connection is in.
-    /// - Parameter changed: called for each entity whose cells are stored in another way, with
-    ///   its number and these.
+    /// - Parameter changed: called for each entity whose records are stored with other cells, with
+    ///   its number and these cells.
+    /// - Throws: SQLite errors; what `changed` throws.
     init(
-        _ connection: OpaquePointer, _ schema: MergeSchema,
+        _ connection: OpaquePointer, schema: MergeSchema,
         changed: (_ entity: Int, _ number: Int64, _ cells: [[String]]) throws -> Void
     ) throws {
         let select = try Statement(
@@ -75,10 +76,11 @@ final class Shapes {
     /// The number of an entity.
     func number(of entity: Int) -> Int64 { numbers[entity] }
 
-    /// The number of an entity that this schema does not have, so that what was done to its objects
-    /// can be kept and forwarded; it stays when the table comes. One that is not there yet is added
-    /// in the transaction that the connection is in.
+    /// The number of an entity that this schema does not have, so that changes of its objects can
+    /// be kept and forwarded; it stays when the table is created. An unknown one is added in the
+    /// transaction that the connection is in.
     /// - Returns: the number, and the cells as they are stored.
+    /// - Throws: SQLite errors.
     func foreign(_ entity: Batch.Entity) throws -> (number: Int64, cells: [[String]]) {
         let name = SQLName.folded(entity.name)
         if let known = try stored(name) { return known }
@@ -88,7 +90,7 @@ final class Shapes {
         add.bind(3, try Self.text(cells))
         try add.run()
         guard let known = try stored(name) else {
-            throw SyncError(.internalFault, "an entity got no number")
+            throw SyncError(.internalFault, "the new row of syncd_shape is not there")
         }
         return known
     }
@@ -101,6 +103,7 @@ final class Shapes {
     }
 
     /// The entity of a number that this schema does not have; nil when there is none.
+    /// - Throws: SQLite errors.
     func foreign(_ number: Int64) throws -> Batch.Entity? {
         read.bind(1, number)
         defer { read.reset() }
@@ -114,6 +117,31 @@ final class Shapes {
         try JSONDecoder().decode([[String]].self, from: Data((text ?? "[]").utf8))
     }
 
-    /// The entity of a number; nil when its table is gone.
+    /// The entity of a number; nil when its table does not exist.
     func position(of number: Int64) -> Int? { positions[number] }
+
+    // MARK: Before a schema is in use
+
+    /// How the entities of stored objects identify rows, by folded name. Asked only after a change
+    /// of the schema: it may read all objects.
+    struct Stored {
+        private let select: Statement
+
+        init(_ connection: OpaquePointer) throws {
+            select = try Statement(
+                connection,
+                """
+                SELECT private FROM syncd_shape WHERE name = ?1
+                  AND EXISTS (SELECT 1 FROM syncd_object WHERE shape = syncd_shape.id)
+                """)
+        }
+
+        /// Whether an entity has private numbers; nil when no object of it is stored.
+        /// - Throws: SQLite errors.
+        func isPrivate(_ name: String) throws -> Bool? {
+            select.bind(1, name)
+            defer { select.reset() }
+            return try select.step() ? select.integer(0) != 0 : nil
+        }
+    }
 }

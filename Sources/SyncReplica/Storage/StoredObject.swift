@@ -1,88 +1,71 @@
-import SyncCore
 import SyncMerge
-import SyncStorage
 import SyncValues
 
-/// One row of `syncd_object`: an identity, what was stated of it, and how it stands in the tables
-/// here.
+/// One row of `syncd_object` without its identity: the facts of an object, and how the tables show
+/// it here.
 struct StoredObject: Hashable {
-    /// How an object stands in the tables.
+    /// How the tables show an object.
     enum State: Int64 {
-        /// Shown as it was stated: nothing has to be known of it beyond its row. Older versions
-        /// may have lost to what is shown: whether they do is its own affair.
+        /// Shown as it was recorded: a merge elsewhere needs its row alone. Whether older versions
+        /// of its cells are overridden depends on the object alone.
         case plain = 0
-        /// Deleted, and nothing holds it in place.
+        /// Deleted, and no row refers to it.
         case gone = 1
-        /// Repaired, hidden, or part of a row of several: in the region of every merge, because
-        /// what happens elsewhere may resolve it.
+        /// Repaired, hidden, or part of a row of several objects: in the region of every merge,
+        /// because a change of another object may resolve it.
         case unresolved = 2
     }
 
-    /// Everything that was stated.
+    /// The facts.
     var record: ObjectRecord
-    /// The key of the row that it names; nil when it names none.
+    /// The key of its row; nil when it has none.
     var key: [Value]?
     /// The private number that it has, or that is reserved for it.
     var number: Int64?
-    /// How it stands in the tables.
+    /// How the tables show it.
     var state: State
-    /// The place in the merge order of the newest transaction that told of it.
+    /// The position in the merge order of the newest transaction that wrote it.
     var place: Int64
-
-    /// The key as `syncd_object.key` has it: a number or text as it is, anything else packed.
-    static func stored(_ key: [Value]?) -> Value {
-        guard let key else { return .null }
-        switch key.count == 1 ? key[0] : .null {
-        case .integer, .text, .real: return key[0]
-        case .null, .blob:
-            var writer = ByteWriter()
-            for value in key { writer.append(value) }
-            return .blob(writer.bytes)
-        }
-    }
-
-    /// Reads ``stored(_:)``.
-    static func key(stored value: Value) throws -> [Value]? {
-        switch value {
-        case .null: return nil
-        case .integer, .text, .real: return [value]
-        case .blob(let bytes):
-            var reader = ByteReader(bytes)
-            var key: [Value] = []
-            while !reader.isAtEnd { key.append(try reader.value()) }
-            return key
-        }
-    }
 }
 
-extension StoredObject {
-    /// How an object stands in the tables that a view makes.
-    static func state(
-        _ uid: ObjectUID, _ record: ObjectRecord, _ state: MergeState, _ shown: View
-    ) -> State {
-        if shown.revived.contains(uid) { return .unresolved }
-        guard let row = shown.rows[uid], row.members.count == 1 else {
-            let isHosted = shown.shownAs[uid] != nil
-            return isHosted || state.isAlive(record) || record.life.isEmpty ? .unresolved : .gone
+extension StoredObject.State {
+    /// How a view shows an object.
+    /// - Complexity: O(facts of the object)
+    init(of uid: ObjectUID, record: ObjectRecord, in state: MergeState, view: View) {
+        if view.revived.contains(uid) {
+            self = .unresolved
+            return
         }
+        guard let row = view.rows[uid], row.members.count == 1 else {
+            let isHosted = view.shownAs[uid] != nil
+            let isLive = isHosted || state.isAlive(record) || record.life.isEmpty
+            self = isLive ? .unresolved : .gone
+            return
+        }
+        self = Self.isPlain(record, shownAs: row, in: state) ? .plain : .unresolved
+    }
+
+    private static func isPlain(
+        _ record: ObjectRecord, shownAs row: ShownRow, in state: MergeState
+    ) -> Bool {
         let cells = state.schema.entities[record.entity].cells
         let policies = state.schema.entities[record.entity].policies
         for (cell, source) in row.sources.enumerated() {
-            guard let source else { return .unresolved }
-            // How versions become one value is the object's own affair, too.
+            guard let source else { return false }
+            // How versions become one value depends on the object alone, too.
             if policies[cell].isBlending { continue }
             for version in record.cells[cell] {
                 let isEqual = zip(cells[cell], state.literal(version)).allSatisfy {
                     row.fields[$0] == $1
                 }
                 if isEqual { continue }
-                // Versions that refer to two objects say the same once these become one.
+                // Versions that refer to two objects are equal once these become one.
                 if version.dot == source.dot || version.value.contains(where: { $0.target != nil })
                 {
-                    return .unresolved
+                    return false
                 }
             }
         }
-        return .plain
+        return true
     }
 }

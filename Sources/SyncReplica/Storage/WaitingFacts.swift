@@ -1,45 +1,26 @@
-import Foundation
-import SyncCore
 import SyncMerge
 import SyncStorage
-import SyncValues
 
-/// Counts what `syncd_unknown` keeps, and finds out what it waits for.
+/// The facts that ``UnknownFacts`` keeps, counted by table, with what the schema lacks for them.
 struct WaitingFacts {
     private let connection: OpaquePointer
     private let schema: ReplicaSchema
 
-    init(_ connection: OpaquePointer, _ schema: ReplicaSchema) {
+    init(_ connection: OpaquePointer, schema: ReplicaSchema) {
         self.connection = connection
         self.schema = schema
     }
 
-    /// Whether anything waits.
-    static func exist(_ connection: OpaquePointer) throws -> Bool {
-        guard try ReplicationTables.exist(connection) else { return false }
-        return try Statement(connection, "SELECT 1 FROM syncd_unknown LIMIT 1").step()
-    }
-
-    /// What waits, by table.
+    /// The waiting changes, by table.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(waiting facts)
     func changes() throws -> [WaitingChanges] {
-        // A fact begins with the 16 bytes of its object.
-        let select = try Statement(
-            connection,
-            """
-            SELECT max(entity), count(*) FROM (
-              SELECT DISTINCT entity, replica, number, substr(fact, 1, 16) FROM syncd_unknown)
-            GROUP BY lower(entity) ORDER BY lower(entity)
-            """)
-        var counts: [(entity: String, count: Int)] = []
-        while try select.step() {
-            counts.append((select.text(0) ?? "", Int(clamping: select.integer(1))))
-        }
-        return try counts.map {
-            WaitingChanges(entity: $0.entity, count: $0.count, reason: try reason($0.entity))
+        try UnknownFacts.counts(connection).map {
+            WaitingChanges(entity: $0.entity, count: $0.count, reason: try reason(for: $0.entity))
         }
     }
 
-    private func reason(_ entity: String) throws -> WaitingChanges.Reason {
+    private func reason(for entity: String) throws -> WaitingChanges.Reason {
         guard let position = schema.position(of: entity) else {
             let table = try Statement(
                 connection,
@@ -47,15 +28,7 @@ struct WaitingFacts {
             table.bind(1, entity)
             return try table.step() ? .notTracked : .noTable
         }
-        let select = try Statement(
-            connection, "SELECT DISTINCT columns FROM syncd_unknown WHERE lower(entity) = lower(?1)"
-        )
-        select.bind(1, entity)
-        var names: Set<String> = []
-        while try select.step() {
-            let text = select.text(0) ?? "[]"
-            names.formUnion(try JSONDecoder().decode([String].self, from: Data(text.utf8)))
-        }
+        let names = try UnknownFacts.columns(of: entity, connection)
         let missing = names.filter { schema.column($0, of: position) == nil }
         return missing.isEmpty
             ? .otherConstraints(names.sorted()) : .noColumns(missing.sorted())

@@ -1,38 +1,37 @@
 import CSQLite
-import SyncCore
-import SyncMerge
 import SyncStorage
-import SyncValues
 
-/// Which of the user's triggers fire while a merge writes: those that write untracked tables alone,
-/// as a search index does. What the others write comes from the origin, and a check that they make
-/// was made there; ours would take a merge for a local write.
+/// Which of the user's triggers fire while a merge writes: those that write only untracked tables,
+/// as a search index does. The other triggers fired where the change was made, and what they wrote
+/// is merged with it. The capture triggers would record a merge as a local write.
 ///
-/// SQLite turns triggers on or off for a whole connection, so that the others are made hollow:
-/// the authorizer, which names the trigger that a statement belongs to, answers IGNORE, and SQLite
-/// makes no code for it. Not everything can be ignored (``TriggerEffect/cannotBeIgnored``): a table
-/// one of whose triggers does such a thing fires none at all.
+/// SQLite turns triggers on or off for a whole connection. So the triggers that must not fire are
+/// disabled one by one: the authorizer, which is given the name of the trigger that a statement
+/// belongs to, answers SQLITE_IGNORE, and SQLite generates no code for the statement. Not every
+/// action can be ignored (``TriggerEffect/cannotBeIgnored``): a table with a trigger that has such
+/// an action fires none at all.
 ///
 /// Invariants
-/// - The authorizer is set once for the connection and stays: a change would expire its statements.
-/// - A statement is compiled under the switch with which it runs: turning it expires them all.
+/// - The authorizer is set once for the connection: setting another one expires its statements.
+/// - A statement runs under the setting with which it was compiled: changing the setting expires
+///   all statements.
 ///
 /// Confined to its connection's queue.
 final class FiringTriggers {
-    /// What the statements on one table set off.
+    /// The triggers that statements on one table fire.
     private struct Reach {
         var triggers: Set<String> = []
         var canCompile = true
     }
 
-    /// What a trigger does, found by compiling what sets it off.
+    /// What a trigger does, found by compiling the statements that fire it.
     private struct TriggerEffect {
         var writesUntracked = false
-        /// Ours do, and have nothing that cannot be ignored.
+        /// The capture triggers do; all of their actions can be ignored.
         var writesTracked = false
         var deletes = false
         var changesKeys = false
-        /// Its condition asks a query, or a check is part of it.
+        /// Its WHEN clause has a query.
         let hasQueryBefore: Bool
         let raises: Bool
 
@@ -43,14 +42,14 @@ final class FiringTriggers {
             raises = tokens.contains { $0.isWord("RAISE") }
         }
 
-        var isOurs = false
+        var isOwn = false
         var writes: Bool { writesUntracked || writesTracked }
         var fires: Bool { writesUntracked && !writesTracked && !raises }
 
-        /// It cannot be made hollow: a DELETE is not ignored, nor is a change of a key, nor a
-        /// RAISE but in a trigger that does nothing else, nor a query in the condition.
+        /// Whether it cannot be disabled: SQLite does not ignore a DELETE, a change of a key, a
+        /// query in the WHEN clause, nor a RAISE unless the trigger does nothing else.
         var cannotBeIgnored: Bool {
-            guard !fires, !isOurs else { return false }
+            guard !fires, !isOwn else { return false }
             return writes ? deletes || changesKeys || raises : hasQueryBefore
         }
     }
@@ -60,9 +59,9 @@ final class FiringTriggers {
     private var tracked: [String: Set<String>] = [:]
     private var isLearning = false
     private var reached: Set<String> = []
-    /// By entity: whether triggers are on while its table is written.
+    /// By entity: whether triggers are enabled while its table is written.
     private var fires: [Bool] = []
-    private var isOn = false
+    private var isEnabled = false
     private var isRegistered = false
 
     /// Whether the triggers of some table fire.
@@ -70,10 +69,11 @@ final class FiringTriggers {
 
     init(_ connection: OpaquePointer) {
         self.connection = connection
-        turn(on: false)
+        setEnabled(false)
     }
 
-    /// Looks at the triggers of a schema; those of the schema before are forgotten.
+    /// Reads the triggers of a schema, in place of those of the schema before.
+    /// - Throws: SQLite errors.
     /// - Complexity: O(1) when no tracked table has a trigger of the user, else three statements
     ///   are compiled for each table.
     func learn(_ tables: [MergedTable]) throws {
@@ -84,10 +84,10 @@ final class FiringTriggers {
             let keys = table.key.map { SQLName.folded(table.columns[$0]) }
             tracked[SQLName.folded(table.name)] = Set(keys + ["rowid"])
         }
-        guard try readTriggers() else { return turn(on: false) }
+        guard try readTriggers() else { return setEnabled(false) }
         register()
         isLearning = true
-        turn(on: true)
+        setEnabled(true)
         let reaches = tables.map(reach)
         isLearning = false
         let isSafe = reaches.map { reach in
@@ -99,25 +99,25 @@ final class FiringTriggers {
         let canFire = reaches.map { reach in
             reach.triggers.contains { effects[$0]?.fires ?? false }
         }
-        // Where all can be on, nothing has to be turned, and no statement expires.
+        // Where all can be enabled, the setting never changes, and no statement expires.
         if canFire.contains(true), isSafe.allSatisfy({ $0 }) {
             fires = isSafe
         } else {
             fires = zip(canFire, isSafe).map { $0 && $1 }
         }
-        turn(on: isNeeded)
+        setEnabled(isNeeded)
     }
 
-    /// To be called before a statement on an entity's table is run or compiled.
-    func prepare(for entity: Int) { turn(on: fires[entity]) }
+    /// To be called before a statement on an entity's table is compiled or run.
+    func prepare(for entity: Int) { setEnabled(fires[entity]) }
 
-    /// No trigger fires until ``prepare(for:)``.
-    func hold() { turn(on: false) }
+    /// Disables all triggers until ``prepare(for:)``.
+    func disable() { setEnabled(false) }
 
-    private func turn(on: Bool) {
-        guard on != isOn || !isRegistered else { return }
-        isOn = on
-        _ = syncd_sqlite_enable_triggers(connection, on ? 1 : 0)
+    private func setEnabled(_ isWanted: Bool) {
+        guard isWanted != isEnabled || !isRegistered else { return }
+        isEnabled = isWanted
+        _ = syncd_sqlite_enable_triggers(connection, isWanted ? 1 : 0)
     }
 
     /// - Returns: whether a tracked table has a trigger of the user.
@@ -128,9 +128,9 @@ final class FiringTriggers {
         while try select.step() {
             let name = select.text(0) ?? ""
             var effect = TriggerEffect(sql: select.text(2) ?? "")
-            effect.isOurs = SQLName.folded(name).hasPrefix("syncd_")
+            effect.isOwn = SQLName.folded(name).hasPrefix("syncd_")
             effects[name] = effect
-            if !effect.isOurs, tracked[SQLName.folded(select.text(1) ?? "")] != nil {
+            if !effect.isOwn, tracked[SQLName.folded(select.text(1) ?? "")] != nil {
                 isFound = true
             }
         }
@@ -146,7 +146,7 @@ final class FiringTriggers {
             }
             return Reach(triggers: reached)
         } catch {
-            // A function of another program, or a table that is gone.
+            // A function of another program, or a table that does not exist.
             return Reach(triggers: reached, canCompile: false)
         }
     }
@@ -157,43 +157,44 @@ final class FiringTriggers {
         guard !isRegistered else { return }
         isRegistered = true
         // GRDB's authorizer, which this replaces, tells GRDB about writes; on this connection it
-        // only reads the schema. We live as long as something is compiled here.
+        // only reads the schema. This object lives as long as statements are compiled here.
         sqlite3_set_authorizer(
             connection,
             { context, action, first, second, _, trigger in
                 guard let context, let trigger else { return SQLITE_OK }
                 return Unmanaged<FiringTriggers>.fromOpaque(context).takeUnretainedValue()
-                    .authorize(action, first, second, trigger)
+                    .authorize(action, of: (first, second), in: trigger)
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
     private func authorize(
-        _ action: Int32, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?,
-        _ trigger: UnsafePointer<CChar>
+        _ action: Int32, of names: (UnsafePointer<CChar>?, UnsafePointer<CChar>?),
+        in trigger: UnsafePointer<CChar>
     ) -> Int32 {
         switch action {
         case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE, SQLITE_SELECT: break
         default: return SQLITE_OK
         }
-        // A view has its name there as well.
+        // In a view the name is that of the view.
         let name = String(cString: trigger)
         guard let effect = effects[name] else { return SQLITE_OK }
         if isLearning {
             reached.insert(name)
             note(
-                name, action, first.map { String(cString: $0) }, second.map { String(cString: $0) })
+                action, table: names.0.map { String(cString: $0) },
+                column: names.1.map { String(cString: $0) }, in: name)
             return SQLITE_OK
         }
         switch action {
         case _ where effect.fires, SQLITE_DELETE: return SQLITE_OK
-        // A query in a statement that is ignored is none, and one in a condition has to be asked.
+        // A query in a statement that is ignored has no effect; one in a WHEN clause has to run.
         case SQLITE_SELECT:
             return effect.writes || effect.hasQueryBefore ? SQLITE_OK : SQLITE_IGNORE
         default: return SQLITE_IGNORE
         }
     }
 
-    private func note(_ trigger: String, _ action: Int32, _ table: String?, _ column: String?) {
+    private func note(_ action: Int32, table: String?, column: String?, in trigger: String) {
         guard action != SQLITE_SELECT, let table = table.map(SQLName.folded) else { return }
         let keys = table.hasPrefix("syncd_") ? [] : tracked[table]
         if keys == nil { effects[trigger]?.writesUntracked = true }

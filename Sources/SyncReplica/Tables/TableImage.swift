@@ -1,12 +1,12 @@
-import SyncCore
 import SyncMerge
-import SyncStorage
 import SyncValues
 
 /// A view as the rows of this replica's tables: every private key has its number here.
 ///
-/// Invariants: a row keeps its number while it is shown here; two shown rows of one entity have two
-/// numbers; the number of a hidden object stays reserved until somebody takes it.
+/// Invariants
+/// - A row keeps its number while it is shown here.
+/// - Two shown rows of one entity have two numbers.
+/// - The number of a hidden object stays reserved until another row takes it.
 struct TableImage {
     /// The rows by key.
     private(set) var rows: [RowKey: [Value]] = [:]
@@ -14,11 +14,11 @@ struct TableImage {
     private(set) var names: [RowKey: ObjectUID] = [:]
     /// The private numbers, by identity of the row.
     private(set) var numbers: [ObjectUID: Int64] = [:]
-    /// What rows refer to that the view does not show: in a region, it may not have been loaded.
+    /// Objects that rows refer to and that the view does not show: they may not have been loaded.
     private(set) var missing: Set<ObjectUID> = []
-    /// Rows with a reference that nobody can spell, although it is one by the schema. A view of all
-    /// that belongs together has none: there a reference is shown as NULL by the view alone.
-    private(set) var unspelt: Set<ObjectUID> = []
+    /// Rows with a declared reference whose value is unknown. A complete region has none: there the
+    /// view alone decides that a reference is shown as NULL.
+    private(set) var unspelled: Set<ObjectUID> = []
 
     private let view: View
     private let schema: MergeSchema
@@ -35,21 +35,24 @@ struct TableImage {
         var greatest: (_ entity: Int) throws -> Int64
     }
 
+    /// Computes the rows of a view.
     /// - Parameters:
     ///   - names: the rows as they are shown now.
-    ///   - isAround: whether a row only stands around the region: what it refers to need not be
-    ///     in the view, and is as it was.
-    ///   - held: the row of an identity as it stands in the tables: says what a reference to
-    ///     an object outside of the view holds.
-    /// - Throws: `internalFault` when two rows come out with one key.
+    ///   - isBoundary: whether a row is around the region: what it refers to need not be in the
+    ///     view, and is unchanged.
+    ///   - storedRow: the row of an identity as the tables have it: the value of a reference to an
+    ///     object outside of the view.
+    /// - Throws: `internalFault` when two rows have one key; `refused` when a table has no free
+    ///   number.
+    /// - Complexity: O(rows of the view)
     init(
-        _ view: View, _ schema: MergeSchema, before names: [RowKey: ObjectUID],
-        _ numbering: Numbering, isAround: (ObjectUID) -> Bool,
-        held: (ObjectUID) -> [Value]?
+        of view: View, schema: MergeSchema, before names: [RowKey: ObjectUID],
+        numbering: Numbering, isBoundary: (ObjectUID) -> Bool,
+        storedRow: (ObjectUID) -> [Value]?
     ) throws {
         self.view = view
         self.schema = schema
-        try assign(names, numbering)
+        try assignNumbers(before: names, numbering: numbering)
         for name in view.order {
             guard let row = view.rows[name] else { continue }
             let entity = schema.entities[row.entity]
@@ -59,32 +62,39 @@ struct TableImage {
                     values.append(value)
                     continue
                 }
-                let old = held(name)
+                let old = storedRow(name)
                 values.append(old?[column] ?? .null)
-                if isAround(name), old != nil { continue }
+                if isBoundary(name), old != nil { continue }
                 if let target = unshown(field) { missing.insert(target) }
                 if entity.references.contains(where: { $0.columns.contains(column) }) {
-                    unspelt.insert(name)
+                    unspelled.insert(name)
                 }
             }
             if entity.isPrivate { values[entity.key[0]] = .integer(numbers[name] ?? 0) }
             let key = RowKey(entity: row.entity, entity.key.map { values[$0] })
             guard rows.updateValue(values, forKey: key) == nil else {
-                throw SyncError(.internalFault, "two rows of \(entity.name) came out with one key")
+                throw SyncError(.internalFault, "two rows of \(entity.name) have one key")
             }
             self.names[key] = name
         }
     }
 
-    /// What the columns of a row would hold that is not shown as it is; NULL for a private number,
-    /// and for a reference to what is not shown.
+    /// Fails rather than writing NULL in place of a reference that cannot be spelled.
+    /// - Throws: `internalFault` naming one of the rows.
+    func requireAllSpelled() throws {
+        guard let name = unspelled.min() else { return }
+        throw SyncError(.internalFault, "\(name) refers to an object that is not shown")
+    }
+
+    /// The values of the columns of a row that is not shown as it is; NULL for a private number,
+    /// and for a reference to an object that is not shown.
     func values(of row: ShownRow) -> [Value] {
         row.fields.map { spelled(view.resolved($0)) ?? .null }
     }
 
     /// What a column holds; nil when it refers to what the view does not show.
-    /// - Parameter depth: how many keys that refer to each other led here; no schema has more than
-    ///   tables, but what is merged may.
+    /// - Parameter depth: how many keys that refer to each other were followed; a schema has at
+    ///   most one for each table, merged facts may have more.
     private func spelled(_ field: Field, depth: Int = 0) -> Value? {
         switch field {
         case .value(let value): return value
@@ -99,7 +109,7 @@ struct TableImage {
         }
     }
 
-    /// What the view would have to show for a column to be spelt.
+    /// The object that the view would have to show for a column to be spelled.
     private func unshown(_ field: Field) -> ObjectUID? {
         var field = field
         for _ in 0...schema.entities.count {
@@ -112,8 +122,8 @@ struct TableImage {
         return nil
     }
 
-    private mutating func assign(
-        _ names: [RowKey: ObjectUID], _ numbering: Numbering
+    private mutating func assignNumbers(
+        before names: [RowKey: ObjectUID], numbering: Numbering
     ) throws {
         var shown: [ObjectUID: Int64] = [:]
         for (key, name) in names where schema.entities[key.entity].isPrivate {
@@ -146,7 +156,10 @@ struct TableImage {
                     ?? max(numbering.greatest(row.entity), used[row.entity]?.max() ?? 0)
                 let next =
                     try known < .max
-                    ? known + 1 : freeNumber(for: name, row.entity, used, numbering)
+                    ? known + 1
+                    : freeNumber(
+                        for: name, entity: row.entity, used: used[row.entity, default: []],
+                        numbering: numbering)
                 number = next
                 greatest[row.entity] = max(known, next)
             } else if let known = greatest[row.entity], let number {
@@ -157,14 +170,14 @@ struct TableImage {
         }
     }
 
-    /// Tries before a table is taken for full, as SQLite has it.
+    /// Attempts before a table counts as full: as many as SQLite makes for a rowid.
     private static let triesMax = 100
 
-    /// A number below the greatest one, which is taken: as SQLite does for a rowid, from the whole
-    /// range. Drawn from the identity, so that each computation of the image comes to the same.
+    /// A number below the greatest one, which is taken: from the whole range, as SQLite chooses a
+    /// rowid. Derived from the identity, so that each computation of the image has the same result.
     /// - Throws: `refused` when none can be found.
     private func freeNumber(
-        for name: ObjectUID, _ entity: Int, _ used: [Int: Set<Int64>], _ numbering: Numbering
+        for name: ObjectUID, entity: Int, used: Set<Int64>, numbering: Numbering
     ) throws -> Int64 {
         var state = name.high ^ name.low
         for _ in 0..<Self.triesMax {
@@ -174,7 +187,7 @@ struct TableImage {
             word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
             word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
             let number = Int64((word ^ (word >> 31)) >> 2) + 1
-            let isUsed = used[entity, default: []].contains(number)
+            let isUsed = used.contains(number)
             if try !isUsed && !numbering.isTaken(entity, number, name) { return number }
         }
         let table = schema.entities[entity].name

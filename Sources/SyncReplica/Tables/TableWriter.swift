@@ -1,5 +1,4 @@
 import CSQLite
-import SyncCore
 import SyncMerge
 import SyncStorage
 import SyncValues
@@ -9,86 +8,76 @@ import SyncValues
 /// SQLite checks UNIQUE at each row, so that rows whose key or claims change are deleted before any
 /// is inserted; REPLACE is never used. Foreign keys are off on the connection.
 struct TableWriter {
-    /// What became of a row.
-    struct Difference {
-        /// The values before; nil for a new row.
-        let before: [Value]?
-        /// The values after; nil for a row that goes.
-        let after: [Value]?
-
-        /// The columns that differ.
-        var columns: [Int] {
-            guard let before, let after else { return [] }
-            return before.indices.filter { before[$0] != after[$0] }
-        }
-    }
-
     private let tables: [MergedTable]
     private let statements: StatementCache
     private let triggers: FiringTriggers
 
-    init(_ tables: [MergedTable], _ statements: StatementCache, _ triggers: FiringTriggers) {
+    init(tables: [MergedTable], statements: StatementCache, triggers: FiringTriggers) {
         self.tables = tables
         self.statements = statements
         self.triggers = triggers
     }
 
-    /// What has to be written so that `old` becomes `new`.
+    /// The writes that turn `old` into `new`.
+    /// - Complexity: O(rows)
     static func differences(
         from old: [RowKey: [Value]], to new: [RowKey: [Value]]
-    ) -> [RowKey: Difference] {
-        var differences: [RowKey: Difference] = [:]
+    ) -> [RowKey: RowDifference] {
+        var differences: [RowKey: RowDifference] = [:]
         for (key, row) in old where new[key] != row {
-            differences[key] = Difference(before: row, after: new[key])
+            differences[key] = RowDifference(before: row, after: new[key])
         }
         for (key, row) in new where old[key] == nil {
-            differences[key] = Difference(before: nil, after: row)
+            differences[key] = RowDifference(before: nil, after: row)
         }
         return differences
     }
 
-    /// Writes the differences; without any trigger when one of the user's fails: what they do comes
-    /// after what the replicas agree on.
-    /// - Throws: `refused` when a constraint that merging does not know forbids a row.
-    func write(_ differences: [RowKey: Difference]) throws {
+    /// Writes the differences. When a trigger of the user fails, they are written again without any
+    /// trigger: the rows that the replicas agree on have priority.
+    /// - Throws: `refused` when a constraint that merging does not know forbids a row; SQLite
+    ///   errors.
+    /// - Complexity: O(differences)
+    func write(_ differences: [RowKey: RowDifference]) throws {
         let ordered = differences.sorted { $0.key.precedes($1.key) }
-        guard triggers.isNeeded else { return try write(ordered) { _ in } }
+        guard triggers.isNeeded else { return try write(ordered, preparing: { _ in }) }
         let connection = statements.connection
         try RawTransaction.execute(connection, "SAVEPOINT syncd_triggers")
         do {
-            try write(ordered, triggers.prepare)
+            try write(ordered, preparing: triggers.prepare)
         } catch {
             guard sqlite3_get_autocommit(connection) == 0 else { throw error }
             try RawTransaction.execute(connection, "ROLLBACK TO syncd_triggers")
-            triggers.hold()
-            try write(ordered) { _ in }
+            triggers.disable()
+            try write(ordered, preparing: { _ in })
         }
         try RawTransaction.execute(connection, "RELEASE syncd_triggers")
     }
 
     private func write(
-        _ ordered: [(key: RowKey, value: Difference)], _ prepare: (_ entity: Int) -> Void
+        _ ordered: [(key: RowKey, value: RowDifference)], preparing prepare: (_ entity: Int) -> Void
     ) throws {
         var prepared: [Work: Statement] = [:]
-        func run(_ work: Work, _ values: [Value]) throws {
+        func run(_ work: Work, with values: [Value]) throws {
             prepare(work.entity)
             let statement = try prepared[work] ?? statements.statement(sql(work))
             prepared[work] = statement
             statement.bind(values)
             try statement.run()
         }
-        for (key, difference) in ordered where isMoving(key, difference) {
-            try run(.delete(key.entity), key.values)
+        for (key, difference) in ordered where isMoved(by: difference, at: key) {
+            try run(.delete(key.entity), with: key.values)
         }
-        for (key, difference) in ordered where !isMoving(key, difference) {
+        for (key, difference) in ordered where !isMoved(by: difference, at: key) {
             guard let after = difference.after, difference.before != nil else { continue }
             let columns = difference.columns
-            try run(.update(key.entity, columns), columns.map { after[$0] } + key.values)
+            try run(
+                .update(key.entity, columns), with: columns.map { after[$0] } + key.values)
         }
         for (key, difference) in ordered {
             guard let after = difference.after else { continue }
-            guard difference.before == nil || isMoving(key, difference) else { continue }
-            try run(.insert(key.entity), after)
+            guard difference.before == nil || isMoved(by: difference, at: key) else { continue }
+            try run(.insert(key.entity), with: after)
         }
     }
 
@@ -112,8 +101,8 @@ struct TableWriter {
         }
     }
 
-    /// The row goes, or changes in a column under a UNIQUE.
-    private func isMoving(_ key: RowKey, _ difference: Difference) -> Bool {
+    /// Whether the row is deleted, or changes in a column under a UNIQUE.
+    private func isMoved(by difference: RowDifference, at key: RowKey) -> Bool {
         guard difference.before != nil else { return false }
         guard difference.after != nil else { return true }
         let claimed = tables[key.entity].claimed

@@ -44,7 +44,7 @@ struct EntityDraft {
     }
 
     func entity(
-        deleteWins: Bool, uniquePolicy: MergeEntity.UniquePolicy
+        deleteWins: Bool, uniquePolicy: UniquePolicy
     ) -> MergeEntity {
         MergeEntity(
             name: name,

@@ -44,7 +44,7 @@ struct RandomSchema {
             addReferences(to: &draft, index: index)
             drafts[index] = draft
         }
-        let policies: [MergeEntity.UniquePolicy] = [.merge, .merge, .merge, .keepBoth, .laterLoses]
+        let policies: [UniquePolicy] = [.merge, .merge, .merge, .keepBoth, .laterLoses]
         let entities = drafts.map {
             $0.entity(deleteWins: random.chance(0.7), uniquePolicy: random.pick(policies))
         }

@@ -50,7 +50,7 @@ extension SimulatedReplica {
     }
 
     /// Whether the conflict log ever held a conflict of this kind.
-    package func hasLogged(_ reason: Conflict.Reason) -> Bool {
+    package func hasLogged(_ reason: ConflictReason) -> Bool {
         log.values.contains { $0.reason == reason }
     }
 }

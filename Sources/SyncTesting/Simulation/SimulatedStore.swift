@@ -262,7 +262,7 @@ extension SimulatedSchema {
         for entity in merge.entities {
             policies.entities[entity.name] = .init(
                 deletes: entity.deletePolicy == .editWins ? .editWins : .deleteWins,
-                unique: entity.uniquePolicy.policy, columns: entity.properties)
+                unique: entity.uniquePolicy, columns: entity.properties)
         }
         return policies
     }
@@ -270,34 +270,11 @@ extension SimulatedSchema {
 
 extension MergeEntity {
     /// The policy of each column that has one of its own.
-    fileprivate var properties: [String: MergePolicies.Property] {
-        var properties: [String: MergePolicies.Property] = [:]
+    fileprivate var properties: [String: CellPolicy] {
+        var properties: [String: CellPolicy] = [:]
         for (cell, policy) in policies.enumerated() where policy != .lastWriter {
-            properties[columns[cells[cell][0]].name] = policy.property
+            properties[columns[cells[cell][0]].name] = policy
         }
         return properties
-    }
-}
-
-extension CellPolicy {
-    fileprivate var property: MergePolicies.Property {
-        switch self {
-        case .lastWriter: return .lastWriter
-        case .firstWriter: return .firstWriter
-        case .preferring(let replica): return .preferring(replica)
-        case .counter: return .counter
-        case .set: return .set
-        case .text: return .text
-        }
-    }
-}
-
-extension MergeEntity.UniquePolicy {
-    fileprivate var policy: MergePolicies.Unique {
-        switch self {
-        case .merge: return .merge
-        case .keepBoth: return .keepBoth
-        case .laterLoses: return .laterLoses
-        }
     }
 }

@@ -246,7 +246,7 @@ package struct StoreSimulation {
 
     private mutating func settle(_ index: Int) throws {
         let before = try stores[index].read()
-        try stores[index].replica.settle(author: "settler")
+        try stores[index].replica.closeConflicts(author: "settler")
         guard try stores[index].read() == before else {
             throw SimulationFailure("settling changed the tables")
         }
@@ -263,7 +263,7 @@ package struct StoreSimulation {
             policies.entities[name]?.deletes = random.pick([.deleteWins, .editWins])
             policies.entities[name]?.unique = random.pick([.merge, .keepBoth, .laterLoses])
             for column in policies.entities[name]?.columns?.keys.sorted() ?? [] {
-                let all: [MergePolicies.Property] = [
+                let all: [CellPolicy] = [
                     .lastWriter, .firstWriter, .counter, .set, .text,
                 ]
                 policies.entities[name]?.columns?[column] = random.pick(all)

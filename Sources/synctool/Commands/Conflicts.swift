@@ -36,7 +36,7 @@ extension Conflicts {
             defer { try? replica.close() }
             if settle {
                 let count = try replica.conflicts().count
-                try replica.settle(author: Revert.author)
+                try replica.closeConflicts(author: Revert.author)
                 if output.isJSON {
                     return try Terminal.output.json(["settled": .integer(Int64(count))])
                 }

@@ -34,12 +34,12 @@ struct Policy: FileCommand {
         help: ArgumentHelp(
             "A delete and a concurrent edit: deleteWins (the default) or editWins.",
             valueName: "policy"))
-    var deletes: MergePolicies.Deletes?
+    var deletes: DeletePolicy?
     @Option(
         help: ArgumentHelp(
             "Two rows with the same UNIQUE value: merge (the default), keepBoth or laterLoses.",
             valueName: "policy"))
-    var unique: MergePolicies.Unique?
+    var unique: UniquePolicy?
     @Option(
         help: ArgumentHelp(
             "An INTEGER PRIMARY KEY: number (each replica numbers its own rows, the default), or "
@@ -102,7 +102,7 @@ struct Policy: FileCommand {
         let columns = try columns.map { text in
             let (column, word) = try Self.pair(
                 in: text, option: "--property", form: "column=policy")
-            guard let policy = MergePolicies.Property(word) else {
+            guard let policy = CellPolicy(word) else {
                 throw Self.unknown(
                     word, option: "--property",
                     choices: "lastWriter, firstWriter, counter, set, text or 'preferring REPLICA'")
@@ -147,6 +147,6 @@ struct Policy: FileCommand {
     }
 }
 
-extension MergePolicies.Deletes: ExpressibleByArgument {}
-extension MergePolicies.Unique: ExpressibleByArgument {}
+extension DeletePolicy: ExpressibleByArgument {}
+extension UniquePolicy: ExpressibleByArgument {}
 extension MergePolicies.Identity: ExpressibleByArgument {}

@@ -3,7 +3,7 @@ import Varlink
 
 /// Conflicts as lines of text, or as JSON.
 enum ConflictText {
-    static func line(_ conflict: MergeConflict) -> String {
+    static func line(_ conflict: ConflictRecord) -> String {
         var text = "\(conflict.id)  " + Printable.text(conflict.path)
         if !conflict.properties.isEmpty {
             text += "  " + conflict.properties.map(Printable.text).joined(separator: ", ")
@@ -12,7 +12,7 @@ enum ConflictText {
         return conflict.isOpen ? text : text + "  (resolved)"
     }
 
-    static func details(_ conflict: MergeConflict) -> [String] {
+    static func details(_ conflict: ConflictRecord) -> [String] {
         [
             line(conflict),
             "  current:    " + side(conflict.shown),
@@ -20,7 +20,7 @@ enum ConflictText {
         ]
     }
 
-    private static func what(_ conflict: MergeConflict) -> String {
+    private static func what(_ conflict: ConflictRecord) -> String {
         switch conflict.reason {
         case .lost:
             let losing =
@@ -33,13 +33,13 @@ enum ConflictText {
         }
     }
 
-    private static func side(_ side: MergeConflict.Side) -> String {
+    private static func side(_ side: ConflictRecord.Side) -> String {
         let values =
             side.values.pairs.isEmpty ? "deleted" : TransactionText.values(side.values)
         return values + by(side)
     }
 
-    private static func by(_ side: MergeConflict.Side) -> String {
+    private static func by(_ side: ConflictRecord.Side) -> String {
         var text = ""
         if let author = side.author { text += " by \(Printable.text(author))" }
         if let replica = side.replica { text += " on \(replica.description.prefix(8))" }
@@ -47,7 +47,7 @@ enum ConflictText {
         return text.isEmpty ? "" : "  (" + text.dropFirst() + ")"
     }
 
-    static func json(_ conflict: MergeConflict) -> JSONObject {
+    static func json(_ conflict: ConflictRecord) -> JSONObject {
         [
             "id": .integer(conflict.id), "object": .string(conflict.path),
             "entity": .string(conflict.entity),
@@ -57,7 +57,7 @@ enum ConflictText {
         ]
     }
 
-    private static func json(_ side: MergeConflict.Side) -> JSONObject {
+    private static func json(_ side: ConflictRecord.Side) -> JSONObject {
         var writer = JSONWriter()
         writer.beginObject()
         for pair in side.values.pairs {

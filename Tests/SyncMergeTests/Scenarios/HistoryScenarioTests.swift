@@ -67,8 +67,8 @@ struct HistoryScenarioTests {
 
     @Test(
         "a delete against an edit: the policy decides, the loser is in the log",
-        arguments: [MergeEntity.DeletePolicy.deleteWins, .editWins])
-    func deleteAgainstEdit(policy: MergeEntity.DeletePolicy) throws {
+        arguments: [DeletePolicy.deleteWins, .editWins])
+    func deleteAgainstEdit(policy: DeletePolicy) throws {
         let entity = MergeEntity(
             name: "P",
             columns: [Stage.Column("k", isRequired: true), Stage.Column("d"), Stage.Column("e")],

@@ -19,7 +19,7 @@ enum Stage {
     /// P(k, d) and C(k, f → P, d).
     static func parentAndChild(
         _ action: Reference.Action, actionSQL: String? = nil, isRequired: Bool = false,
-        childPolicy: MergeEntity.DeletePolicy = .deleteWins, fallback: String? = nil,
+        childPolicy: DeletePolicy = .deleteWins, fallback: String? = nil,
         refusesNull: Bool = false, count: Int = 2
     ) throws -> [SimulatedReplica] {
         let parent = MergeEntity(
@@ -50,7 +50,7 @@ enum Stage {
 
     /// P(id, u UNIQUE, d) and C(id, f → P, x, UNIQUE(f, x)), both with private numbers.
     static func uniqueParents(
-        _ policy: MergeEntity.UniquePolicy = .merge, count: Int = 2
+        _ policy: UniquePolicy = .merge, count: Int = 2
     ) throws -> [SimulatedReplica] {
         let parent = MergeEntity(
             name: "P",

@@ -131,7 +131,7 @@ struct RecordedSchedule: Decodable {
     /// `[object, cell, replica, number]`, for a conflict with its reason at the end.
     struct Source: Decodable {
         let id: VersionID
-        let reason: Conflict.Reason?
+        let reason: ConflictReason?
         init(from decoder: any Decoder) throws {
             var list = try decoder.unkeyedContainer()
             let object = try ObjectUID(recorded: try list.decode(String.self))
@@ -140,7 +140,7 @@ struct RecordedSchedule: Decodable {
             id = VersionID(object, cell: cell, dot: Dot(replica, try list.decode(Int64.self)))
             reason =
                 list.isAtEnd
-                ? nil : Conflict.Reason(rawValue: try list.decode(String.self))
+                ? nil : ConflictReason(rawValue: try list.decode(String.self))
         }
     }
 
@@ -213,7 +213,7 @@ extension RecordedSchedule {
         }
     }
 
-    private static func policy(_ name: String) -> MergeEntity.UniquePolicy {
+    private static func policy(_ name: String) -> UniquePolicy {
         switch name {
         case "keepBoth": return .keepBoth
         case "laterLoses": return .laterLoses

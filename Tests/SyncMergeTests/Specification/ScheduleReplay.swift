@@ -83,7 +83,7 @@ struct ScheduleReplay {
         try expect(
             replica.view.order.compactMap { replica.view.rows[$0] } == state.rows.map(\.row),
             "rows")
-        var conflicts: [VersionID: Conflict.Reason] = [:]
+        var conflicts: [VersionID: ConflictReason] = [:]
         for conflict in state.conflicts { conflicts[conflict.id] = conflict.reason }
         try expect(replica.view.conflicts.mapValues(\.reason) == conflicts, "open conflicts")
     }

@@ -1,7 +1,4 @@
-import SyncCore
-import SyncMerge
 import SyncStorage
-import SyncValues
 
 /// Prepared statements by their text, for one connection.
 ///

@@ -1,21 +1,20 @@
 import SyncCore
 import SyncMerge
-import SyncStorage
 import SyncValues
 
-/// What writers have committed since the last time, to be stated as facts.
-struct LocalStatement {
-    let entries: [HistoryTail.Entry]
-    /// One for each entry; at the first time one more, of the rows that no entry tells of.
+/// Local transactions and the facts that they become.
+struct LocalRecording {
+    let entries: [UnrecordedTransactions.Entry]
+    /// One for each entry; the first time one more, of the rows that are older than history.
     let headers: [TransactionHeader]
     let last: TransactionHeader
     let schema: ReplicaSchema
     let identity: StoreIdentity
-    let salt: FormerReplicas
-    /// What the rows are called that are older than a join; nil: the database has not just joined.
+    let former: FormerReplicas
+    /// The identities of rows that are older than a join; nil: the database has not just joined.
     var joined: JoinedNames?
 
-    /// A statement on a region.
+    /// The facts, recorded on a region.
     struct Outcome {
         let region: AffectedRegion
         let consolidation: CommitConsolidation
@@ -31,7 +30,8 @@ struct LocalStatement {
         }
     }
 
-    /// The keys that the transactions name.
+    /// The keys of the rows that the transactions changed.
+    /// - Complexity: O(changes)
     var touchedKeys: Set<RowKey> {
         var positions: [Int64: Int?] = [:]
         var keys: Set<RowKey> = []
@@ -46,10 +46,13 @@ struct LocalStatement {
         return keys
     }
 
-    /// The facts, on a region that holds the rows that were touched.
-    func stated(on region: AffectedRegion, _ view: View) throws -> Outcome {
+    /// Records the facts on a region that holds the rows that were changed.
+    /// - Parameter view: the view of the region's state.
+    /// - Throws: `internalFault`.
+    /// - Complexity: O(rows of the region)
+    func recorded(on region: AffectedRegion, view: View) throws -> Outcome {
         let consolidation = CommitConsolidation(
-            entries, schema, replica: identity.replica,
+            of: entries, schema: schema, replica: identity.replica,
             isPresent: { region.names[$0] != nil }, exists: { region.rows[$0] != nil })
         let commit = Commit(
             rows: region.rows.map { Commit.Row($0.key, values: $0.value) }
@@ -58,25 +61,27 @@ struct LocalStatement {
             dates: consolidation.dates)
         let recorded = try region.state.record(
             commit, view: view, names: region.names, headers: Array(headers.dropLast()), last: last
-        ) { uid(of: $0, consolidation.arrivals[$0]) }
+        ) { uid(of: $0, birth: consolidation.arrivals[$0]) }
         return Outcome(region: region, consolidation: consolidation, recorded: recorded)
     }
 
-    private func uid(of key: RowKey, _ birth: HistoryTail.Birth?) -> ObjectUID {
+    private func uid(of key: RowKey, birth: ObjectBirth?) -> ObjectUID {
         if birth == nil, let joined {
             return joined.uid(
                 of: key, entity: schema.tables[key.entity].name, store: identity.store,
                 replica: identity.replica)
         }
         return PrivateIdentity.uid(
-            store: identity.store, replica: salt.replica(of: birth?.seq ?? 0),
+            store: identity.store, replica: former.replica(of: birth?.seq ?? 0),
             entity: schema.tables[key.entity].name, key: key.values[0], birth: birth)
     }
 
     // MARK: History
 
-    /// What history tells of the transactions, for other replicas.
-    func transactions(_ outcome: Outcome, isFirst: Bool) -> [Batch.Transaction] {
+    /// The transactions as batches describe them.
+    /// - Parameter isFirst: whether the last one has the rows that are older than history.
+    /// - Complexity: O(changes); the first time O(rows of the store).
+    func transactions(of outcome: Outcome, isFirst: Bool) -> [Batch.Transaction] {
         var transactions: [Batch.Transaction] = []
         for (place, entry) in entries.enumerated() {
             var transaction = Batch.Transaction(headers[place])
@@ -86,7 +91,7 @@ struct LocalStatement {
             transaction.pid = entry.process?.pid
             transaction.flags = UInt64(entry.flags.rawValue)
             transaction.changes = outcome.consolidation.changes[place].compactMap { change in
-                object(of: change, outcome).map {
+                object(of: change, in: outcome).map {
                     Batch.Change(
                         $0, entity: change.key.entity, kind: change.kind, cells: change.cells)
                 }
@@ -94,21 +99,21 @@ struct LocalStatement {
             transactions.append(transaction)
         }
         if isFirst {
-            var beginning = Batch.Transaction(last)
-            let told = Set(outcome.consolidation.births.keys)
-            beginning.changes = outcome.recorded.names.filter { !told.contains($0.key) }
+            var older = Batch.Transaction(last)
+            let born = Set(outcome.consolidation.births.keys)
+            older.changes = outcome.recorded.names.filter { !born.contains($0.key) }
                 .sorted { $0.key.precedes($1.key) }
                 .map { Batch.Change($0.value, entity: $0.key.entity, kind: .insert) }
-            transactions.append(beginning)
+            transactions.append(older)
         }
         return transactions
     }
 
-    /// The object that a change was about. One that came and went in between has an identity of
-    /// which nobody else will hear; a natural key has none then.
-    private func object(of change: CommitConsolidation.KeyedChange, _ outcome: Outcome)
-        -> ObjectUID?
-    {
+    /// The object of a change. One that was inserted and deleted in between gets an identity that
+    /// no fact names; with a natural key it gets none.
+    private func object(
+        of change: CommitConsolidation.KeyedChange, in outcome: Outcome
+    ) -> ObjectUID? {
         if let origin = change.origin, let name = outcome.region.names[origin] { return name }
         if let birth = change.birth, outcome.consolidation.births[change.key] == birth,
             let name = outcome.recorded.names[change.key]
@@ -116,6 +121,6 @@ struct LocalStatement {
             return name
         }
         guard schema.merge.entities[change.key.entity].isPrivate else { return nil }
-        return uid(of: change.key, change.birth)
+        return uid(of: change.key, birth: change.birth)
     }
 }

@@ -1,14 +1,13 @@
 import SyncCore
-import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// The local transactions that were not stated as facts yet, read from the history tables.
+/// The local transactions that are not recorded as facts yet, read from the history tables.
 ///
-/// A large one that was made of several commits, because nobody was there to tell them apart, is
-/// told in parts: as a whole it would hold up the writers of everybody who merges it, for as long
-/// as all of these commits together did.
-struct HistoryTail {
+/// A large transaction that is several commits, because their boundaries are unknown, is split into
+/// parts: merged as a whole it would block the writers of every replica for as long as all of these
+/// commits together did.
+struct UnrecordedTransactions {
     /// Changes in one part.
     static let partChangesMax = 500
 
@@ -28,7 +27,7 @@ struct HistoryTail {
     private let selectHeaders: Statement
     private let selectChanges: Statement
 
-    init(_ connection: OpaquePointer, _ catalog: EntityCatalog) throws {
+    init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
         self.catalog = catalog
         selectHeaders = try Statement(
             connection,
@@ -47,6 +46,8 @@ struct HistoryTail {
     }
 
     /// The transactions after a number, in order.
+    /// - Throws: SQLite errors; `corrupt`, `badData` for changes that cannot be read.
+    /// - Complexity: O(changes after the number)
     func entries(after number: Int64) throws -> [Entry] {
         selectHeaders.bind(1, number)
         defer { selectHeaders.reset() }
@@ -57,7 +58,7 @@ struct HistoryTail {
                 selectHeaders.integer(5) != 0 && flags.isDisjoint(with: [.remote, .repair])
             let process = selectHeaders.text(8)
             entries += Self.parts(
-                Entry(
+                of: Entry(
                     number: selectHeaders.integer(0),
                     time: Timestamp(milliseconds: selectHeaders.integer(2)),
                     author: selectHeaders.text(6), context: selectHeaders.text(7),
@@ -70,9 +71,9 @@ struct HistoryTail {
         return entries
     }
 
-    /// The number of a part is the log row of its last change: between the numbers of the
-    /// transaction before and of its own.
-    private static func parts(_ entry: Entry) -> [Entry] {
+    /// The number of a part is the log row of its last change: it is greater than the number of the
+    /// transaction before, and at most that of the whole transaction.
+    private static func parts(of entry: Entry) -> [Entry] {
         let count = entry.changes.count
         guard entry.flags.contains(.coalesced), count > partChangesMax else { return [entry] }
         return stride(from: 0, to: count, by: partChangesMax).map { start in

@@ -1,0 +1,59 @@
+import SyncMerge
+import SyncValues
+
+/// Closes all conflicts: every open repair becomes facts.
+///
+/// Invariant: the tables do not change.
+struct ConflictClosing {
+    private let transaction: MergeTransaction
+    private let storage: ReplicaStorage
+
+    init(_ transaction: MergeTransaction) {
+        self.transaction = transaction
+        storage = transaction.storage
+    }
+
+    /// Closes all conflicts.
+    /// - Parameter author: the author of the decision, for history.
+    /// - Throws: `internalFault` when the tables would change; SQLite errors.
+    /// - Complexity: O(rows and facts of the store), in memory.
+    func closeAll(author: String?) throws {
+        let (dot, time) = transaction.nextTransaction()
+        let region = try RegionLoader.whole(in: storage)
+        let view = View(region.state)
+        let closed = try region.state.close(
+            view: view, names: region.names, dot: dot, time: time)
+        let entry = Batch.Transaction(closed.header, author: author, context: Self.context)
+        try transaction.append(entry)
+        let image = try storage.image(of: closed.view, in: region)
+        guard image.rows == region.rows else {
+            throw SyncError(.internalFault, "closing the conflicts would change the tables")
+        }
+        let history = MergedHistory(
+            schema: storage.schema, history: storage.history,
+            replica: transaction.identity.replica, wall: transaction.environment.wall(),
+            before: { _ in nil }, after: { _ in nil })
+        try history.write([entry], differences: [:])
+        var keys: [ObjectUID: [Value]] = [:]
+        for (key, name) in image.names { keys[name] = key.values }
+        try RegionUpdate(transaction).store(
+            region, state: closed.state, view: closed.view, keys: keys)
+        try acceptOverridden(by: closed.view, author: author)
+    }
+
+    /// What a newer value overrides is no repair: it is closed by a write that has seen it.
+    private func acceptOverridden(by view: View, author: String?) throws {
+        guard !view.conflicts.isEmpty else { return }
+        let recording = AuthoredRecording(transaction, author: author, context: Self.context)
+        try recording.record(about: try recording.disputedObjects()) { recorder, view in
+            var view = view
+            for _ in 0..<CommitFixpoint.checksMax where !view.conflicts.isEmpty {
+                for id in view.conflicts.keys.sorted() { recorder.accept(id, in: view) }
+                view = View(recorder.state)
+            }
+        }
+    }
+
+    /// The context of both transactions in history.
+    private static let context = "settle"
+}

@@ -1,0 +1,46 @@
+import SyncCore
+import SyncMerge
+import SyncValues
+
+/// An entry of the conflict log: a fact that is current and that the tables do not show.
+public struct ConflictRecord: Sendable, Hashable {
+    /// The values of one side, with author and time.
+    public struct Side: Sendable, Hashable {
+        /// The values of ``ConflictRecord/properties``; empty for a delete.
+        public let values: NamedValues
+        /// The author; nil when unknown.
+        public let author: String?
+        /// When it was written, by the writer's clock; nil when the transaction was dropped.
+        public let time: Timestamp?
+        /// The replica that it was written on; nil for a repair, which was not written.
+        public let replica: ReplicaID?
+    }
+
+    /// Identifies it in this store.
+    public let id: Int64
+    /// The entity's name.
+    public let entity: String
+    /// The key of the object here; nil when it never had one here.
+    public let key: ObjectKey?
+    /// The properties in conflict; empty when the object's existence is.
+    public let properties: [String]
+    /// Why the fact is not shown.
+    public let reason: ConflictReason
+    /// The side that is not shown.
+    public let losing: Side
+    /// The side that is shown instead; its values are those of the row now, empty without a row.
+    public let shown: Side
+    /// Whether the fact is still current and not shown.
+    public let isOpen: Bool
+
+    /// `Album/348`, or `Album` where there is no key.
+    public var path: String { key.map { "\(entity)/\($0)" } ?? entity }
+
+    /// The side of a conflict to keep.
+    public enum Choice: Sendable, Hashable {
+        /// The side that is shown now.
+        case shown
+        /// The side that is not shown.
+        case losing
+    }
+}

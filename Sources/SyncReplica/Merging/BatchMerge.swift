@@ -1,0 +1,85 @@
+import SyncMerge
+import SyncValues
+
+/// Merges batches of other replicas.
+///
+/// Invariants
+/// - The vector advances only with the facts that it covers: both are in one transaction.
+/// - A fact is merged at most once: facts that the vector covers are skipped, because they are
+///   here, overwritten or collected.
+/// - Facts without a place in the schema are kept (``UnknownFacts``), and never dropped.
+struct BatchMerge {
+    private let transaction: MergeTransaction
+    private let storage: ReplicaStorage
+
+    init(_ transaction: MergeTransaction) {
+        self.transaction = transaction
+        storage = transaction.storage
+    }
+
+    private var schema: ReplicaSchema { storage.schema }
+
+    /// Merges a batch and shows it.
+    /// - Returns: false when it starts after what is merged here.
+    /// - Throws: `badData`, `refused` for batches that no replica of this store can have written;
+    ///   as ``RegionUpdate/show(_:transactions:hints:adding:)``.
+    /// - Complexity: O(facts of the batch, and what is unresolved)
+    func merge(_ batch: Batch) throws -> Bool {
+        var (delta, unknown) = batch.resolved(in: schema.merge)
+        delta = delta.adding(batch.defaults(in: schema.merge))
+        let merged = try storage.headers.vector()
+        guard merged.covers(delta.since) else { return false }
+        try OwnTransactions(transaction).requireKnown(in: batch, merged: merged)
+        let fresh = batch.transactions.filter { !merged.covers($0.header.dot) }
+        let gaps = SnapshotGaps(of: batch, merged: merged, in: transaction)
+        let dropped = try gaps.droppedObjects()
+        guard !fresh.isEmpty || !dropped.isEmpty else {
+            try gaps.store()
+            return true
+        }
+        // Before the headers are appended: their facts are not merged yet.
+        let loader = try RegionLoader(storage)
+        let changes = try ArrivingChanges(batch, schema: schema.merge, shapes: storage.shapes)
+        for entry in fresh {
+            transaction.observe(entry.header.time)
+            try transaction.append(entry.header, details: changes.details(of: entry))
+        }
+        try loader.add(
+            Self.objects(of: delta, after: merged).union(dropped.keys).sorted())
+        try keep(unknown.filter { !merged.covers($0.dot) }, of: batch)
+        try RegionUpdate(transaction).show(
+            loader, transactions: fresh.map(changes.shown), hints: batch.extras.numbers
+        ) { state in
+            for (uid, record) in dropped { state.objects[uid] = record }
+            guard state.merge(delta) else {
+                throw SyncError(.internalFault, "a batch that fits does not fit its region")
+            }
+        }
+        try gaps.deleteEmpty(dropped.keys)
+        try gaps.store()
+        return true
+    }
+
+    /// The objects of the facts of a delta that `merged` does not cover.
+    private static func objects(
+        of delta: Delta, after merged: VersionVector
+    ) -> Set<ObjectUID> {
+        var uids: Set<ObjectUID> = []
+        for fact in delta.facts where !merged.covers(fact.dot) {
+            switch fact {
+            case .alias(let first, let second, _): uids.formUnion([first, second])
+            case .life(let uid, _, _), .cell(let uid, _, _, _): uids.insert(uid)
+            }
+        }
+        return uids
+    }
+
+    private func keep(_ unknown: [Fact], of batch: Batch) throws {
+        for fact in unknown {
+            let number = fact.object.flatMap { batch.extras.numbers[$0] }
+            try storage.unknown.write(fact, of: batch.entities, number: number)
+            // An object that is dead here may be alive where the fact has a place.
+            try storage.marks.remove(from: fact.named)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import SyncMerge
+import SyncValues
+
+/// Transactions in this replica's name, in batches and in the settings.
+///
+/// Invariant: only this replica writes transactions in its name, and it has each of them. A batch
+/// with one that is not here, or is another one here, has two possible causes: the file was
+/// restored to an earlier state with its identity, so that it reuses numbers that other replicas
+/// have; or the batch is forged. Merged, it would make two transactions of one name, and the
+/// replicas would differ permanently and without an error.
+struct OwnTransactions {
+    private let transaction: MergeTransaction
+    private let storage: ReplicaStorage
+
+    init(_ transaction: MergeTransaction) {
+        self.transaction = transaction
+        storage = transaction.storage
+    }
+
+    private var own: ReplicaID { transaction.identity.replica }
+
+    /// - Parameter merged: what this replica has merged.
+    /// - Throws: `refused` for a batch with such transactions, or whose vector covers some.
+    /// - Complexity: O(transactions of the batch)
+    func requireKnown(in batch: Batch, merged: VersionVector) throws {
+        guard batch.upTo[own] <= merged[own] else {
+            throw ForeignTransactions(replica: own, number: batch.upTo[own], sender: batch.sender)
+                .error
+        }
+        if let number = try firstForeign(in: batch) {
+            throw ForeignTransactions(replica: own, number: number, sender: batch.sender).error
+        }
+    }
+
+    /// The first transaction of a batch in this replica's name that it did not write; nil: it has
+    /// written all of them.
+    ///
+    /// Two transactions of one number differ in their time. One whose header was collected counts
+    /// as written.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(transactions of the batch)
+    func firstForeign(in batch: Batch) throws -> Int64? {
+        let newest = try storage.headers.vector()[own]
+        let collected = try transaction.settings.vector(.collected)
+        for transaction in batch.transactions where transaction.header.dot.replica == own {
+            let header = transaction.header
+            guard header.dot.number <= newest else { return header.dot.number }
+            let stored = try storage.headers.header(header.dot)
+            guard stored?.time != header.time else { continue }
+            if stored != nil || !collected.covers(header.dot) { return header.dot.number }
+        }
+        return nil
+    }
+
+    /// Stores the newest transaction of this replica that another one may have.
+    /// - Throws: SQLite errors.
+    func noteSent(_ number: Int64) throws {
+        let settings = transaction.settings
+        guard try settings.value(.sent) == .null || settings.integer(.sent) < number else { return }
+        try settings.set(.sent, .integer(number))
+    }
+
+    /// The newest transaction of this replica that another one may have. Where it was not stored,
+    /// because an older version of the program sent it: the newest that another replica has
+    /// acknowledged.
+    /// - Throws: SQLite errors.
+    func newestSent() throws -> Int64 {
+        if case .integer(let number) = try transaction.settings.value(.sent) { return number }
+        return try storage.peers.all().values.map { $0.merged[own] }.max() ?? 0
+    }
+}

@@ -1,0 +1,143 @@
+import SyncCore
+import SyncMerge
+import SyncValues
+
+/// Merging the snapshot of a store that has collected: a fact that the snapshot's vector covers and
+/// that is not in it was dropped there.
+///
+/// Invariants of the settings
+/// - `collected`: a replica that lacks a transaction up to this vector needs a snapshot from here.
+/// - `behind`: something was written here that a collecting replica had not seen, without having
+///   seen what it collected. Until this replica has merged a snapshot that covers the vector,
+///   batches of changes do not tell it which objects were dropped.
+struct SnapshotGaps {
+    private let transaction: MergeTransaction
+    private let storage: ReplicaStorage
+    private let batch: Batch
+    /// What this replica had merged before the batch.
+    private let merged: VersionVector
+
+    init(of batch: Batch, merged: VersionVector, in transaction: MergeTransaction) {
+        self.transaction = transaction
+        storage = transaction.storage
+        self.batch = batch
+        self.merged = merged
+    }
+
+    private var settings: Settings { transaction.settings }
+
+    // MARK: Dropped objects
+
+    /// The objects that are here and were collected at the sender of a snapshot, with the remaining
+    /// facts of their records: of most, none.
+    ///
+    /// A fact that the sender has merged and that the snapshot does not have was overwritten there,
+    /// or dropped with its object after all replicas knew that it is dead. This replica did not
+    /// take part: it was away for longer than its lease. What it wrote meanwhile stays.
+    ///
+    /// Only a replica that is behind a cut drops facts so. Any other one has merged the deletes
+    /// themselves.
+    /// - Throws: `badData` when this replica is not behind, and the snapshot leaves out rows that
+    ///   are here or claims more than it has; SQLite errors.
+    /// - Complexity: O(objects of the store), unless this replica was empty.
+    func droppedObjects() throws -> [ObjectUID: ObjectRecord] {
+        let known = merged.meet(batch.upTo).meet(batch.collected)
+        guard batch.hasGaps, !batch.from.covers(known) else { return [:] }
+        let isBehind = try isBehind()
+        var leftOutCount = 0
+        var facts: [ObjectUID: Set<Dot>] = [:]
+        for fact in batch.facts {
+            if let uid = fact.object { facts[uid, default: []].insert(fact.dot) }
+        }
+        func isDropped(_ dot: Dot, of uid: ObjectUID) -> Bool {
+            known.covers(dot) && !batch.from.covers(dot) && facts[uid]?.contains(dot) != true
+        }
+        var dropped: [ObjectUID: ObjectRecord] = [:]
+        try storage.objects.forEach(after: -1) { uid, object in
+            guard object.record.dots.contains(where: { isDropped($0, of: uid) }) else { return }
+            guard isBehind else {
+                // Where the snapshot has other facts of the object, these decide.
+                let isWhole = object.record.dots.allSatisfy { isDropped($0, of: uid) }
+                if isWhole, facts[uid] == nil, object.key != nil { leftOutCount += 1 }
+                return
+            }
+            var record = object.record
+            record.life.removeAll { isDropped($0.dot, of: uid) }
+            for cell in record.cells.indices {
+                record.cells[cell].removeAll { isDropped($0.dot, of: uid) }
+            }
+            dropped[uid] = record
+        }
+        try requireWhole(leftOutCount: leftOutCount, isBehind: isBehind)
+        return dropped
+    }
+
+    private func requireWhole(leftOutCount: Int, isBehind: Bool) throws {
+        guard leftOutCount == 0 else {
+            throw SyncError(
+                .badData,
+                "the snapshot, written by replica \(batch.sender), leaves out \(leftOutCount) rows "
+                    + "that are here and that nobody deleted")
+        }
+        let reached = batch.transactions.reduce(into: merged) { $0.advance(to: $1.header.dot) }
+        guard isBehind || reached.covers(batch.upTo) else {
+            throw SyncError(
+                .badData,
+                "the snapshot, written by replica \(batch.sender), claims transactions that it "
+                    + "does not have")
+        }
+    }
+
+    /// Whether this replica needs a snapshot with gaps: it lacks something that was collected at
+    /// its sender, or it wrote something without having seen a cut.
+    private func isBehind() throws -> Bool {
+        guard merged.covers(batch.collected) else { return true }
+        return try !settings.vector(.behind).isEmpty
+    }
+
+    /// Deletes the objects without a remaining fact.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(objects)
+    func deleteEmpty(_ uids: some Sequence<ObjectUID>) throws {
+        for uid in uids {
+            guard let object = try storage.objects.object(uid), object.record.dots.isEmpty else {
+                continue
+            }
+            try storage.objects.remove(uid)
+        }
+    }
+
+    // MARK: Settings
+
+    /// Stores how far the sender of the batch has collected, after the batch was merged.
+    ///
+    /// A replica that merges a snapshot with gaps has these gaps itself. A replica that wrote
+    /// something a collecting replica had not seen, without having seen all that it collected, was
+    /// not asked: it needs such a snapshot, because batches of changes do not say what was dropped.
+    /// - Throws: SQLite errors.
+    func store() throws {
+        guard !batch.collected.isEmpty else { return }
+        if batch.hasGaps {
+            try storage.headers.raise(to: batch.upTo)
+            let collected = try settings.vector(.collected)
+            if !collected.covers(batch.collected), !merged.covers(batch.collected) {
+                try settings.set(.collected, to: collected.joined(batch.collected))
+            }
+            let behind = try settings.vector(.behind)
+            if batch.upTo.covers(batch.collected), batch.collected.covers(behind) {
+                try settings.set(.behind, to: VersionVector())
+            }
+        } else if try isLate(for: batch.collected) {
+            try settings.set(.behind, to: settings.vector(.behind).joined(batch.collected))
+        }
+    }
+
+    /// Whether something was written here after a cut without having seen the cut.
+    private func isLate(for cut: VersionVector) throws -> Bool {
+        let own = transaction.identity.replica
+        guard try !settings.vector(.collected).covers(cut),
+            let first = try storage.headers.first(of: own, after: cut[own])
+        else { return false }
+        return !first.seen.joined(VersionVector([Dot(own, cut[own])])).covers(cut)
+    }
+}

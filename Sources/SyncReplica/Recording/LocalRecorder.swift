@@ -1,0 +1,120 @@
+import SyncMerge
+
+/// Records what writers have committed since the last time as facts.
+///
+/// Invariants
+/// - After it the facts cover everything that is in the tables: nothing is merged before.
+/// - A transaction is recorded once: `syncd_meta.stated` is the number of the last one.
+/// - The first time, rows that no transaction of history covers are recorded as older than it.
+struct LocalRecorder {
+    private let transaction: MergeTransaction
+    private let storage: ReplicaStorage
+
+    init(_ transaction: MergeTransaction) {
+        self.transaction = transaction
+        storage = transaction.storage
+    }
+
+    private var schema: ReplicaSchema { storage.schema }
+
+    /// Records all transactions that are not recorded yet.
+    /// - Throws: `internalFault`; `corrupt`, `badData` for stored records that cannot be read; what
+    ///   SQLite says. The transaction has to be rolled back then.
+    /// - Complexity: O(changes, and what is unresolved); the first time O(rows of the store).
+    func record() throws {
+        let settings = transaction.settings
+        let isFirst = try settings.value(.stated) == .null
+        let entries = try storage.unrecorded.entries(after: try settings.position(.stated))
+            .filter(\.isLocal)
+        guard isFirst || !entries.isEmpty else { return }
+        var headers = try self.headers(of: entries)
+        if isFirst { headers.append(try headerOfOlderRows(after: headers.last)) }
+        guard let last = headers.last else { return }
+        let former = try FormerReplicas(
+            settings.value(.former), present: transaction.identity.replica)
+        let recording = LocalRecording(
+            entries: entries, headers: headers, last: last, schema: schema,
+            identity: transaction.identity, former: former,
+            joined: isFirst ? try JoinedNames(transaction.connection, schema: schema) : nil)
+        let outcome: LocalRecording.Outcome
+        if isFirst {
+            let region = try RegionLoader.whole(in: storage)
+            outcome = try recording.recorded(on: region, view: View(region.state))
+        } else {
+            outcome = try recorded(recording, with: try RegionLoader(storage))
+        }
+        for transaction in recording.transactions(of: outcome, isFirst: isFirst) {
+            try self.transaction.append(transaction)
+        }
+        if isFirst { try JoinedNames.drop(transaction.connection) }
+        try settings.set(.stated, .integer(storage.history.head))
+        try RegionUpdate(transaction).store(
+            outcome.region, state: outcome.recorded.state, view: outcome.recorded.view,
+            keys: outcome.keys)
+        try StateVerifier(transaction).verify(after: "recording local transactions")
+    }
+
+    /// Records on a region that grows until it holds everything that the recording needs.
+    private func recorded(
+        _ recording: LocalRecording, with loader: RegionLoader
+    ) throws -> LocalRecording.Outcome {
+        let touched = recording.touchedKeys
+        try loader.add(keys: touched)
+        _ = try loader.addTargets(ofRows: touched)
+        for key in touched.sorted(by: { $0.precedes($1) })
+        where loader.region.rows[key] == nil && loader.region.names[key] != nil {
+            _ = try loader.addReferrers(to: key)
+        }
+        for _ in 0..<RegionUpdate.roundsMax {
+            let region = loader.region
+            let outcome = try recording.recorded(on: region, view: View(region.state))
+            // An identity that was assigned may have been used before.
+            var isNew = try loader.add(
+                outcome.recorded.names.values.filter { region.objects[$0] == nil }.sorted())
+            let image = try storage.image(of: outcome.recorded.view, in: region)
+            isNew =
+                try loader.loadMissing(
+                    for: outcome.recorded.state, view: outcome.recorded.view, image: image)
+                || isNew
+            isNew = try loader.addTargets(ofRows: Self.insideKeys(of: loader.region)) || isNew
+            if !isNew {
+                try image.requireAllSpelled()
+                return outcome
+            }
+        }
+        let region = try RegionLoader.whole(in: storage)
+        return try recording.recorded(on: region, view: View(region.state))
+    }
+
+    /// The keys of the rows of a region that are no boundary rows.
+    private static func insideKeys(of region: AffectedRegion) -> [RowKey] {
+        region.names.filter { !region.state.boundaryRows.contains($0.value) }.map(\.key)
+            .sorted { $0.precedes($1) }
+    }
+
+    // MARK: Headers
+
+    private func headers(
+        of entries: [UnrecordedTransactions.Entry]
+    ) throws -> [TransactionHeader] {
+        var seen = try storage.headers.vector()
+        return entries.map { entry in
+            let header = TransactionHeader(
+                Dot(transaction.identity.replica, entry.number),
+                time: transaction.reading(wall: entry.time.milliseconds), seen: seen)
+            seen.advance(to: header.dot)
+            return header
+        }
+    }
+
+    /// The header of the rows that are older than history: they are as old as the store.
+    private func headerOfOlderRows(after last: TransactionHeader?) throws -> TransactionHeader {
+        let number = storage.history.allocate(1).upperBound
+        var seen = try storage.headers.vector()
+        if let last { seen.advance(to: last.dot) }
+        let created = try transaction.settings.integer(.created)
+        return TransactionHeader(
+            Dot(transaction.identity.replica, number), time: HybridTime(milliseconds: created),
+            seen: seen)
+    }
+}

@@ -1,0 +1,217 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+/// Compares all tables with what is recorded and merged, and appends to the log what differs and is
+/// not logged, as one transaction flagged `recovered`.
+///
+/// Invariant: the records of the objects are the state of the tables as of the last recorded
+/// transaction, and the log has the changes since then. What neither explains was not captured.
+///
+/// A table that was dropped and created again has only new rows; its former rows are shown again.
+struct MissedChanges {
+    /// What a comparison found.
+    struct Report {
+        /// How many changes were appended to the log.
+        var count = 0
+        /// Whether tables were created again, so that their former rows have to be shown.
+        var hasReturned = false
+    }
+
+    private let transaction: MergeTransaction
+    private let storage: ReplicaStorage
+
+    init(_ transaction: MergeTransaction) {
+        self.transaction = transaction
+        storage = transaction.storage
+    }
+
+    private var schema: ReplicaSchema { storage.schema }
+
+    /// Appends the missed changes.
+    /// - Throws: `refused` for a table that was created again with rows of its own while the store
+    ///   has unresolved rows; SQLite errors.
+    /// - Complexity: O(rows and facts of the store), in memory.
+    func record() throws -> Report {
+        let settings = transaction.settings
+        let returned = try returnedTables()
+        let missed = try missedChanges(
+            after: try settings.integer(.stated), returnedTables: returned)
+        if !missed.isEmpty {
+            let log = try LogAppender(
+                transaction.connection, at: transaction.environment.wall())
+            try log.beginRecovery()
+            for change in missed { try append(change, to: log) }
+            try log.end()
+        }
+        try settings.set(.unseen, .integer(0))
+        return Report(count: missed.count, hasReturned: !returned.isEmpty)
+    }
+
+    // MARK: Tables that were created again
+
+    /// Takes the former rows from the tables that were created again: none of the present rows is
+    /// one of them.
+    private func returnedTables() throws -> Set<Int> {
+        let gone = try StoreMeta.goneTables(transaction.database)
+        let returned = gone.compactMap(schema.position)
+        guard !returned.isEmpty else { return [] }
+        try requireNoMix(of: returned)
+        for position in returned { try storage.objects.clearKeys(ofEntity: position) }
+        try StoreMeta.setGone(
+            transaction.database, gone.filter { schema.position(of: $0) == nil })
+        return Set(returned)
+    }
+
+    /// Unresolved rows are recorded together with the rows around them, which would count as
+    /// deleted without their former rows. So a table has to be created again without rows where the
+    /// store has unresolved ones.
+    private func requireNoMix(of returned: [Int]) throws {
+        guard try !storage.objects.unresolved().isEmpty else { return }
+        for position in returned {
+            let name = schema.tables[position].name
+            let rows = try Statement(
+                transaction.connection, "SELECT 1 FROM \(SQLName.quoted(name)) LIMIT 1")
+            guard try rows.step() else { continue }
+            throw SyncError(
+                .refused,
+                "the table \(name) was created again with rows of its own, and the store has open "
+                    + "conflicts from before",
+                hint: "Move its rows into another table, run: synctool sync DB and insert them "
+                    + "again when its former rows are back")
+        }
+    }
+
+    // MARK: Comparing
+
+    /// A change that was not captured.
+    private struct Missed {
+        let key: RowKey
+        let kind: LogKind
+        /// Positions of the entity's columns that an update wrote.
+        var columns: [Int] = []
+        /// The row before; nil: unknown.
+        var before: [Value]?
+    }
+
+    /// What the log has of a row since the last recorded transaction.
+    private struct Logged {
+        var kind = ChangeKind.update
+        /// The row was inserted, so that all of its columns are logged.
+        var isWhole = false
+        var columns: Set<Int> = []
+    }
+
+    private func missedChanges(
+        after recorded: Int64, returnedTables: Set<Int>
+    ) throws -> [Missed] {
+        let logged = try loggedChanges(after: recorded)
+        let region = try RegionLoader.whole(in: storage)
+        let view = View(region.state)
+        let image = try storage.image(of: view, in: region)
+        var missed: [Missed] = []
+        let keys = Set(image.rows.keys).union(region.rows.keys).union(logged.keys)
+        for key in keys.sorted(by: { $0.precedes($1) }) where !key.values.contains(.null) {
+            let (row, logged) = (region.rows[key], logged[key])
+            let before = returnedTables.contains(key.entity) ? nil : image.rows[key]
+            let isExpected = logged.map { $0.kind != .delete } ?? (before != nil)
+            guard let row else {
+                if isExpected {
+                    missed.append(
+                        Missed(key: key, kind: .delete, before: logged == nil ? before : nil))
+                }
+                continue
+            }
+            guard isExpected else {
+                missed.append(Missed(key: key, kind: .insert))
+                continue
+            }
+            guard let before, !(logged?.isWhole ?? false) else { continue }
+            var columns = row.indices.filter { row[$0] != before[$0] }
+            columns += unrecordedReferences(in: row, at: key, image: image, view: view)
+            let unlogged = Set(columns).subtracting(logged?.columns ?? []).sorted()
+            if !unlogged.isEmpty {
+                missed.append(
+                    Missed(
+                        key: key, kind: .update, columns: unlogged,
+                        before: logged == nil ? before : nil))
+            }
+        }
+        return missed
+    }
+
+    /// Columns that refer to a row since the table was rebuilt, and are recorded as plain values.
+    private func unrecordedReferences(
+        in row: [Value], at key: RowKey, image: TableImage, view: View
+    ) -> [Int] {
+        guard let fields = image.names[key].flatMap({ view.rows[$0]?.fields }) else { return [] }
+        return schema.merge.entities[key.entity].references.flatMap { reference -> [Int] in
+            let target = RowKey(entity: reference.target, reference.columns.map { row[$0] })
+            guard image.rows[target] != nil, fields[reference.columns[0]].target == nil else {
+                return []
+            }
+            return reference.columns
+        }
+    }
+
+    private func loggedChanges(after recorded: Int64) throws -> [RowKey: Logged] {
+        var logged: [RowKey: Logged] = [:]
+        for change in try storage.unrecorded.entries(after: recorded).filter(\.isLocal)
+            .flatMap(\.changes)
+        {
+            guard let position = schema.position(of: change.entity.name),
+                schema.tables[position].key.count == change.entity.keyCount
+            else { continue }
+            let key = RowKey(entity: position, change.key.values)
+            switch change.kind {
+            case .insert: logged[key] = Logged(kind: .insert, isWhole: true)
+            case .delete: logged[key] = Logged(kind: .delete)
+            case .update:
+                let names = change.entity.columnNames
+                logged[key, default: Logged()].columns.formUnion(
+                    change.mask.positions.lazy.filter { $0 < names.count }.compactMap {
+                        self.schema.column(names[$0], of: position)
+                    })
+            }
+        }
+        return logged
+    }
+
+    // MARK: Appending
+
+    private func append(_ missed: Missed, to log: LogAppender) throws {
+        let table = schema.tables[missed.key.entity]
+        let catalog = storage.history.catalog
+        guard let entity = catalog.present.first(where: { SQLName.equal($0.name, table.name) })
+        else {
+            throw SyncError(.internalFault, "\(table.name) is merged and not captured")
+        }
+        switch missed.kind {
+        case .delete:
+            guard let before = missed.before else {
+                let bare = try catalog.withoutValues(entity, transaction.database)
+                return try log.append(.delete, bare, missed.key.values)
+            }
+            let kept = entity.layout.kept.map { position in
+                schema.column(entity.columnNames[position], of: missed.key.entity).map {
+                    before[$0]
+                } ?? .null
+            }
+            try log.append(.delete, entity, missed.key.values + kept)
+        case .update:
+            let bare =
+                entity.keepsOldValues
+                ? try catalog.withoutValues(entity, transaction.database) : entity
+            var mask = ColumnMask()
+            let names = Set(missed.columns.map { SQLName.folded(table.columns[$0]) })
+            for (position, name) in bare.columnNames.enumerated()
+            where names.contains(SQLName.folded(name)) {
+                mask.insert(position)
+            }
+            try log.append(.update, bare, mask: mask, missed.key.values)
+        default:
+            try log.append(.insert, entity, missed.key.values)
+        }
+    }
+}

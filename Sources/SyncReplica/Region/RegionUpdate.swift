@@ -1,0 +1,150 @@
+import SyncCore
+import SyncMerge
+import SyncValues
+
+/// Adds facts to the state of a region, and writes what follows from them: the rows of the user's
+/// tables, history, the records of the objects and the conflict log.
+///
+/// Invariant: after each method the tables are the image of the view of the stored state.
+struct RegionUpdate {
+    private let transaction: MergeTransaction
+    private let storage: ReplicaStorage
+
+    /// Rounds in which a region may grow. More would mean that half of the store belongs together,
+    /// round by round.
+    static let roundsMax = 20
+
+    init(_ transaction: MergeTransaction) {
+        self.transaction = transaction
+        storage = transaction.storage
+    }
+
+    private var schema: ReplicaSchema { storage.schema }
+
+    /// Shows the whole store again after its view has changed: by other policies, or by tables that
+    /// were created again.
+    /// - Throws: as ``show(_:transactions:hints:adding:)``.
+    /// - Complexity: O(rows and facts of the store), in memory.
+    func showAll() throws {
+        try show(try RegionLoader.everything(in: storage), transactions: []) { _ in }
+    }
+
+    /// Shows the view of a state with more facts.
+    /// - Parameters:
+    ///   - loader: what may change; more is loaded as needed.
+    ///   - transactions: the merged transactions, for history.
+    ///   - hints: the private numbers that objects have at the sender of a batch.
+    ///   - add: adds the facts to the state of the region; called once in each round.
+    /// - Throws: `refused` when a constraint that merging does not know forbids a row;
+    ///   `internalFault`; SQLite errors. The transaction has to be rolled back then.
+    /// - Complexity: O(objects of the region)
+    func show(
+        _ loader: RegionLoader, transactions: [Batch.Transaction],
+        hints: [ObjectUID: Int64] = [:], adding add: (inout MergeState) throws -> Void
+    ) throws {
+        var state = loader.region.state
+        try add(&state)
+        var view = View(state)
+        var image = try storage.image(of: view, in: loader.region, hints: hints)
+        var rounds = 0
+        while try loader.loadMissing(for: state, view: view, image: image) {
+            rounds += 1
+            guard rounds < Self.roundsMax else {
+                throw SyncError(.internalFault, "the region of a merge does not end")
+            }
+            state = loader.region.state
+            try add(&state)
+            view = View(state)
+            image = try storage.image(of: view, in: loader.region, hints: hints)
+        }
+        try image.requireAllSpelled()
+        let region = loader.region
+        let differences = TableWriter.differences(from: region.rows, to: image.rows)
+        let writer = TableWriter(
+            tables: schema.tables, statements: storage.statements, triggers: storage.triggers)
+        try writer.write(differences)
+        let after = Self.keys(of: image.names)
+        try history(from: region, to: view, keys: after).write(
+            transactions, differences: differences)
+        try store(region, state: state, view: view, keys: after)
+        try StateVerifier(transaction).verify(after: "a merge")
+    }
+
+    private func history(
+        from region: AffectedRegion, to view: View, keys after: [ObjectUID: [Value]]
+    ) -> MergedHistory {
+        let before = Self.keys(of: region.names)
+        lazy var former = View(region.state)
+        return MergedHistory(
+            schema: schema, history: storage.history, replica: transaction.identity.replica,
+            wall: transaction.environment.wall(),
+            before: { uid in
+                // A plain row shows one object; a new object had no row.
+                guard let object = region.objects[uid] else { return nil }
+                if object.state == .plain { return before[uid] }
+                return former.shownAs[uid].flatMap { before[$0] }
+            },
+            after: { view.shownAs[$0].flatMap { after[$0] } })
+    }
+
+    private static func keys(of names: [RowKey: ObjectUID]) -> [ObjectUID: [Value]] {
+        var keys: [ObjectUID: [Value]] = [:]
+        for (key, name) in names { keys[name] = key.values }
+        return keys
+    }
+
+    // MARK: Records
+
+    /// Stores what has changed of a region whose rows are in the tables already.
+    /// - Parameters:
+    ///   - region: as it is stored.
+    ///   - state: the state that takes its place.
+    ///   - view: the view of `state`.
+    ///   - keys: the key of each row of the view, by the identity that it is shown under.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(objects of the state)
+    func store(
+        _ region: AffectedRegion, state: MergeState, view: View, keys: [ObjectUID: [Value]]
+    ) throws {
+        var changed: [(ObjectUID, StoredObject)] = []
+        for (uid, record) in state.objects {
+            var object =
+                region.objects[uid]
+                ?? StoredObject(record: record, key: nil, number: nil, state: .plain, place: 0)
+            if object.record != record || object.place == 0 {
+                object.record = record
+                object.place = max(
+                    object.place, transaction.position(ofNewest: record.dots))
+            }
+            object.key = keys[uid]
+            if state.schema.entities[record.entity].isPrivate, let key = object.key,
+                case .integer(let number) = key[0]
+            {
+                if object.number != number {
+                    try storage.objects.takeNumber(number, entity: record.entity, for: uid)
+                }
+                object.number = number
+            }
+            object.state = StoredObject.State(of: uid, record: record, in: state, view: view)
+            if region.objects[uid] != object { changed.append((uid, object)) }
+        }
+        for (uid, object) in changed.sorted(by: { $0.0 < $1.0 }) {
+            try storage.objects.write(withFreeNumber(object, uid: uid), uid: uid)
+        }
+        for (alias, dot) in state.aliases where region.state.aliases[alias] != dot {
+            try storage.objects.write(alias, dot: dot)
+        }
+        try storage.conflicts.update(
+            from: view, of: state, keys: keys, number: storage.history.head)
+    }
+
+    /// A hidden object keeps the reservation of its number unless a row has taken it.
+    private func withFreeNumber(_ object: StoredObject, uid: ObjectUID) throws -> StoredObject {
+        guard object.key == nil, let number = object.number else { return object }
+        let key = RowKey(entity: object.record.entity, [.integer(number)])
+        guard let holder = try storage.objects.uid(of: key), holder != uid else { return object }
+        var object = object
+        object.number = nil
+        return object
+    }
+}

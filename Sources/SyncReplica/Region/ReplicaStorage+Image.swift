@@ -1,0 +1,39 @@
+import SyncMerge
+
+extension ReplicaStorage {
+    /// The rows that a view of a region shows, with private numbers that are free in the whole
+    /// store.
+    /// - Parameter hints: the private numbers that objects have at the sender of a batch.
+    /// - Throws: `internalFault` when two rows have one key; `refused` when a table has no free
+    ///   number; SQLite errors.
+    /// - Complexity: O(rows of the view)
+    func image(
+        of view: View, in region: AffectedRegion, hints: [ObjectUID: Int64] = [:]
+    ) throws -> TableImage {
+        try TableImage(
+            of: view, schema: schema.merge, before: region.names,
+            numbering: numbering(in: region, hints: hints),
+            isBoundary: region.state.boundaryRows.contains, storedRow: region.row(of:))
+    }
+
+    private func numbering(
+        in region: AffectedRegion, hints: [ObjectUID: Int64]
+    ) -> TableImage.Numbering {
+        TableImage.Numbering(
+            known: { region.objects[$0]?.number },
+            hint: { hints[$0] },
+            isTaken: { entity, number, uid in
+                let key = RowKey(entity: entity, [.integer(number)])
+                if let holder = try self.objects.uid(of: key) { return holder != uid }
+                let holder = try self.objects.holder(ofNumber: number, entity: entity)
+                return holder.map { $0 != uid } ?? false
+            },
+            greatest: { entity in
+                let select = try self.statements.statement(
+                    self.schema.tables[entity].greatestNumber)
+                defer { select.reset() }
+                let shown = try select.step() ? select.integer(0) : 0
+                return try max(0, shown, self.objects.greatestNumber(of: entity))
+            })
+    }
+}

@@ -1,0 +1,63 @@
+import SyncMerge
+import SyncValues
+
+/// Checks the invariants of a replica against its whole state: for simulations
+/// (``MergeEnvironment/isVerifying``).
+///
+/// - The tables are the image of the view of the stored state.
+/// - What refers to a row is stored as a reference to it.
+/// - Each object's ``StoredObject/State`` is the one that the view gives it.
+/// - The conflict log has exactly the conflicts of the view.
+struct StateVerifier {
+    private let transaction: MergeTransaction
+
+    init(_ transaction: MergeTransaction) { self.transaction = transaction }
+
+    /// Does nothing unless the environment asks for it.
+    /// - Parameter step: what was done, for the error.
+    /// - Throws: `internalFault` naming the first invariant that does not hold.
+    /// - Complexity: O(rows and facts of the store)
+    func verify(after step: String) throws {
+        guard transaction.environment.isVerifying else { return }
+        let storage = transaction.storage
+        let region = try RegionLoader.whole(in: storage)
+        let view = View(region.state)
+        let image = try storage.image(of: view, in: region)
+        try image.requireAllSpelled()
+        guard image.rows == region.rows, image.names == region.names else {
+            throw SyncError(.internalFault, "after \(step) the tables are not the view")
+        }
+        try verifyReferences(in: image, of: view, after: step)
+        for (uid, object) in region.objects {
+            let state = StoredObject.State(
+                of: uid, record: object.record, in: region.state, view: view)
+            guard state == object.state else {
+                throw SyncError(
+                    .internalFault, "after \(step) \(uid) is \(state), not \(object.state)")
+            }
+        }
+        guard try storage.conflicts.open() == Set(view.conflicts.keys) else {
+            throw SyncError(.internalFault, "after \(step) the conflict log is wrong")
+        }
+    }
+
+    private func verifyReferences(
+        in image: TableImage, of view: View, after step: String
+    ) throws {
+        for (key, row) in image.rows {
+            guard let name = image.names[key], let fields = view.rows[name]?.fields else {
+                continue
+            }
+            for reference in transaction.schema.merge.entities[key.entity].references {
+                let target = RowKey(
+                    entity: reference.target, reference.columns.map { row[$0] })
+                guard image.rows[target] == nil || fields[reference.columns[0]].target != nil
+                else {
+                    throw SyncError(
+                        .internalFault,
+                        "after \(step) \(name) holds a number where it refers to a row")
+                }
+            }
+        }
+    }
+}

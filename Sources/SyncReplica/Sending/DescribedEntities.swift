@@ -1,0 +1,51 @@
+import SyncMerge
+import SyncStorage
+
+/// The entities of a batch, with the cells of facts that are only forwarded. Forwarded cells of an
+/// entity of this replica follow its own, and are repeated in an entity of the same name at the
+/// end: in these cells the inserts of this replica have no value (``Batch/defaults(in:)``).
+struct DescribedEntities {
+    private(set) var entities: [Batch.Entity]
+    private let ownCount: Int
+
+    init(_ entities: [Batch.Entity]) {
+        self.entities = entities
+        ownCount = entities.count
+    }
+
+    /// A fact as the batch names it.
+    mutating func described(_ entry: UnknownFacts.Entry) -> Fact {
+        let name = SQLName.folded(entry.entity)
+        let own = entities[..<ownCount].firstIndex { SQLName.folded($0.name) == name }
+        switch entry.fact {
+        case .alias: return entry.fact
+        case .life(let uid, _, let life):
+            return .life(uid, entity: own ?? forwardedPlace(of: entry, name: name), life)
+        case .cell(let uid, _, _, let version):
+            if own != nil { _ = cell(entry.columns, at: forwardedPlace(of: entry, name: name)) }
+            let place = own ?? forwardedPlace(of: entry, name: name)
+            return .cell(uid, entity: place, cell: cell(entry.columns, at: place), version)
+        }
+    }
+
+    private mutating func cell(_ columns: [String], at place: Int) -> Int {
+        let cells = entities[place].cells
+        let names = columns.map(SQLName.folded)
+        if let known = cells.firstIndex(where: { $0.map(SQLName.folded) == names }) { return known }
+        entities[place].cells.append(columns)
+        return cells.count
+    }
+
+    private mutating func forwardedPlace(of entry: UnknownFacts.Entry, name: String) -> Int {
+        place(of: Batch.Entity(name: entry.entity, isPrivate: entry.isPrivate, cells: []))
+    }
+
+    /// The position of an entity after those of this replica: added when it is not there.
+    mutating func place(of entity: Batch.Entity) -> Int {
+        let name = SQLName.folded(entity.name)
+        let known = entities[ownCount...].firstIndex { SQLName.folded($0.name) == name }
+        if let known { return known }
+        entities.append(entity)
+        return entities.count - 1
+    }
+}

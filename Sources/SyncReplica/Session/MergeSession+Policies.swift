@@ -1,0 +1,75 @@
+import SyncCore
+import SyncStorage
+import SyncValues
+
+extension MergeSession {
+    /// The stored policies.
+    /// - Throws: SQLite errors; `badData` for policies that cannot be read.
+    func policies() throws -> MergePolicies {
+        try RawTransaction.read(connection) { try storedPolicies(in: Settings(connection)) }
+    }
+
+    func storedPolicies(in settings: Settings) throws -> MergePolicies {
+        guard case .text(let json) = try settings.value(.policies) else { return MergePolicies() }
+        return try MergePolicies(json: json)
+    }
+
+    /// Changes the policies, and shows the tables by the new ones.
+    /// - Throws: `invalidArgument` for tables and columns that the schema does not have; `refused`
+    ///   for what cannot be changed any more; SQLite errors.
+    /// - Complexity: O(rows and facts of the store)
+    func setPolicies(_ policies: MergePolicies) throws {
+        let isFirst = try RawTransaction.read(connection) {
+            try Settings(connection).value(.stated) == .null
+        }
+        if isFirst {
+            discardStorage()
+            try RawTransaction.write(connection) {
+                _ = try verifyCapture()
+                try store(policies, revision: 1)
+                try PolicyCheck(try prepare().schema).check(policies)
+            }
+            return
+        }
+        var wanted = policies
+        try transact { transaction in
+            let present = transaction.storage.policies
+            wanted.revision = present.revision
+            guard wanted != present else { return }
+            guard present.revision < MergePolicies.revisionMax else {
+                throw SyncError(
+                    .refused,
+                    "the merge policies cannot be changed any more: they have the last "
+                        + "revision, \(present.revision)",
+                    hint: "Begin a new store with: synctool untrack DB, synctool track DB; the "
+                        + "other replicas are cloned from it")
+            }
+            wanted.revision = present.revision + 1
+            try PolicyCheck(transaction.schema).check(wanted, after: present)
+            let transaction = try adopt(wanted, after: transaction)
+            try PolicyCheck(transaction.schema).check(wanted)
+            // An empty transaction: without one there would be nothing to send.
+            try AuthoredRecording(transaction, author: nil, context: "policies")
+                .record(about: []) { _, _ in }
+            try transaction.finish()
+        }
+    }
+
+    private func store(_ policies: MergePolicies, revision: Int) throws {
+        var policies = policies
+        policies.revision = revision
+        try Settings(connection).set(.policies, .text(try policies.json()))
+    }
+
+    /// Continues with other policies, in the same SQLite transaction.
+    func adopt(
+        _ policies: MergePolicies, after former: MergeTransaction
+    ) throws -> MergeTransaction {
+        try former.finish()
+        try store(policies, revision: policies.revision)
+        discardStorage()
+        let transaction = try begin(on: try prepare())
+        try RegionUpdate(transaction).showAll()
+        return transaction
+    }
+}

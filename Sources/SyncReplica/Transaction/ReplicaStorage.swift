@@ -1,0 +1,62 @@
+/// What depends on the schema of the tracked tables, and one object for each table that merging
+/// keeps.
+///
+/// Invariant: valid for one value of `PRAGMA schema_version`; ``MergeSession`` makes another one
+/// when the schema changes.
+///
+/// Confined to its connection's queue.
+final class ReplicaStorage {
+    let connection: OpaquePointer
+    let schemaVersion: Int64
+    let schema: ReplicaSchema
+    let policies: MergePolicies
+    let replicas: ReplicaNames
+    let headers: HeaderStorage
+    let shapes: Shapes
+    let objects: ObjectStorage
+    let conflicts: ConflictStorage
+    let unknown: UnknownFacts
+    let marks: CollectionMarks
+    let peers: PeerStorage
+    let history: LocalHistory
+    let unrecorded: UnrecordedTransactions
+    let statements: StatementCache
+    let triggers: FiringTriggers
+
+    /// Prepares the statements, and adds the entities of the schema to `syncd_shape`, in the
+    /// transaction that the connection is in.
+    /// - Throws: SQLite errors; `badData`, `corrupt` for stored records that cannot be read.
+    init(
+        connection: OpaquePointer, schema: ReplicaSchema, policies: MergePolicies,
+        triggers: FiringTriggers, version: Int64
+    ) throws {
+        self.connection = connection
+        schemaVersion = version
+        self.triggers = triggers
+        try triggers.learn(schema.tables)
+        self.schema = schema
+        self.policies = policies
+        replicas = try ReplicaNames(connection)
+        headers = try HeaderStorage(connection, replicas: replicas)
+        let migration = ShapeMigration(connection, schema: schema.merge, replicas: replicas)
+        shapes = try Shapes(connection, schema: schema.merge) {
+            try migration.run(entity: $0, shape: $1, formerCells: $2)
+        }
+        marks = try CollectionMarks(connection)
+        objects = try ObjectStorage(
+            connection, schema: schema.merge, shapes: shapes, replicas: replicas, marks: marks)
+        conflicts = try ConflictStorage(connection, replicas: replicas)
+        peers = try PeerStorage(connection, replicas: replicas)
+        history = try LocalHistory(connection)
+        unrecorded = try UnrecordedTransactions(connection, catalog: history.catalog)
+        unknown = try UnknownFacts(connection, replicas: replicas)
+        statements = StatementCache(connection)
+    }
+
+    /// Reads again what other connections may have written since the last transaction.
+    func reload() throws {
+        try replicas.reload()
+        try marks.reload()
+        headers.reload()
+    }
+}
