@@ -43,7 +43,8 @@ let package = Package(
         .target(
             name: "SyncStorage",
             dependencies: [
-                "SyncValues", "CSQLite", .product(name: "GRDB", package: "GRDB.swift"),
+                "SyncValues", "CSQLite", "CLinux",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .target(
             name: "SyncCore",
@@ -83,14 +84,14 @@ let package = Package(
         .target(
             name: "SyncObjects",
             dependencies: [
-                "SyncCore", "SyncClient", "CSQLite", "CObjects",
+                "SyncCore", "SyncStorage", "SyncClient", "CSQLite", "CObjects",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .executableTarget(
             name: "syncd",
             dependencies: [
-                "SyncReplica", "SyncClient", "SyncRemotes", "Varlink", "CLinux", "CSQLite",
-                "CSystemd",
+                "SyncReplica", "SyncStorage", "SyncClient", "SyncRemotes", "Varlink", "CLinux",
+                "CSQLite", "CSystemd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -142,7 +143,8 @@ let package = Package(
         .testTarget(
             name: "SyncdTests",
             dependencies: [
-                "syncd", "synctool", "SyncClient", "SyncCore", "SyncTesting", "Varlink",
+                "syncd", "synctool", "SyncClient", "SyncCore", "SyncStorage", "SyncTesting",
+                "Varlink",
             ]),
         .testTarget(
             name: "SyncObjectsTests",

@@ -49,7 +49,7 @@ struct FiveMinutes {
         _ = try await client.track(path)
 
         var options = SubscriptionOptions()
-        options.hold = [try HistoryQuery.ObjectName(path: "Album/348")]
+        options.hold = [try ObjectName(path: "Album/348")]
         for try await notice in client.subscribe(path, options: options) {
             switch notice {
             case .began(let token): try save(token)

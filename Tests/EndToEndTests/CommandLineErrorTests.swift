@@ -120,7 +120,8 @@ struct CommandLineErrorTests {
             let line = try await scene.tool("history", "other.db", "--json").lines.first ?? ""
             let token = try #require(Recorded(line: line)).token
             expect(
-                try await scene.tool("history", music, "--after", token), 1, music, "of the store")
+                try await scene.tool("history", music, "--after", token), 1, music,
+                "belongs to store")
         }
     }
 

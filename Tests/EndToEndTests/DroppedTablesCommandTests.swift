@@ -47,7 +47,7 @@ struct DroppedTablesCommandTests {
             #expect(said.status == (isDoctor ? 1 : 0), "\(said.text)\n\(said.errors)")
             #expect(said.text.contains("the rows could not be compared") == isDoctor)
             if command[0] != "untrack" {
-                #expect((said.text + said.errors).contains("its history before now is gone"))
+                #expect((said.text + said.errors).contains("its earlier history is lost"))
             }
             try await scene.sql("a.db", "UPDATE t SET x = 2; INSERT INTO t VALUES(2, 2)")
             let rest = try await scene.sql(

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Statements so large that SQLite spills their journal: a limit it can not spill says "disk full"
-/// (see `StoreConnection.statementJournalBytes`), in the process that set it.
+/// (see `DatabaseOpener.statementJournalBytes`), in the process that set it.
 @Suite("Large statements", .timeLimit(.minutes(3)))
 struct LargeStatementTests {
     @Test func aPurgeOfManyWideKeysIsNoFullDisk() async throws {

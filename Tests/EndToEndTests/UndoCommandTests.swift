@@ -24,7 +24,7 @@ import Testing
 
             let again = try await scene.tool("restore", music, "Artist/99999")
             #expect(again.status == 1)
-            #expect(again.errors.contains("it is there"))
+            #expect(again.errors.contains("it exists"))
             let unknown = try await scene.tool("revert", music, "123456")
             #expect(unknown.status == 64)
         }

@@ -182,7 +182,7 @@ struct ForeignSchemaTests {
         let (a, b) = try pair()
         try a.run(Self.rebuild)
         try a.run("UPDATE item SET b = 'after' WHERE id = 'x'")
-        _ = try Store.alter(a.path, "ALTER TABLE list ADD COLUMN extra")
+        _ = try Store.alter(a.path, running: "ALTER TABLE list ADD COLUMN extra")
         try TestStore.sync(a, b)
         #expect(try items(b) == [["x", "during", "after"], ["y", "seen", "b1"]])
     }
@@ -210,7 +210,7 @@ struct ForeignSchemaTests {
         try store.repairCapture(comparing: true)
         try store.close()
         expectRefusal(a, "list was renamed to lists")
-        _ = try Store.alter(a.path, "ALTER TABLE lists RENAME TO list")
+        _ = try Store.alter(a.path, running: "ALTER TABLE lists RENAME TO list")
         try TestStore.sync(a, b)
         #expect(try b.rows("SELECT name FROM list ORDER BY id") == [["L"], ["two"]])
         #expect(try a.dump() == b.dump())

@@ -86,7 +86,8 @@ struct FullDiskMergeTests {
         guard case .integer(let pages) = try store.rows("PRAGMA page_count")[0][0] else { return }
         let most = pagesLeft.map { pages + Int64($0) } ?? 1_000_000
         try store.replica.run("inspect") { session in
-            try RawTransaction.execute(session.connection, "PRAGMA max_page_count = \(most)")
+            try RawTransaction.execute(
+                "PRAGMA max_page_count = \(most)", on: session.connection)
         }
     }
 }

@@ -106,7 +106,7 @@ struct NamedFailureTests {
     @Test("a column that only one side has is no error, and arrives after the migration")
     func unknownColumn() throws {
         let (a, b) = try twoReplicas()
-        _ = try Store.alter(a.path, "ALTER TABLE parent ADD COLUMN rank INTEGER DEFAULT 5")
+        _ = try Store.alter(a.path, running: "ALTER TABLE parent ADD COLUMN rank INTEGER DEFAULT 5")
         try a.run("UPDATE parent SET rank = 1, note = 'ranked' WHERE id = 1")
         try a.run("INSERT INTO parent VALUES (4, 'four', 'n', 9)")
         try b.run("INSERT INTO parent VALUES (5, 'five', 'm')")
@@ -114,7 +114,7 @@ struct NamedFailureTests {
         #expect(try b.rows("SELECT note FROM parent WHERE id = 1") == [["ranked"]])
         #expect(try b.rows("SELECT name FROM parent WHERE id = 4") == [["four"]])
         #expect(try a.rows("SELECT rank FROM parent WHERE name = 'five'") == [[5]])
-        _ = try Store.alter(b.path, "ALTER TABLE parent ADD COLUMN rank INTEGER DEFAULT 5")
+        _ = try Store.alter(b.path, running: "ALTER TABLE parent ADD COLUMN rank INTEGER DEFAULT 5")
         try TestStore.sync(a, b)
         #expect(
             try b.rows("SELECT id, rank FROM parent ORDER BY id") == [

@@ -38,7 +38,7 @@ struct NewTableTests {
         let local = try Store.open(store.path)
         defer { try? local.close() }
         var told: [String] = []
-        try local.forEachTransaction(HistoryQuery()) { transaction in
+        try local.forEachTransaction(matching: HistoryQuery()) { transaction in
             guard transaction.author == author else { return true }
             told += transaction.changes.map { "\($0.kind) \($0.object.path)" }
             return true
@@ -114,7 +114,7 @@ struct NewTableTests {
                     WaitingChanges(entity: "note", count: 1, reason: .noTable),
                     WaitingChanges(entity: "zone", count: 1, reason: .noTable),
                 ])
-            _ = try Store.alter(store.path, Self.notes("note"))
+            _ = try Store.alter(store.path, running: Self.notes("note"))
             try Store.track(store.path)
             try StoreReplica.showWaiting(at: store.path)
             #expect(try store.rows("SELECT * FROM note") == [[1, "x", "early"]])
@@ -196,7 +196,7 @@ struct NewTableTests {
         let stores = try replicas("b.db", "c.db", "d.db")
         let (a, b, c, d) = (stores[0], stores[1], stores[2], stores[3])
         for store in [a, c, d] {
-            _ = try Store.alter(store.path, "ALTER TABLE item ADD COLUMN extra TEXT")
+            _ = try Store.alter(store.path, running: "ALTER TABLE item ADD COLUMN extra TEXT")
         }
         try a.run(
             """
@@ -210,7 +210,7 @@ struct NewTableTests {
             ])
         try c.pull(from: b)
         #expect(try c.rows("SELECT * FROM item") == [["x", "a0", "e"]])
-        _ = try Store.alter(b.path, "ALTER TABLE item ADD COLUMN extra TEXT")
+        _ = try Store.alter(b.path, running: "ALTER TABLE item ADD COLUMN extra TEXT")
         try d.pull(from: b)
         #expect(
             try d.rows("SELECT * FROM item") == [["x", "a0", "e"]], "also from one that waited")

@@ -37,7 +37,7 @@ import Testing
         let daemon = try await TestDaemon()
         let store = try await daemon.makeStore()
         for lease in [Int64.max, .max - 1, .max / 1000 + 1, .min] {
-            await expect(.invalidArgument, "never lapses") {
+            await expect(.invalidArgument, "never expires") {
                 try await daemon.client.register(store, consumer: "c", lease: .seconds(lease))
             }
         }

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import SyncClient
-import SyncTesting
+import SyncStorage
 import Testing
 import Varlink
 
@@ -107,7 +107,7 @@ struct ExchangedFileTests {
             }
         }
         #expect(throws: SyncError(.notAllowed, "")) {
-            try Store.track(path, choice, verifying: check)
+            try Store.track(path, choosing: choice, verifying: check)
         }
         #expect(asked == 1)
         #expect(try ownObjects(victim) == "0")

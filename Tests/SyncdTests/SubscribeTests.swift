@@ -178,7 +178,7 @@ import Testing
         let seen = Collector(subscription)
         try await seen.begun()
         let names = try ["Album/2", "album/3", "Album/99"].map {
-            try HistoryQuery.ObjectName(path: $0)
+            try ObjectName(path: $0)
         }
         let held = try await subscription.hold(names)
         #expect(held.map(\.isPresent) == [true, true, false])

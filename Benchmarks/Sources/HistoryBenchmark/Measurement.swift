@@ -46,7 +46,7 @@ enum Measurement {
             query.limit = 100
             return columns + "t.number > \(count / 2) AND t.number <= \(count / 2 + 100)"
         case "one object":
-            query.object = try HistoryQuery.ObjectName(path: "item/77")
+            query.object = try ObjectName(path: "item/77")
             return "SELECT t.*, c.* FROM syncd_change c JOIN syncd_transaction t "
                 + "ON t.number = c.seq WHERE c.key = 77"
         case "a rare author":

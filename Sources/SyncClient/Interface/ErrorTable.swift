@@ -28,6 +28,7 @@ public enum ErrorTable {
         Row(.notAllowed, exitStatus: 77),
         Row(.busy, exitStatus: 75),
         Row(.diskFull, exitStatus: 75),
+        Row(.ioError, exitStatus: 74),
         Row(.notTracked, exitStatus: 1),
         Row(.storeDamaged, exitStatus: 1),
         Row(.newerFormat, exitStatus: 1),

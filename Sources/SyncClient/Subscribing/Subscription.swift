@@ -21,7 +21,7 @@ public final class Subscription: AsyncSequence, Sendable {
     /// connected.
     struct State {
         var position: Token?
-        var held: Set<HistoryQuery.ObjectName>
+        var held: Set<ObjectName>
         var name: String?
         var hasBegun = false
     }
@@ -47,7 +47,7 @@ public final class Subscription: AsyncSequence, Sendable {
     /// - Throws: ``SyncError``: `unreachable` while the daemon is away; they are held nevertheless
     ///   once the stream is connected again.
     @discardableResult
-    public func hold(_ objects: [HistoryQuery.ObjectName]) async throws -> [HeldObject] {
+    public func hold(_ objects: [ObjectName]) async throws -> [HeldObject] {
         let name = state.withLock { state in
             state.held.formUnion(objects)
             return state.name
@@ -68,7 +68,7 @@ public final class Subscription: AsyncSequence, Sendable {
     /// Releases held objects; nil: all.
     ///
     /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.
-    public func release(_ objects: [HistoryQuery.ObjectName]? = nil) async throws {
+    public func release(_ objects: [ObjectName]? = nil) async throws {
         let name = state.withLock { state in
             if let objects { state.held.subtract(objects) } else { state.held = [] }
             return state.name

@@ -14,7 +14,7 @@ public struct SubscriptionOptions: Sendable, Hashable {
     /// Without the transactions that this process marked as its own.
     public var excludesOwn = false
     /// Objects to hold from the start.
-    public var hold: Set<HistoryQuery.ObjectName> = []
+    public var hold: Set<ObjectName> = []
     /// False: only notices about held objects and the store.
     public var transactions = true
 
@@ -53,7 +53,7 @@ public struct SubscriptionOptions: Sendable, Hashable {
     }
 }
 
-extension HistoryQuery.ObjectName {
+extension ObjectName {
     /// `Album/348`, as ``init(path:)`` reads it.
     public var path: String { ObjectID(store: .none, entity: entity, key: key).path }
 

@@ -1,7 +1,6 @@
 import SyncStorage
-import SyncValues
 
-/// What a person chose to record of a database, before its tables were looked at.
+/// The user's choice of what to record of a database, before its tables are known.
 public struct CaptureChoice: Sendable, Hashable {
     /// Only these tables; empty: all.
     public var entities: [String]
@@ -27,6 +26,8 @@ public struct CaptureChoice: Sendable, Hashable {
         try options(path) { _ in }
     }
 
+    /// What to keep, by table, after `verify` was given the opened file.
+    /// - Throws: as ``options(_:)``; what `verify` throws.
     package func options(
         _ path: String, verifying verify: (FileIdentity) throws -> Void
     ) throws -> [String: CaptureOptions] {
@@ -39,7 +40,7 @@ public struct CaptureChoice: Sendable, Hashable {
         let kept: CaptureOptions.Kept = keepsValues ? .all : .none
         return Dictionary(
             uniqueKeysWithValues: names.map { name in
-                let keepsOld = undo.contains { $0 == "*" || SQLName.equal($0, name) }
+                let keepsOld = undo.contains { $0 == "*" || SQLName.isEqual($0, to: name) }
                 return (name, CaptureOptions(kept: kept, undo: keepsOld))
             })
     }

@@ -1,6 +1,3 @@
-import SyncStorage
-import SyncValues
-
 /// Something about a store's triggers that is not as it should be.
 public struct CaptureFinding: Sendable, Hashable {
     /// What is wrong.
@@ -14,16 +11,17 @@ public struct CaptureFinding: Sendable, Hashable {
         case renamed(to: String)
         /// The table was dropped.
         case tableDropped
-        /// A table that no entity stands for.
+        /// A table without an entity.
         case newTable
-        /// A trigger of the user, made after ours, runs before them and could hide what it does.
+        /// A user trigger that was created after the capture triggers runs before them: its changes
+        /// could be missed.
         case triggersOutOfOrder
-        /// Triggers of ours on the table are of no entity: they are left from another history.
+        /// The table has capture triggers of no entity: they remain from another history.
         case triggersOrphaned([String])
-        /// An object of the store itself is missing: the log, the guard or the marker.
+        /// A table, index or trigger of the store is missing: the log, the guard, the marker.
         case storeObjectMissing(String)
 
-        /// Something that capture made is not there, or not as it has to be.
+        /// An object made by capture is missing or was changed.
         var isOfOwnObjects: Bool {
             switch self {
             case .triggersMissing, .triggersOutdated, .storeObjectMissing: true
@@ -57,21 +55,22 @@ extension CaptureFinding {
         switch problem {
         case .triggersMissing(let names):
             "\(table): triggers are missing (\(names.joined(separator: ", ")))"
-        case .triggersOutdated: "\(table): the table has changed since its triggers were made"
+        case .triggersOutdated: "\(table): the table has changed since its triggers were created"
         case .renamed(let name): "\(table): renamed to \(name)"
         case .tableDropped: "\(table): the table was dropped"
         case .newTable:
             entity == nil
                 ? "\(table): a new table that is not tracked; run: synctool track DB"
                 : "\(table): a new table, tracked from now on"
-        case .triggersOutOfOrder: "\(table): a trigger of yours runs before those of the history"
+        case .triggersOutOfOrder: "\(table): a user trigger runs before the triggers of syncd"
         case .triggersOrphaned(let names):
-            "\(table): triggers are left from another history (\(names.joined(separator: ", ")))"
+            "\(table): triggers of another history remain (\(names.joined(separator: ", ")))"
         case .storeObjectMissing(let name):
             StoreBlueprint.items[name]?.part == .replication && name == table
                 && StoreBlueprint.items[name]?.type == "table"
-                ? "\(name), which synchronising needs, was dropped; run: synctool doctor DB --mend"
-                : "\(name) of the history itself is missing"
+                ? "\(name) was dropped, but synchronisation needs it; "
+                    + "run: synctool doctor DB --mend"
+                : "\(name) of the history is missing"
         }
     }
 }

@@ -1,24 +1,23 @@
 import SyncStorage
-import SyncValues
 
 /// The REPLACE guard: `INSERT OR REPLACE` and `UPDATE OR REPLACE` remove rows without any delete
 /// trigger (unless recursive_triggers is on). A BEFORE trigger keeps in `syncd_guard` what the new
 /// row clashes with; the AFTER trigger logs those of them that are gone.
 ///
 /// What makes it right in every case:
-/// - OR IGNORE, UPSERT and RAISE(IGNORE) leave guard rows behind whose object still lives: stale
-///   rows. They are taken for nothing, because the object is there; the next clash drops them.
-/// - A stale row would lie once its object is deleted in the ordinary way: so the delete and the
-///   key update triggers forget the guard row of their object.
-/// - An insert with the key of a guard row, or an object that is nowhere, is proof of REPLACE.
+/// - OR IGNORE, UPSERT and RAISE(IGNORE) leave guard rows behind whose object still exists: stale
+///   rows. They are ignored, because the object exists; the next clash deletes them.
+/// - A stale row would be wrong after an ordinary delete of its object: so the delete trigger and
+///   the key update trigger delete the guard row of their object.
+/// - An insert with the key of a guard row, or a missing object, proves a REPLACE.
 extension CaptureTriggers {
-    /// How many guard rows outlive a clash when statements on the table can nest.
+    /// The number of guard rows that are kept at a clash when statements on the table can nest.
     static let nestedGuardRowsMax = 64
 
-    /// A guard row older than this, some 86 seconds, is of no statement that still runs.
+    /// A guard row older than this, some 86 seconds, belongs to no running statement.
     static let guardAgeMaxDays = 0.001
 
-    /// One way in which a new row can push an old one out.
+    /// One way in which a new row can replace an old one.
     private struct Clash {
         /// A condition on `syncd_t`, the table, and NEW.
         var condition: String
@@ -28,19 +27,19 @@ extension CaptureTriggers {
 
     var guardInsert: Trigger? {
         trigger(
-            "g", "BEFORE INSERT", when: exists(clashes.map(\.condition)),
-            keepVictims(clashes.map(\.condition)))
+            "g", on: "BEFORE INSERT", when: exists(clashes.map(\.condition)),
+            body: keepVictims(clashes.map(\.condition)))
     }
 
     var guardUpdate: Trigger? {
         let clashes = clashes.map { clash in
             Clash(
-                condition: "\(clash.condition) AND NOT (\(sameKey("syncd_t", "OLD")))",
+                condition: "\(clash.condition) AND NOT (\(sameKey("syncd_t", as: "OLD")))",
                 columns: clash.columns)
         }
         return trigger(
-            "h", "BEFORE UPDATE\(updateOf)", when: exists(clashes.map(\.condition)),
-            keepVictims(clashes.map(\.condition)))
+            "h", on: "BEFORE UPDATE\(updateOf)", when: exists(clashes.map(\.condition)),
+            body: keepVictims(clashes.map(\.condition)))
     }
 
     /// Updates that keep the key and push another row out by a UNIQUE index. Whether it runs before
@@ -50,13 +49,13 @@ extension CaptureTriggers {
         guard table.uniqueIndexes.contains(where: { $0.origin != .primaryKey }) || usesRowID
         else { return nil }
         return trigger(
-            "r", "AFTER UPDATE\(updateOf)",
-            when: "\(sameKey("OLD", "NEW")) "
+            "r", on: "AFTER UPDATE\(updateOf)",
+            when: "\(sameKey("OLD", as: "NEW")) "
                 + "AND EXISTS(SELECT 1 FROM syncd_guard WHERE e = \(entity))",
-            drain(rowIsNew: false))
+            body: drain(rowIsNew: false))
     }
 
-    /// The delete of OLD is logged: its guard row, if any, must not speak again.
+    /// The delete of OLD is logged: its guard row, if any, must not be logged as well.
     func forgetGuard() -> String {
         "DELETE FROM syncd_guard WHERE e = \(entity) AND \(guardHasKey(of: "OLD"))"
     }
@@ -88,8 +87,8 @@ extension CaptureTriggers {
 
     /// What ``drain(rowIsNew:)`` does after an insert, where only the key can clash: the one victim
     /// has the new row's key. Its guard row need not go, which saves a statement for each insert:
-    /// the object lives, and whatever takes it away forgets or renews the row first.
-    func speakOfSameKey(before row: LogRow) -> [String] {
+    /// the object exists, and every statement that removes it deletes or renews the row first.
+    func logSameKey(before row: LogRow) -> [String] {
         [
             logVictims(
                 isSame: "1", where: "\(guardHasKey(of: "NEW")) AND ts IS \(Self.now)", before: row)
@@ -102,7 +101,7 @@ extension CaptureTriggers {
         let values = Array(Self.valueColumns.prefix(layout.valueCount(.replace)))
         let columns = ["op", "m", "ts"] + values
         let last = row.map { " UNION ALL \($0.select(columns))" } ?? ""
-        return "INSERT INTO syncd_log(\(columns.joined(separator: ", "))) "
+        return "INSERT INTO \(LogTable.name)(\(columns.joined(separator: ", "))) "
             + "SELECT \(victimHead(isSame: isSame)), \(values.joined(separator: ", ")) "
             + "FROM syncd_guard WHERE e = \(entity) AND \(condition)\(last)"
     }
@@ -119,7 +118,7 @@ extension CaptureTriggers {
 
     // MARK: Clashes
 
-    /// A new row can push out none but the row with its key.
+    /// A new row can replace only the row with its key.
     var clashesInKeyAlone: Bool {
         table.isIntegerKey && table.uniqueIndexes.isEmpty && !isNested
     }
@@ -150,7 +149,7 @@ extension CaptureTriggers {
             let column = term.column.flatMap { table.column($0) }
             if column?.isGenerated ?? true { isPlain = false }
             let name = SQLName.quoted(term.column ?? "")
-            let collates = SQLName.equal(column?.collation ?? "BINARY", term.collation)
+            let collates = SQLName.isEqual(column?.collation ?? "BINARY", to: term.collation)
             let collation = collates ? "" : " COLLATE \(SQLName.quoted(term.collation))"
             return "syncd_t.\(name)\(collation) = NEW.\(name)"
         }
@@ -177,7 +176,7 @@ extension CaptureTriggers {
         var names: [String] = []
         for clash in clashes {
             guard let columns = clash.columns else { return "" }
-            names += columns.filter { name in !names.contains { SQLName.equal($0, name) } }
+            names += columns.filter { name in !names.contains { SQLName.isEqual($0, to: name) } }
         }
         return " OF \(updateColumns(names))"
     }
@@ -199,8 +198,8 @@ extension CaptureTriggers {
                 "DELETE FROM syncd_guard WHERE e = \(entity) AND rowid <= "
                     + "(SELECT max(rowid) FROM syncd_guard) - \(Self.nestedGuardRowsMax)")
         } else {
-            // What statements of long ago left behind means nothing, whichever table it is of:
-            // so the guard, which every insert scans, stays small.
+            // Old rows of all tables are deleted, so that the guard, which every insert scans,
+            // stays small.
             statements.append(
                 "DELETE FROM syncd_guard WHERE e = \(entity) "
                     + "OR abs(ts - \(Self.now)) > \(Self.guardAgeMaxDays)")
@@ -238,7 +237,8 @@ extension CaptureTriggers {
     /// The guard row's object has the key of OLD or NEW.
     private func guardHasKey(of row: String) -> String {
         table.keyColumns.enumerated().map { number, column in
-            Self.same("\(row).\(SQLName.quoted(column.name))", "syncd_guard.k\(number)", column)
+            Self.same(
+                "\(row).\(SQLName.quoted(column.name))", as: "syncd_guard.k\(number)", in: column)
         }.joined(separator: " AND ")
     }
 
@@ -248,14 +248,14 @@ extension CaptureTriggers {
         table.keyColumns.enumerated().map { number, column in
             let name = "syncd_t.\(SQLName.quoted(column.name))"
             let guarded = "syncd_guard.k\(number)"
-            let exact = Self.same(name, guarded, column)
+            let exact = Self.same(name, as: guarded, in: column)
             return column.comparesBinary ? exact : "\(name) IS \(guarded) AND \(exact)"
         }.joined(separator: " AND ")
     }
 
     private var sameGuardKey: String {
         table.keyColumns.enumerated().map { number, column in
-            Self.same("syncd_h.k\(number)", "syncd_guard.k\(number)", column)
+            Self.same("syncd_h.k\(number)", as: "syncd_guard.k\(number)", in: column)
         }.joined(separator: " AND ")
     }
 }

@@ -1,20 +1,19 @@
 import SyncStorage
-import SyncValues
 
 /// The triggers that record one entity: SQL text made from the table's schema and its layout.
 ///
 /// Invariants that the triggers keep together:
 /// - Each row that is inserted, changed or deleted in the table leaves one group of log rows in the
 ///   same statement, also when REPLACE removes it without any delete trigger.
-/// - A row of `syncd_guard` for a key says that the object lived when it was written and that no
-///   delete of it was logged since. So, when it is gone, REPLACE took it.
-/// - Nothing can fail that would not have failed without us: no constraint, no user function, no
+/// - A row of `syncd_guard` for a key says that the object existed when the row was written and
+///   that no delete of it was logged since. So, when the object is missing, REPLACE removed it.
+/// - No statement fails because of the triggers: they use no constraint, no user function and no
 ///   table of another file.
 package struct CaptureTriggers {
     let entity: Int64
     let table: TableSchema
     let layout: CaptureLayout
-    /// A trigger of the user writes to this table, so that one statement on it can run inside
+    /// A user trigger writes to this table, so that one statement on it can run inside
     /// another: the guard must then hold the victims of several.
     let isNested: Bool
 
@@ -38,10 +37,10 @@ package struct CaptureTriggers {
     /// One statement for the victims and the first row of the insert: a second one would cost each
     /// insert a tenth more.
     private var insert: Trigger {
-        let rows = logRows(.insert, keyValues("NEW"))
+        let rows = logRows(.insert, values: keyValues("NEW"))
         return trigger(
-            "i", "AFTER INSERT", when: nil,
-            (clashesInKeyAlone ? speakOfSameKey(before: rows[0]) : drain(before: rows[0]))
+            "i", on: "AFTER INSERT", when: nil,
+            body: (clashesInKeyAlone ? logSameKey(before: rows[0]) : drain(before: rows[0]))
                 + rows.dropFirst().map(\.statement))
     }
 
@@ -49,9 +48,10 @@ package struct CaptureTriggers {
         guard !changeable.isEmpty else { return nil }
         let changed = Self.anyOf(changeable.map { differs($0.column) })
         return trigger(
-            "u", "AFTER UPDATE", when: "\(sameKey("OLD", "NEW")) AND (\(changed))",
-            log(
-                .update, keyValues("NEW") + masks.dropFirst() + (layout.undo ? oldValues : []),
+            "u", on: "AFTER UPDATE", when: "\(sameKey("OLD", as: "NEW")) AND (\(changed))",
+            body: log(
+                .update,
+                values: keyValues("NEW") + masks.dropFirst() + (layout.undo ? oldValues : []),
                 mask: masks[0]))
     }
 
@@ -59,20 +59,21 @@ package struct CaptureTriggers {
     /// that they are the same row.
     private var keyUpdate: Trigger {
         trigger(
-            "k", "AFTER UPDATE OF \(updateColumns(keyColumnNames))",
-            when: "NOT (\(sameKey("OLD", "NEW")))",
-            [forgetGuard()] + drain() + log(.delete, deletedValues("OLD"))
-                + log(.renumber, keyValues("OLD") + keyValues("NEW"))
-                + log(.insert, keyValues("NEW")))
+            "k", on: "AFTER UPDATE OF \(updateColumns(keyColumnNames))",
+            when: "NOT (\(sameKey("OLD", as: "NEW")))",
+            body: [forgetGuard()] + drain() + log(.delete, values: deletedValues("OLD"))
+                + log(.renumber, values: keyValues("OLD") + keyValues("NEW"))
+                + log(.insert, values: keyValues("NEW")))
     }
 
     private var delete: Trigger {
         trigger(
-            "d", "AFTER DELETE", when: nil, [forgetGuard()] + log(.delete, deletedValues("OLD")))
+            "d", on: "AFTER DELETE", when: nil,
+            body: [forgetGuard()] + log(.delete, values: deletedValues("OLD")))
     }
 
     func trigger(
-        _ suffix: String, _ event: String, when: String?, _ body: [String]
+        _ suffix: String, on event: String, when: String?, body: [String]
     ) -> Trigger {
         let name = "syncd_\(entity)_\(suffix)"
         let condition = when.map { " WHEN \($0)" } ?? ""
@@ -90,7 +91,7 @@ package struct CaptureTriggers {
         var cells: [(column: String, value: String)]
 
         var statement: String {
-            "INSERT INTO syncd_log(\(cells.map(\.column).joined(separator: ", "))) "
+            "INSERT INTO \(LogTable.name)(\(cells.map(\.column).joined(separator: ", "))) "
                 + "VALUES(\(cells.map(\.value).joined(separator: ", ")))"
         }
 
@@ -104,11 +105,11 @@ package struct CaptureTriggers {
     }
 
     /// The statements that append one value list, seven values a row.
-    private func log(_ kind: LogKind, _ values: [String], mask: String? = nil) -> [String] {
-        logRows(kind, values, mask: mask).map(\.statement)
+    private func log(_ kind: LogKind, values: [String], mask: String? = nil) -> [String] {
+        logRows(kind, values: values, mask: mask).map(\.statement)
     }
 
-    private func logRows(_ kind: LogKind, _ values: [String], mask: String? = nil) -> [LogRow] {
+    private func logRows(_ kind: LogKind, values: [String], mask: String? = nil) -> [LogRow] {
         Self.chunks(values).enumerated().map { number, chunk in
             let isFirst = number == 0
             var cells = [("op", String((isFirst ? kind : .continued).op(entity)))]
@@ -158,8 +159,8 @@ package struct CaptureTriggers {
     /// same precedence in SQLite.
     private var masks: [String] {
         (0...layout.furtherMasks).map { number in
-            let first = number * CaptureLayout.columnsPerMask
-            let terms = changeable.filter { $0.bit / CaptureLayout.columnsPerMask == number }
+            let first = number * ColumnMask.bitsPerWord
+            let terms = changeable.filter { $0.bit / ColumnMask.bitsPerWord == number }
                 .map { bit, column in
                     bit == first ? differs(column) : "(\(differs(column))<<\(bit - first))"
                 }
@@ -172,38 +173,41 @@ package struct CaptureTriggers {
     /// The column's value differs between OLD and NEW: in its bytes or in its type.
     private func differs(_ column: ColumnSchema) -> String {
         let name = SQLName.quoted(column.name)
-        return "(" + Self.differ("OLD.\(name)", "NEW.\(name)", column) + ")"
+        return "(" + Self.differ("OLD.\(name)", from: "NEW.\(name)", in: column) + ")"
     }
 
-    /// `IS NOT` compares under the column's collation, and 1 with 1.0 as equal: neither is the
-    /// same value to us. Where a column has an affinity, equal values are of one type.
-    static func differ(_ left: String, _ right: String, _ column: ColumnSchema) -> String {
+    /// `IS NOT` compares under the column's collation, and treats 1 and 1.0 as equal: both are
+    /// different values here. Where a column has an affinity, equal values are of one type.
+    static func differ(_ left: String, from right: String, in column: ColumnSchema) -> String {
         let collation = column.comparesBinary ? "" : " COLLATE BINARY"
         let values = "\(left)\(collation) IS NOT \(right)"
         return column.isUntyped ? "\(values) OR typeof(\(left)) IS NOT typeof(\(right))" : values
     }
 
-    static func same(_ left: String, _ right: String, _ column: ColumnSchema) -> String {
+    static func same(_ left: String, as right: String, in column: ColumnSchema) -> String {
         let collation = column.comparesBinary ? "" : " COLLATE BINARY"
         let values = "\(left)\(collation) IS \(right)"
         return column.isUntyped ? "\(values) AND typeof(\(left)) IS typeof(\(right))" : values
     }
 
     /// The key of both rows is the same, byte for byte.
-    func sameKey(_ left: String, _ right: String) -> String {
+    func sameKey(_ left: String, as right: String) -> String {
         table.keyColumns.map { column in
             let name = SQLName.quoted(column.name)
-            return Self.same("\(left).\(name)", "\(right).\(name)", column)
+            return Self.same("\(left).\(name)", as: "\(right).\(name)", in: column)
         }.joined(separator: " AND ")
     }
 
+    /// The terms of one group in ``anyOf(_:)``.
+    private static let alternativesMax = 63
+
     /// OR of all terms, in groups: SQLite limits the depth of an expression to 1,000.
     static func anyOf(_ terms: [String]) -> String {
-        guard terms.count > CaptureLayout.columnsPerMask else {
+        guard terms.count > alternativesMax else {
             return terms.joined(separator: " OR ")
         }
-        return stride(from: 0, to: terms.count, by: CaptureLayout.columnsPerMask).map {
-            let group = terms[$0..<min($0 + CaptureLayout.columnsPerMask, terms.count)]
+        return stride(from: 0, to: terms.count, by: alternativesMax).map {
+            let group = terms[$0..<min($0 + alternativesMax, terms.count)]
             return "(\(group.joined(separator: " OR ")))"
         }.joined(separator: " OR ")
     }
@@ -212,8 +216,8 @@ package struct CaptureTriggers {
 
     var keyColumnNames: [String] { layout.key }
 
-    /// The names for `UPDATE OF`. SQLite looks at the names in SET alone, so that those of the
-    /// rowid are other names of an integer key.
+    /// The names for `UPDATE OF`. SQLite compares only the names in SET, so that the names of the
+    /// rowid are added: they are other names of an integer key.
     func updateColumns(_ names: [String]) -> String {
         var all = names.map(SQLName.quoted)
         if !table.isWithoutRowID {

@@ -1,5 +1,4 @@
 import SyncStorage
-import SyncValues
 
 /// Which tables become entities. Names compare as SQLite compares them.
 public enum EntityFilter: Sendable, Hashable {
@@ -14,8 +13,8 @@ public enum EntityFilter: Sendable, Hashable {
     public func includes(_ name: String) -> Bool {
         switch self {
         case .all: return true
-        case .only(let names): return names.contains { SQLName.equal($0, name) }
-        case .except(let names): return !names.contains { SQLName.equal($0, name) }
+        case .only(let names): return names.contains { SQLName.isEqual($0, to: name) }
+        case .except(let names): return !names.contains { SQLName.isEqual($0, to: name) }
         }
     }
 }

@@ -1,8 +1,7 @@
 import GRDB
 import SyncStorage
-import SyncValues
 
-/// A capture trigger as it stands in the database now.
+/// A capture trigger that the database has now.
 struct PresentTrigger: Equatable {
     var name: String
     /// The number in its name.
@@ -32,7 +31,7 @@ struct PresentTrigger: Equatable {
     /// What every capture trigger has, also when the log and the guard were renamed: SQLite then
     /// writes the new names into its text.
     private static let shapes = [
-        "syncd_log", "syncd_guard", "(op, m, ts, pk", "(op, ts, pk", "(e, i, ts, pk",
+        LogTable.name, "syncd_guard", "(op, m, ts, pk", "(op, ts, pk", "(e, i, ts, pk",
     ]
 
     /// Capture made it: it has a name and the event of one, and writes to the log or to the guard.
@@ -43,10 +42,11 @@ struct PresentTrigger: Equatable {
         return sql.contains(event) && shapes.contains(where: sql.contains)
     }
 
-    /// It writes what capture would: not a trigger of somebody else with such a name.
+    /// Whether capture made it: another program can create a trigger with such a name.
     var isOwn: Bool { Self.isOwn(name: name, sql: sql) }
 
-    /// Every trigger with a name of ours: one of a live entity is ours, whatever became of it.
+    /// Every trigger with the name of a capture trigger; one of a live entity counts even when its
+    /// text was changed.
     static func all(_ db: Database) throws -> [PresentTrigger] {
         try Row.fetchAll(
             db,

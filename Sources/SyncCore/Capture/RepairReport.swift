@@ -1,6 +1,3 @@
-import SyncStorage
-import SyncValues
-
 /// What a repair of the triggers found and did.
 public struct RepairReport: Sendable, Hashable {
     /// What was wrong; a new table's entity is set when it is recorded from now on.
@@ -18,7 +15,7 @@ public struct RepairReport: Sendable, Hashable {
     /// What is gone for good with tables that were dropped.
     public package(set) var losses: [StoreLoss] = []
 
-    /// Rows were not compared, because the fingerprints of before are lost.
+    /// Rows were not compared, because the earlier fingerprints are lost.
     public package(set) var isIncomparable = false
 
     /// What was wrong and what is lost, a sentence each.

@@ -1,9 +1,8 @@
 import SyncStorage
-import SyncValues
 
 /// The statements of every object that syncd adds to a database, triggers on the user's tables
-/// aside: what the file holds (`docs/store-format.md`), and by what each object is told from one of
-/// the user's with the same name.
+/// aside: what the file holds (docs/store-format.md), and how each object is distinguished from a
+/// user object with the same name.
 package enum StoreBlueprint {
     /// What a part of the tables is for.
     package enum Part: CaseIterable {
@@ -23,39 +22,9 @@ package enum StoreBlueprint {
     }
 
     /// The tables of the digest, with their indexes.
-    package static let history = [
-        """
-        CREATE TABLE IF NOT EXISTS syncd_transaction(
-          number INTEGER PRIMARY KEY, first INTEGER, time INTEGER, who INTEGER, pid INTEGER,
-          flags INTEGER, origin BLOB)
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS syncd_who(
-          id INTEGER PRIMARY KEY, author TEXT, context TEXT, process TEXT)
-        """,
-        // What nobody signed costs nothing in it.
-        """
-        CREATE INDEX IF NOT EXISTS syncd_transaction_who ON syncd_transaction(who)
-          WHERE who IS NOT NULL
-        """,
-        "CREATE INDEX IF NOT EXISTS syncd_who_name ON syncd_who(author, context, process)",
-        """
-        CREATE TABLE IF NOT EXISTS syncd_change(
-          seq INTEGER PRIMARY KEY, op INTEGER, key, data BLOB)
-        """,
-        "CREATE INDEX IF NOT EXISTS syncd_change_object ON syncd_change(key, op)",
-        """
-        CREATE TABLE IF NOT EXISTS syncd_consumer(
-          name TEXT PRIMARY KEY, kind TEXT, acknowledged INTEGER, lease INTEGER, seen INTEGER,
-          created INTEGER) WITHOUT ROWID
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS syncd_fingerprint(
-          lineage INTEGER, key, entity INTEGER, print INTEGER,
-          PRIMARY KEY(lineage, key)) WITHOUT ROWID
-        """,
-        "CREATE TABLE IF NOT EXISTS syncd_lineage(lineage INTEGER PRIMARY KEY)",
-    ]
+    package static let history =
+        TransactionTable.creation + ChangeTable.creation + [ConsumerTable.creation]
+        + FingerprintTable.creation
 
     /// The tables of merging, with their indexes.
     package static let replication = [
@@ -141,9 +110,9 @@ package enum StoreBlueprint {
         switch part {
         case .capture:
             [
-                StoreSchema.log, StoreSchema.entity, StoreSchema.meta,
-                StoreSchema.guardTable(keyColumns: 1), StoreSchema.transactionView,
-                StoreSchema.marker,
+                LogTable.creation, EntityTable.creation, Metadata.creation,
+                StoreSchema.guardTable(keyColumns: 1), LogTable.markerView,
+                LogTable.markerTrigger,
             ]
         case .history: history
         case .replication: replication
@@ -156,7 +125,7 @@ package enum StoreBlueprint {
         var items: [String: Item] = [:]
         for part in Part.allCases {
             for sql in statements(part) {
-                let item = item(sql, part)
+                let item = item(madeBy: sql, of: part)
                 items[item.name] = item
             }
         }
@@ -165,10 +134,11 @@ package enum StoreBlueprint {
 
     /// The tables of a part, in the order in which they are made.
     package static func tables(_ part: Part) -> [String] {
-        statements(part).map { item($0, part) }.filter { $0.type == "table" }.map(\.name)
+        statements(part).map { item(madeBy: $0, of: part) }.filter { $0.type == "table" }.map(
+            \.name)
     }
 
-    private static func item(_ sql: String, _ part: Part) -> Item {
+    private static func item(madeBy sql: String, of part: Part) -> Item {
         let sql = SQLTokens(sql)
         let words = sql.tokens.map(\.text)
         let type = words[1].lowercased()

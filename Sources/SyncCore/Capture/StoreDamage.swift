@@ -13,25 +13,22 @@ package struct StoreDamage: Hashable {
     /// `syncd_meta` says which store and replica the file is.
     let hasIdentity: Bool
 
-    private static let capture = ["syncd_log", "syncd_entity", "syncd_meta"]
+    private static let capture = [LogTable.name, EntityTable.name, Metadata.name]
 
     /// What is missing; nil for a whole store, and for a database that has nothing of one.
     ///
     /// - Complexity: O(tables named `syncd_…`); O(triggers) for what is no store.
+    /// - Throws: the error of SQLite.
     package static func find(_ db: Database) throws -> StoreDamage? {
-        let present = Set(
-            try String.fetchAll(
-                db,
-                sql: """
-                    SELECT lower(name) FROM main.sqlite_schema
-                    WHERE type = 'table' AND name LIKE 'syncd\\_%' ESCAPE '\\'
-                    """))
-        let hasMeta = try StoreMeta.exist(db)
-        let hasIdentity = try hasMeta && Self.hasIdentity(db)
+        let present = try SchemaReader(db).ownTables()
+        let metadata = try Metadata(db)
+        let hasMeta = try metadata.exists()
+        let hasIdentity = try hasMeta && metadata.hasIdentity()
         var missing = capture.filter { !present.contains($0) }
         // A tracker alone keeps no history; a store's file is named when its history is made.
         let history = StoreBlueprint.tables(.history)
-        let keepsHistory = try history.contains(where: present.contains) || hasMeta && hasFile(db)
+        let keepsHistory =
+            try history.contains(where: present.contains) || hasMeta && metadata.hasFile()
         if keepsHistory { missing += history.filter { !present.contains($0) } }
         if missing.isEmpty, hasIdentity { return nil }
         guard try !StoreObjects(db).own.isEmpty else { return nil }
@@ -42,37 +39,26 @@ package struct StoreDamage: Hashable {
     static func isUntracked(_ db: Database) throws -> Bool { try StoreObjects(db).own.isEmpty }
 
     /// The tables of merging that are missing from a store that was synchronised.
+    /// - Throws: the error of SQLite.
     package static func missingReplication(_ db: Database) throws -> [String] {
         let wanted = StoreBlueprint.tables(.replication)
-        let present = Set(
-            try String.fetchAll(
-                db,
-                sql: """
-                    SELECT lower(name) FROM main.sqlite_schema
-                    WHERE type = 'table' AND name LIKE 'syncd\\_%' ESCAPE '\\'
-                    """))
+        let present = try SchemaReader(db).ownTables()
         let missing = wanted.filter { !present.contains($0) }
         if missing.isEmpty { return [] }
-        let isReplica = try missing.count < wanted.count || StoreMeta.hasMerged(db)
+        let isReplica = try missing.count < wanted.count || Metadata(db).hasMerged()
         return isReplica ? missing : []
     }
 
-    private static func hasIdentity(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            db,
-            sql: """
-                SELECT count(*) = 3 FROM syncd_meta
-                WHERE key IN ('store', 'replica') AND typeof(value) = 'blob' AND length(value) = 16
-                  OR key = 'format' AND typeof(value) = 'integer' AND value >= 1
-                """) ?? false
+    /// - Throws: `newerFormat` when a newer version wrote the store, `notTracked` when there is no
+    ///   store, `storeDamaged` when tables of it are missing.
+    package static func requireReadable(_ db: Database) throws {
+        let metadata = try Metadata(db)
+        try metadata.requireKnownFormat()
+        if let damage = try find(db) { throw damage.error }
+        if try !metadata.exists() { throw Metadata.notTracked }
     }
 
-    private static func hasFile(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            db, sql: "SELECT EXISTS(SELECT 1 FROM syncd_meta WHERE key = 'file')") ?? false
-    }
-
-    /// What to tell whoever wanted to use it as a store.
+    /// The error for a caller that needs a whole store.
     package var error: SyncError {
         let reason =
             missing.isEmpty

@@ -1,21 +1,18 @@
-import SyncStorage
-import SyncValues
-
 /// What of a store is gone for good when tables of it were dropped.
 public enum StoreLoss: Sendable, Hashable {
     /// Which store and replica it was: it is a new store.
     case identity
     /// The transactions up to now.
     case history
-    /// What was written and not yet moved into the history tables.
+    /// The changes that were not yet in the history tables.
     case log
-    /// Who wrote the transactions up to now.
+    /// The authors of the transactions up to now.
     case authors
     /// The registered consumers.
     case consumers
-    /// The fingerprints of rows: what was written unseen before now is not found by comparing.
+    /// The fingerprints of rows: earlier missed changes cannot be found by comparing.
     case fingerprints
-    /// What merging knew: it is a store of its own now.
+    /// The merge records: it is a separate store now.
     case replication
     /// How the table was recorded.
     case options(table: String)
@@ -24,21 +21,21 @@ public enum StoreLoss: Sendable, Hashable {
     public var explanation: String {
         switch self {
         case .identity:
-            "its identity is lost: it is a new store now; tokens and remotes of before refuse it"
-        case .history: "its history before now is gone; readers have to read the present objects"
+            "its identity is lost: it is a new store now, which earlier tokens and remotes refuse"
+        case .history: "its earlier history is lost: consumers must read the current objects"
         case .log:
-            "what was written and not yet in its history is gone; readers have to read the present "
-                + "objects"
-        case .authors: "the authors of its history are gone"
-        case .consumers: "its registered consumers are gone: they have to register again"
+            "recent changes that were not yet in the history are lost: consumers must read the "
+                + "current objects"
+        case .authors: "the authors in its history are lost"
+        case .consumers: "its consumers are lost: they must register again"
         case .fingerprints:
-            "the fingerprints of its rows are gone: what was written unseen before now is not found"
+            "the fingerprints of its rows are lost: earlier missed changes cannot be found"
         case .replication:
-            "what synchronising knew is lost: it is a store of its own now, which its remotes "
-                + "refuse. To join one again: synctool remote remove DB NAME, then "
+            "the merge records are lost: it is a separate store now, which its remotes refuse. "
+                + "To join one again: synctool remote remove DB NAME, then "
                 + "synctool remote add DB NAME URL --join by-key"
         case .options(let table):
-            "how \(table) was recorded is not known: it is recorded as by default now"
+            "the recording options of \(table) are lost: the defaults are used now"
         }
     }
 }

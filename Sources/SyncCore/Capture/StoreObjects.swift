@@ -2,12 +2,12 @@ import GRDB
 import SyncStorage
 import SyncValues
 
-/// The objects of a database whose names begin with `syncd_`, told apart: those that syncd made,
-/// and those that only have such a name.
+/// The objects of a database whose names begin with `syncd_`: those that syncd made, and those of
+/// other programs.
 ///
-/// An object is ours when it has a name of ours *and* our shape: a table the columns of
-/// ``StoreBlueprint``, an index or the marker its place on one of our tables, a capture trigger its
-/// event and a body that writes to the log or to the guard.
+/// An object is syncd's own when it has a known name *and* the expected shape: a table the columns
+/// of ``StoreBlueprint``, an index or the marker its place on one of our tables, a capture trigger
+/// its event and a body that writes to the log or to the guard.
 struct StoreObjects {
     /// A row of `sqlite_schema`.
     struct Object: Hashable {
@@ -22,8 +22,8 @@ struct StoreObjects {
 
     /// What syncd made, in an order in which it can be dropped.
     private(set) var own: [Object] = []
-    /// What has such a name and is of somebody else's making. What is on a table of ours is not in
-    /// it: it goes with the table.
+    /// The objects of other programs. Objects on an own table are not among them: they are dropped
+    /// with the table.
     private(set) var foreign: [Object] = []
     private let names: Set<String>
 
@@ -32,7 +32,7 @@ struct StoreObjects {
     init(_ db: Database) throws {
         let objects = try Self.all(db)
         var tables: Set<String> = []
-        for object in objects where try Self.isOwnTable(object, db) {
+        for object in objects where try Self.isOwnTable(object, in: db) {
             tables.insert(SQLName.folded(object.name))
         }
         for object in objects {
@@ -53,14 +53,12 @@ struct StoreObjects {
         names = Set(own.map { SQLName.folded($0.name) })
     }
 
-    /// Objects of others under a name that one of ours needs. A trigger with the number of a live
-    /// entity is not among them: it stands where ours was.
+    /// Objects of other programs under a name that syncd needs. A trigger with the number of a live
+    /// entity is not among them: it is in the place of a capture trigger.
     func clashes(_ db: Database) throws -> [Object] {
         var live: Set<Int64> = []
-        if has("syncd_entity") {
-            live = Set(
-                try Int64.fetchAll(
-                    db, sql: "SELECT id FROM syncd_entity WHERE coalesce(retired, 0) = 0"))
+        if has(EntityTable.name) {
+            live = try EntityTable(db).liveNumbers()
         }
         return foreign.filter { object in
             if StoreBlueprint.items[SQLName.folded(object.name)] != nil { return true }
@@ -70,18 +68,18 @@ struct StoreObjects {
         }
     }
 
-    /// - Throws: `cannotTrack` when objects of somebody else have names that are needed.
+    /// - Throws: `cannotTrack` when objects of other programs have names that are needed.
     func requireNoClash(_ db: Database) throws {
         guard let clash = try clashes(db).first else { return }
         throw SyncError(
             .cannotTrack,
-            "the database has a \(clash.description) that syncd did not make: names beginning with "
-                + "syncd_ belong to syncd",
+            "the database has a \(clash.description) that syncd did not create; "
+                + "names that begin with syncd_ are reserved",
             hint: "To leave it alone and remove all else run: synctool untrack DB then rename or "
                 + "drop it, and record again: synctool track DB")
     }
 
-    /// The triggers of ours on tables of the user, by the number in their name.
+    /// The capture triggers on user tables, by the number in their name.
     var captureTriggers: [(entity: Int64, object: Object)] {
         own.compactMap { object in
             guard object.type == "trigger", let number = PresentTrigger.number(in: object.name)
@@ -123,14 +121,12 @@ struct StoreObjects {
         }
     }
 
-    private static func isOwnTable(_ object: Object, _ db: Database) throws -> Bool {
+    private static func isOwnTable(_ object: Object, in db: Database) throws -> Bool {
         guard let item = StoreBlueprint.items[SQLName.folded(object.name)],
             item.type == object.type
         else { return false }
         if item.type == "view" {
-            // Of a log that was renamed, the text has the new name.
-            return object.sql.contains("syncd_log")
-                || object.sql.contains("v0 AS author, v1 AS context")
+            return LogTable.isMarkerView(object.sql)
         }
         guard item.type == "table" else { return false }
         let columns = try String.fetchAll(

@@ -1,37 +1,12 @@
 import GRDB
 import SyncStorage
-import SyncValues
 
-/// The objects of our own that capture adds to a database, triggers on the user's tables aside.
+/// The objects that capture adds to a database, triggers on the user's tables aside.
 /// `docs/store-format.md` §1 explains each.
 enum StoreSchema {
-    /// The version of the format that this code writes and the newest that it reads.
-    static let format: Int64 = 1
-    /// The key columns that the guard has room for at first. A wider key makes it anew.
+    /// The key columns that the guard has room for at first. For a wider key the table is made
+    /// again.
     private static let guardKeyColumnsMin = 4
-
-    static let log = """
-        CREATE TABLE IF NOT EXISTS syncd_log(
-          seq INTEGER PRIMARY KEY, op INTEGER, m INTEGER, ts REAL, pk, v0, v1, v2, v3, v4, v5)
-        """
-    static let entity = """
-        CREATE TABLE IF NOT EXISTS syncd_entity(
-          id INTEGER PRIMARY KEY, name TEXT, layout TEXT, retired INTEGER)
-        """
-    static let meta = """
-        CREATE TABLE IF NOT EXISTS syncd_meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID
-        """
-    static let transactionView = """
-        CREATE VIEW IF NOT EXISTS syncd_txn AS
-          SELECT v0 AS author, v1 AS context, pk AS pid, v2 AS process FROM syncd_log WHERE op = 0
-        """
-    static let marker = """
-        CREATE TRIGGER IF NOT EXISTS syncd_txn_mark INSTEAD OF INSERT ON syncd_txn BEGIN
-          INSERT INTO syncd_log(op, m, ts, pk, v0, v1, v2)
-          VALUES(0, CASE WHEN NEW.author IS NULL THEN 1 END, julianday('now'),
-            NEW.pid, NEW.author, NEW.context, NEW.process);
-        END
-        """
 
     static func guardTable(keyColumns: Int) -> String {
         let keys = (0..<max(keyColumns, guardKeyColumnsMin)).map { "k\($0)" }
@@ -42,7 +17,10 @@ enum StoreSchema {
     /// Makes what is missing, and a guard that holds keys of `keyColumns` columns. Inside a
     /// transaction.
     static func create(_ db: Database, keyColumns: Int) throws {
-        for sql in [log, entity, meta, transactionView, marker] { try db.execute(sql: sql) }
+        for sql in [
+            LogTable.creation, EntityTable.creation, Metadata.creation, LogTable.markerView,
+            LogTable.markerTrigger,
+        ] { try db.execute(sql: sql) }
         try makeGuard(db, keyColumns: keyColumns)
     }
 

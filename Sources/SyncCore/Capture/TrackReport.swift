@@ -1,4 +1,3 @@
-import SyncStorage
 import SyncValues
 
 /// What ``Tracker/track(entities:options:)`` did with each table.
@@ -26,8 +25,8 @@ public struct TrackReport: Sendable, Hashable {
             case .shadow: return "it holds the data of a virtual table"
             case .view: return "it is a view"
             case .internal: return "it is SQLite's own"
-            case .filteredOut: return "it was not asked for"
-            case .tooManyColumns: return "it has more columns than its triggers could hold"
+            case .filteredOut: return "not selected with --entity"
+            case .tooManyColumns: return "it has more columns than triggers can record"
             }
         }
     }
@@ -40,10 +39,10 @@ public struct TrackReport: Sendable, Hashable {
         public var outcome: Outcome
     }
 
-    /// The store's id: 16 bytes, the same in all its replicas.
-    public var store: [UInt8]
-    /// The id of this copy: 16 bytes.
-    public var replica: [UInt8]
+    /// The store's identifier, the same in all its replicas.
+    public var store: StoreID
+    /// The identifier of this copy.
+    public var replica: ReplicaID
     /// Every table of the database, in order of name.
     public var entries: [Entry]
     /// What was repaired first, because tables of the store had been dropped; nil: nothing.

@@ -5,43 +5,48 @@ import SyncValues
 
 extension Tracker {
     /// Runs statements that change the schema, and records the tables as they are afterwards: all
-    /// of it in one transaction, so that nothing is written meanwhile that nobody records.
+    /// of it in one transaction, so that no change in between is missed.
     ///
-    /// The triggers stay in place as long as they can, because SQLite carries them through a
-    /// RENAME; a statement that they stand in the way of (`DROP COLUMN` of a recorded one) runs
-    /// without them, and they are made anew before the next. Tables that the statements create are
+    /// The triggers stay in place where possible, because SQLite updates them at a RENAME. A
+    /// statement that fails because of them (`DROP COLUMN` of a recorded column) runs without them,
+    /// and they are made again before the next one. Tables that the statements create are
     /// recorded when all tables are, and else left to ``track(entities:options:)``.
     ///
     /// - Returns: what had to be made right again.
-    /// - Throws: `refused` with SQLite's words, and then nothing has changed; `invalidArgument` for
-    ///   statements that begin, end or leave a transaction; `notTracked`, `newerFormat`, `busy`.
+    /// - Throws: `refused` with SQLite's message, and then nothing has changed; `invalidArgument`
+    ///   for statements that begin, end or leave a transaction; `notTracked`, `newerFormat`,
+    ///   `busy`.
     @discardableResult
-    public func alter(_ sql: String) throws -> [CaptureFinding] {
+    package func alter(_ sql: String) throws -> [CaptureFinding] {
         try write("alter") { db in
-            try StoreMeta.requireReadable(db)
+            try StoreDamage.requireReadable(db)
             var rest = sql
             var findings: [CaptureFinding] = []
             while let statement = try Self.next(of: &rest) {
-                findings += try run(statement, db)
+                findings += try run(statement, in: db)
             }
             return findings + (try repairCapture(db)).findings
         }
     }
 
-    private func run(_ statement: String, _ db: Database) throws -> [CaptureFinding] {
+    private func run(_ statement: String, in db: Database) throws -> [CaptureFinding] {
         do {
             try db.execute(sql: statement)
             return []
-        } catch let error as DatabaseError where Self.isInTheWay(error) {
-            for entity in try Entity.live(db) { try dropTriggers(db, of: entity.id) }
+        } catch let error as DatabaseError
+            where error.resultCode == .SQLITE_ERROR && Self.isAlter(statement)
+        {
+            // A capture trigger may depend on what the statement removes. Otherwise the second try
+            // fails as well, and the transaction is rolled back.
+            for entity in try EntityTable(db).live() { try dropTriggers(db, of: entity.id) }
             try db.execute(sql: statement)
             return try repairCapture(db, but: [.tableDropped, .newTable]).findings
         }
     }
 
-    /// `error in trigger syncd_1_u after drop column: no such column: …`
-    private static func isInTheWay(_ error: DatabaseError) -> Bool {
-        error.message?.contains("in trigger syncd_") ?? false
+    /// Only ALTER TABLE checks the triggers of the schema.
+    private static func isAlter(_ statement: String) -> Bool {
+        SQLTokens(statement).tokens.first?.isWord("ALTER") ?? false
     }
 
     /// Cuts the first statement off; nil when only blanks and comments are left.
@@ -55,8 +60,8 @@ extension Tracker {
             }
             if transactional.contains(where: first.isWord) {
                 throw SyncError(
-                    .invalidArgument, "\(first.text) cannot run inside of the one transaction",
-                    operation: "alter", hint: "Leave it out: everything is one transaction anyway")
+                    .invalidArgument, "\(first.text) cannot run inside the transaction of alter",
+                    operation: "alter", hint: "Leave it out: all statements run in one transaction")
             }
             let length = length(ofFirst: rest)
             let bytes = Array(rest.utf8)

@@ -10,20 +10,22 @@ extension Tracker {
     /// - Throws: `notTracked`, `unknownEntity`, `newerFormat`, `busy`; `storeDamaged` for single
     ///   entities of a store whose tables are missing.
     @discardableResult
-    public func untrack(entities: EntityFilter = .all) throws -> UntrackReport {
+    package func untrack(entities: EntityFilter = .all) throws -> UntrackReport {
         try write("untrack") { db in
             guard entities != .all else { return try dropEverything(db) }
-            try StoreMeta.requireReadable(db)
-            let live = try Entity.live(db)
+            try StoreDamage.requireReadable(db)
+            let live = try EntityTable(db).live()
             if case .only(let names) = entities {
-                for name in names where !live.contains(where: { SQLName.equal($0.name, name) }) {
+                for name in names
+                where !live.contains(where: { SQLName.isEqual($0.name, to: name) }) {
                     throw SyncError(
-                        .unknownEntity, "\(name) is not tracked", hint: "Run: synctool status FILE")
+                        .unknownEntity, "\(name) is not tracked",
+                        hint: "List the tracked tables: synctool status FILE")
                 }
             }
             for entity in live where entities.includes(entity.name) {
                 try dropTriggers(db, of: entity.id)
-                try entity.retire(db)
+                try EntityTable(db).retire(entity)
             }
             try rememberSchema(db)
             return UntrackReport()
@@ -31,9 +33,9 @@ extension Tracker {
     }
 
     private func dropEverything(_ db: Database) throws -> UntrackReport {
-        try StoreMeta.requireKnownFormat(db)
+        try Metadata(db).requireKnownFormat()
         let objects = try StoreObjects(db)
-        guard !objects.own.isEmpty else { throw StoreMeta.notTracked }
+        guard !objects.own.isEmpty else { throw Metadata.notTracked }
         try objects.dropOwn(db)
         return UntrackReport(leftAlone: objects.foreign.map(\.description))
     }

@@ -1,29 +1,28 @@
 import GRDB
 import SyncStorage
-import SyncValues
 
 extension Tracker {
     /// Compares the triggers that are there with those that should be.
     ///
-    /// Costs one pragma while the schema has not changed since the last look.
+    /// Costs one pragma while the schema has not changed since the last complete check.
     /// - Throws: `notTracked`, `newerFormat`, `busy`, `corrupt`.
     /// - Complexity: O(columns of the schema) when it has changed.
-    /// - Parameter thoroughly: looks also when the schema is that of the last look, and so names
-    ///   the new tables again that nobody wanted recorded.
-    public func verify(thoroughly: Bool = false) throws -> [CaptureFinding] {
+    /// - Parameter thoroughly: checks also when the schema has not changed, and so reports again
+    ///   the new tables that were not recorded on purpose.
+    package func verify(thoroughly: Bool = false) throws -> [CaptureFinding] {
         do {
             return try queue.read { db in
-                try StoreMeta.requireReadable(db)
-                let remembered = try StoreMeta.integer(db, "schema")
+                try StoreDamage.requireReadable(db)
+                let remembered = try Metadata(db).integerIfPresent(.schema)
                 if !thoroughly, remembered == (try SchemaReader(db).schemaVersion()) { return [] }
                 return try findings(db)
             }
         } catch {
-            throw named(error, "verify")
+            throw named(error, operation: "verify")
         }
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
     func findings(_ db: Database) throws -> [CaptureFinding] {
         var findings: [CaptureFinding] = []
@@ -33,7 +32,7 @@ extension Tracker {
         }
         let tables = try SchemaReader(db).tables()
         let triggers = try PresentTrigger.all(db)
-        let live = Set(try Entity.live(db).map(\.id))
+        let live = Set(try EntityTable(db).live().map(\.id))
         for (table, orphans) in Dictionary(grouping: triggers, by: \.table).sorted(by: {
             $0.key < $1.key
         }) {
@@ -45,17 +44,18 @@ extension Tracker {
         let present = Dictionary(
             grouping: triggers.filter { live.contains($0.entity) }, by: \.entity)
         let lastUserTrigger = try UserTriggers.lastPositions(db)
-        // A table that has the triggers of one entity is no other's, whatever it was named.
+        // A table that has the triggers of one entity belongs to no other, whatever its name was.
         var accounted = Set(present.values.compactMap { $0.first.map { SQLName.folded($0.table) } })
-        for entity in try Entity.live(db) {
+        for entity in try EntityTable(db).live() {
             let triggers = present[entity.id] ?? []
             let name = triggers.first?.table ?? entity.name
             let isFree =
                 triggers.isEmpty
                 ? accounted.insert(SQLName.folded(name)).inserted : true
-            let table = isFree ? tables.first { SQLName.equal($0.name, name) } : nil
+            let table = isFree ? tables.first { SQLName.isEqual($0.name, to: name) } : nil
             let problem = try problem(
-                db, entity, table, triggers, lastUserTrigger[SQLName.folded(name)] ?? 0)
+                in: db, of: entity, table: table, triggers: triggers,
+                lastUserTrigger: lastUserTrigger[SQLName.folded(name)] ?? 0)
             if let problem {
                 findings.append(
                     CaptureFinding(entity: entity.id, table: entity.name, problem: problem))
@@ -85,13 +85,16 @@ extension Tracker {
     }
 
     private func problem(
-        _ db: Database, _ entity: Entity, _ table: TableSchema?, _ present: [PresentTrigger],
-        _ lastUserTrigger: Int64
+        in db: Database, of entity: TrackedEntity, table: TableSchema?,
+        triggers present: [PresentTrigger],
+        lastUserTrigger: Int64
     ) throws -> CaptureFinding.Problem? {
         guard let table, Self.reasonToLeaveAlone(table) == nil else { return .tableDropped }
-        let layout = try currentLayout(of: entity, table, present)
+        let layout = try currentLayout(of: entity, table: table, triggers: present)
         let expected = try triggers(
-            db, Entity(id: entity.id, name: table.name, layout: layout, isRetired: false), table
+            in: db,
+            for: TrackedEntity(id: entity.id, name: table.name, layout: layout, isRetired: false),
+            on: table
         ).all
         let names = Set(present.map(\.name))
         let missing = expected.map(\.name).filter { !names.contains($0) }
@@ -107,13 +110,13 @@ extension Tracker {
         return nil
     }
 
-    /// The layout for the table as it is now, with what was renamed since.
+    /// The layout for the present table, with the columns renamed since.
     ///
     /// The update trigger names every column, so that none can be dropped while it is there; and it
-    /// goes with the table. As long as it stands, columns were added at the end or renamed where
+    /// is dropped with the table. While it exists, columns were added at the end or renamed where
     /// they are, and SQLite has rewritten the names in it: the same place is the same column.
     func currentLayout(
-        of entity: Entity, _ table: TableSchema, _ present: [PresentTrigger]
+        of entity: TrackedEntity, table: TableSchema, triggers present: [PresentTrigger]
     ) throws -> CaptureLayout {
         let old = entity.layout
         let columns = table.storedColumns.map(\.name)
@@ -130,10 +133,10 @@ extension Tracker {
             let toNew = Dictionary(uniqueKeysWithValues: renamed.map { ($0.value, $0.key) })
             options.kept = .columns(
                 kept.map { toNew[$0] ?? $0 }.filter { name in
-                    columns.contains { SQLName.equal($0, name) }
+                    columns.contains { SQLName.isEqual($0, to: name) }
                 })
         }
-        var layout = try CaptureLayout(table, options)
+        var layout = try CaptureLayout(table, options: options)
         (layout.previous, layout.renamed) = (old.previous, old.renamed)
         if old.choice == nil { layout.choice = nil }
         if layout != old || table.name != entity.name {

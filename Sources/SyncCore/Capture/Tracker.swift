@@ -6,17 +6,17 @@ import SyncValues
 ///
 /// Works on one connection, each call in one transaction: a failure leaves everything as it was.
 /// The user's tables are never altered; what is added begins with `syncd_`.
-public struct Tracker: Sendable {
+package struct Tracker: Sendable {
     package let queue: DatabaseQueue
     /// The clock of what is found by comparing, milliseconds since 1970; nil: SQLite's.
     package var wall: (@Sendable () -> Int64)?
 
-    /// Tracks over a connection of one's own. It should come from ``StoreFile/open(_:)``.
-    public init(_ queue: DatabaseQueue) { self.queue = queue }
+    /// Tracks over a connection that the caller opened with ``DatabaseOpener``.
+    package init(_ queue: DatabaseQueue) { self.queue = queue }
 
     /// Opens the file and tracks over a new connection.
-    /// - Throws: as ``StoreFile/open(_:)``.
-    public init(path: String) throws { queue = try StoreFile.open(path) }
+    /// - Throws: as ``DatabaseOpener``.
+    package init(path: String) throws { queue = try DatabaseOpener.open(path, for: .writing) }
 
     /// Calls `body` with the file that is open.
     func verifyFile(_ body: (FileIdentity) throws -> Void) throws {
@@ -39,7 +39,7 @@ public struct Tracker: Sendable {
     ///   `readOnly`, `corrupt`.
     /// - Complexity: O(columns of the schema); rows are not read.
     @discardableResult
-    public func track(
+    package func track(
         entities: EntityFilter = .all, options: [String: CaptureOptions] = [:]
     ) throws -> TrackReport {
         try track(entities: entities, options: options, alongside: { _ in })
@@ -49,65 +49,74 @@ public struct Tracker: Sendable {
     ///   - mending: repairs a store of which something was dropped, within the same transaction;
     ///     nil when nothing was.
     ///   - alongside: what else belongs into the same transaction.
+    /// - Throws: as ``track(entities:options:)``; what the closures throw.
     package func track(
         entities: EntityFilter, options: [String: CaptureOptions],
         mending: (Database) throws -> RepairReport? = { _ in nil },
         alongside: (Database) throws -> Void
     ) throws -> TrackReport {
         try write("track") { db in
-            try StoreMeta.requireKnownFormat(db)
+            try Metadata(db).requireKnownFormat()
             let repair = try StoreDamage.isUntracked(db) ? nil : mending(db)
             if try StoreDamage.isUntracked(db) {
                 try refuseReservedNames(db)
             } else {
-                try StoreMeta.requireReadable(db)
+                try StoreDamage.requireReadable(db)
                 try StoreObjects(db).requireNoClash(db)
             }
             let tables = try SchemaReader(db).tables()
-            try refuseUnknownNames(entities, options, tables)
+            try refuseUnknownNames(entities: entities, options: options, tables: tables)
             try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
-            if try StoreMeta.integer(db, "format") == nil { try StoreMeta.create(db) }
+            if try Metadata(db).integerIfPresent(.format) == nil { try Metadata(db).createStore() }
             let entries = try tables.filter { !SQLName.isOwn($0.name) }.map { table in
                 TrackReport.Entry(
                     table: table.name,
-                    outcome: try track(db, table, entities, options))
+                    outcome: try track(table, in: db, entities: entities, options: options))
             }
             let isNew = entries.contains { entry in
                 if case .tracked = entry.outcome { true } else { false }
             }
-            // Its rows have to be stated: no log row tells of them.
-            if try isNew && StoreMeta.isStated(db) { try StoreMeta.set(db, StoreMeta.unseen, 1) }
+            // Its rows have to be translated to facts: the log does not have them.
+            if try isNew && Metadata(db).isStated() {
+                try Metadata(db).set(.unseen, to: .integer(1))
+            }
             try alongside(db)
-            if entities == .all { try StoreMeta.set(db, StoreMeta.tables, StoreMeta.allTables) }
+            if entities == .all { try Metadata(db).setNewTables(.all) }
             try rememberSchema(db)
             return TrackReport(
-                store: try StoreMeta.bytes(db, "store") ?? [],
-                replica: try StoreMeta.bytes(db, "replica") ?? [], entries: entries, repair: repair)
+                store: try Metadata(db).storeID(),
+                replica: try Metadata(db).replicaID(), entries: entries, repair: repair)
         }
     }
 
+    /// Records one table, unless it is recorded or cannot be.
+    /// - Throws: `invalidArgument` for a column that does not exist; the error of SQLite.
     package func track(
-        _ db: Database, _ table: TableSchema, _ entities: EntityFilter,
-        _ options: [String: CaptureOptions]
+        _ table: TableSchema, in db: Database, entities: EntityFilter,
+        options: [String: CaptureOptions]
     ) throws -> TrackReport.Outcome {
         if let reason = Self.reasonToLeaveAlone(table) { return .leftAlone(reason) }
-        let known = try Entity.live(db).first { SQLName.equal($0.name, table.name) }
+        let known = try EntityTable(db).live().first { SQLName.isEqual($0.name, to: table.name) }
         if let known { return .alreadyTracked(entity: known.id) }
         guard entities.includes(table.name) else { return .leftAlone(.filteredOut) }
-        let chosen = options.first { SQLName.equal($0.key, table.name) }?.value
-        let layout = try CaptureLayout(table, chosen ?? CaptureOptions())
-        let entity = try Entity.insert(db, name: table.name, layout: layout)
-        for trigger in try triggers(db, entity, table).all { try db.execute(sql: trigger.sql) }
+        let chosen = options.first { SQLName.isEqual($0.key, to: table.name) }?.value
+        let layout = try CaptureLayout(table, options: chosen ?? CaptureOptions())
+        let entity = try EntityTable(db).insert(name: table.name, layout: layout)
+        for trigger in try triggers(in: db, for: entity, on: table).all {
+            try db.execute(sql: trigger.sql)
+        }
         try noticeReturn(db, of: table.name)
         return .tracked(entity: entity.id)
     }
 
-    /// A table that was recorded before may hold what nobody recorded meanwhile.
+    /// A table that was recorded before may have changes that were not recorded meanwhile.
     private func noticeReturn(_ db: Database, of table: String) throws {
-        guard try StoreMeta.isStated(db),
-            try Entity.all(db).contains(where: { $0.isRetired && SQLName.equal($0.name, table) })
+        guard try Metadata(db).isStated(),
+            try EntityTable(db).all().contains(where: {
+                $0.isRetired && SQLName.isEqual($0.name, to: table)
+            })
         else { return }
-        try StoreMeta.set(db, StoreMeta.unseen, 1)
+        try Metadata(db).set(.unseen, to: .integer(1))
     }
 
     /// Why a table cannot be recorded; nil when it can.
@@ -130,7 +139,9 @@ public struct Tracker: Sendable {
 
     // MARK: Steps that others share
 
-    package func triggers(_ db: Database, _ entity: Entity, _ table: TableSchema) throws
+    /// The triggers that an entity has to have.
+    /// - Throws: the error of SQLite.
+    package func triggers(in db: Database, for entity: TrackedEntity, on table: TableSchema) throws
         -> CaptureTriggers
     {
         CaptureTriggers(
@@ -138,14 +149,16 @@ public struct Tracker: Sendable {
             isNested: try UserTriggers.write(db, to: table.name))
     }
 
-    /// Makes ``verify()`` look no further until the schema changes again. Not while something is
-    /// wrong that only a repair puts right.
+    /// Makes ``verify(thoroughly:)`` return at once until the schema changes again. Not while
+    /// something is wrong that needs a repair.
     func rememberSchema(_ db: Database) throws {
         if try findings(db).contains(where: { $0.problem != .newTable }) { return }
-        try StoreMeta.set(db, "schema", try SchemaReader(db).schemaVersion())
+        try Metadata(db).set(.schema, to: .integer(try SchemaReader(db).schemaVersion()))
     }
 
-    package func write<T>(_ operation: String, _ body: (Database) throws -> T) throws -> T {
+    /// Runs `body` in a write transaction.
+    /// - Throws: what `body` throws, with operation and file.
+    package func write<T>(_ operation: String, body: (Database) throws -> T) throws -> T {
         do {
             return try queue.writeWithoutTransaction { db in
                 var result: T?
@@ -159,12 +172,12 @@ public struct Tracker: Sendable {
                 return result
             }
         } catch {
-            throw named(error, operation)
+            throw named(error, operation: operation)
         }
     }
 
-    package func named(_ error: any Error, _ operation: String) -> any Error {
-        guard var error = SyncError.wrapping(error) as? SyncError else { return error }
+    package func named(_ error: any Error, operation: String) -> any Error {
+        guard var error = SyncError(wrapping: error) else { return error }
         error.operation = error.operation ?? operation
         error.path = error.path ?? queue.path
         return error
@@ -175,19 +188,19 @@ public struct Tracker: Sendable {
     private func refuseReservedNames(_ db: Database) throws {
         guard let object = try StoreObjects(db).foreign.first else { return }
         throw SyncError(
-            .cannotTrack, "the database has a \(object.description) of its own",
-            hint: "Names beginning with syncd_ belong to syncd: rename it, or drop it")
+            .cannotTrack, "the database already has a \(object.description)",
+            hint: "Names that begin with syncd_ are reserved for syncd: rename or drop it")
     }
 
     private func refuseUnknownNames(
-        _ entities: EntityFilter, _ options: [String: CaptureOptions], _ tables: [TableSchema]
+        entities: EntityFilter, options: [String: CaptureOptions], tables: [TableSchema]
     ) throws {
         var names = Array(options.keys)
         if case .only(let only) = entities { names += only }
-        for name in names where !tables.contains(where: { SQLName.equal($0.name, name) }) {
+        for name in names where !tables.contains(where: { SQLName.isEqual($0.name, to: name) }) {
             throw SyncError(
-                .invalidArgument, "there is no table \(name)",
-                hint: "List them with: sqlite3 FILE .tables")
+                .invalidArgument, "no such table: \(name)",
+                hint: "List the tables: sqlite3 FILE .tables")
         }
     }
 }

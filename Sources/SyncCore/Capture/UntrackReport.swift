@@ -1,6 +1,3 @@
-import SyncStorage
-import SyncValues
-
 /// What ``Tracker/untrack(entities:)`` did not take away.
 public struct UntrackReport: Sendable, Hashable {
     /// Objects whose names begin with `syncd_` and that syncd did not make, as `table syncd_notes`.

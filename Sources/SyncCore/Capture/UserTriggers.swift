@@ -1,6 +1,5 @@
 import GRDB
 import SyncStorage
-import SyncValues
 
 /// What the user's own triggers mean for ours.
 enum UserTriggers {

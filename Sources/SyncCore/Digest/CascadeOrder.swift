@@ -1,26 +1,20 @@
 import SyncStorage
-import SyncValues
 
 /// Finds which deletes are foreign-key cascades of which, and puts parents first.
 ///
 /// SQLite logs a cascade's children before their parent, in one statement. A delete is taken for a
 /// cascade when a declared `ON DELETE CASCADE` of its entity leads, by the values that were
-/// kept, to an object that the same statement deleted after it. The statement's time stamp tells
-/// it from a program that deleted children and parent by itself.
+/// kept, to an object that the same statement deleted after it. The time stamp of the statement
+/// distinguishes it from a program that deleted children and parent one by one.
 enum CascadeOrder {
-    private struct Name: Hashable {
-        let entity: String
-        let key: ObjectKey
-    }
-
     static func arrange(
         _ drafts: [TransactionBuilder.Draft]
     ) -> [TransactionBuilder.Draft] {
         guard drafts.count > 1 else { return drafts }
-        var deleted: [Name: Int] = [:]
+        var deleted: [ObjectName: Int] = [:]
         var mayCascade = false
         for (index, draft) in drafts.enumerated() where draft.state == .deleted {
-            deleted[Name(entity: draft.entity.folded, key: draft.key)] = index
+            deleted[ObjectName(entity: draft.entity.folded, key: draft.key)] = index
             mayCascade = mayCascade || !draft.entity.cascades.isEmpty
         }
         guard mayCascade, deleted.count > 1 else { return drafts }
@@ -33,11 +27,11 @@ enum CascadeOrder {
                 entity: drafts[parent].entity.id, key: drafts[parent].key)
             children[parent, default: []].append(index)
         }
-        return children.isEmpty ? drafts : ordered(result, children)
+        return children.isEmpty ? drafts : ordered(result, children: children)
     }
 
     private static func parent(
-        of index: Int, in drafts: [TransactionBuilder.Draft], _ deleted: [Name: Int]
+        of index: Int, in drafts: [TransactionBuilder.Draft], _ deleted: [ObjectName: Int]
     ) -> Int? {
         let draft = drafts[index]
         guard draft.state == .deleted, draft.cause == .direct, let time = draft.time else {
@@ -45,7 +39,7 @@ enum CascadeOrder {
         }
         for cascade in draft.entity.cascades {
             guard let key = draft.entity.reference(cascade, key: draft.key, kept: draft.kept),
-                let parent = deleted[Name(entity: SQLName.folded(cascade.parent), key: key)],
+                let parent = deleted[ObjectName(entity: SQLName.folded(cascade.parent), key: key)],
                 parent > index, drafts[parent].time == time
             else { continue }
             return parent
@@ -56,7 +50,7 @@ enum CascadeOrder {
     /// Parents before their children, children in their own order; the seqs, sorted, are dealt out
     /// again.
     private static func ordered(
-        _ drafts: [TransactionBuilder.Draft], _ children: [Int: [Int]]
+        _ drafts: [TransactionBuilder.Draft], children: [Int: [Int]]
     ) -> [TransactionBuilder.Draft] {
         let isChild = Set(children.values.joined())
         var result: [TransactionBuilder.Draft] = []

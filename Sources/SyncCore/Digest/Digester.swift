@@ -1,5 +1,4 @@
 import SyncStorage
-import SyncValues
 
 /// Moves transactions from the log into the history tables, in short write transactions.
 ///
@@ -7,7 +6,7 @@ import SyncValues
 /// - `syncd_meta.digested` only grows, and only together with the headers of the transactions up to
 ///   it.
 /// - A transaction is part of history from the moment its header is written; its changes may have
-///   been written in earlier slices, where nobody sees them.
+///   been written in earlier slices, where no reader sees them.
 /// - A log row is deleted only when it is at or before `digested`; the newest row always stays, so
 ///   that SQLite never gives a seq twice.
 ///
@@ -18,48 +17,38 @@ final class Digester {
     /// Changes written in one slice.
     static let sliceChangesMax = 500
     /// The same when more than ``backlogMax`` rows wait: about 20 ms. Beside writers that leave no
-    /// gap the lock is rarely had, and small slices would fall behind for ever.
+    /// gap the lock is rarely free, and small slices would never catch up.
     static let longSliceChangesMax = 5_000
     static let backlogMax: Int64 = 10_000
     /// Log rows deleted in one slice.
     static let sliceRowsMax = 10_000
 
     private let connection: OpaquePointer
-    private let settings: Settings
+    private let metadata: Metadata
     private let assembler: TransactionAssembler
     private let trimmable: Statement
     private let trim: Statement
     private let didCommit: () -> Void
     private let writer: HistoryWriter
 
-    /// - Parameter didCommit: called after each of its own commits.
+    /// - Parameter didCommit: called after each commit of the digest.
     init(
-        _ connection: OpaquePointer, catalog: EntityCatalog, settings: Settings,
+        _ connection: OpaquePointer, catalog: EntityCatalog, metadata: Metadata,
         didCommit: @escaping () -> Void
     ) throws {
         self.connection = connection
         self.didCommit = didCommit
-        self.settings = settings
+        self.metadata = metadata
         assembler = TransactionAssembler(try LogReader(connection, catalog: catalog))
-        trimmable = try Statement(connection, Self.trimmableSQL)
-        trim = try Statement(
-            connection,
-            """
-            DELETE FROM syncd_log WHERE seq <= min(?1, (SELECT max(seq) FROM syncd_log) - 1,
-              (SELECT min(seq) FROM syncd_log) + ?2)
-            """)
+        trimmable = try Statement(LogTable.trimmableSQL, on: connection)
+        trim = try Statement(LogTable.trimSQL, on: connection)
         writer = try HistoryWriter(connection)
     }
 
-    private static let trimmableSQL = """
-        SELECT 1 FROM syncd_log WHERE seq <= min(?1, (SELECT max(seq) FROM syncd_log) - 1)
-        LIMIT 1
-        """
-
     /// Whether the log has rows that history has as well.
-    static func canTrim(_ connection: OpaquePointer, _ digested: Int64) throws -> Bool {
-        let statement = try Statement(connection, trimmableSQL)
-        statement.bind(1, digested)
+    static func canTrim(on connection: OpaquePointer, digested: Int64) throws -> Bool {
+        let statement = try Statement(LogTable.trimmableSQL, on: connection)
+        statement.bind(digested, at: 1)
         return try statement.step()
     }
 
@@ -71,9 +60,9 @@ final class Digester {
     func digest(
         _ boundaries: [Boundary], while isDue: () throws -> Bool
     ) throws -> Int64 {
-        var digested = try settings.position(.digested)
+        var digested = try metadata.position(.digested)
         while let end = boundaries.last?.last, digested < end, try isDue() {
-            digested = try digestBatch(boundaries.filter { $0.last > digested }, digested)
+            digested = try digestBatch(boundaries.filter { $0.last > digested }, after: digested)
         }
         while try hasRowsToTrim(upTo: digested), try isDue() { try trimSlice(upTo: digested) }
         return digested
@@ -81,7 +70,7 @@ final class Digester {
 
     /// Reads transactions until there are enough changes for a slice, then writes them.
     private func digestBatch(
-        _ boundaries: [Boundary], _ digested: Int64
+        _ boundaries: [Boundary], after digested: Int64
     ) throws -> Int64 {
         var batch: [NetTransaction] = []
         var changes = 0
@@ -89,8 +78,8 @@ final class Digester {
         var end = boundaries[boundaries.count - 1].last
         let isBehind = end - digested > Self.backlogMax
         let changesMax = isBehind ? Self.longSliceChangesMax : Self.sliceChangesMax
-        try RawTransaction.read(connection) {
-            try assembler.forEach(after: digested, boundaries) { transaction in
+        try RawTransaction.read(on: connection) {
+            try assembler.forEach(after: digested, in: boundaries) { transaction in
                 batch.append(transaction)
                 changes += transaction.changes.count
                 guard changes >= changesMax else { return true }
@@ -112,12 +101,12 @@ final class Digester {
     ) throws {
         try commit {
             // Another process may have digested meanwhile.
-            guard try settings.position(.digested) < end else { return }
+            guard try metadata.position(.digested) < end else { return }
             for transaction in transactions {
                 for change in transaction.changes { try writer.write(change) }
                 try writer.write(header: transaction)
             }
-            try settings.set(.digested, .integer(end))
+            try metadata.set(.digested, to: .integer(end))
         }
     }
 
@@ -133,25 +122,25 @@ final class Digester {
         try commit {
             for change in rest { try writer.write(change) }
             try writer.write(header: large)
-            try settings.set(.digested, .integer(large.number))
+            try metadata.set(.digested, to: .integer(large.number))
         }
     }
 
     private func hasRowsToTrim(upTo digested: Int64) throws -> Bool {
-        trimmable.bind(1, digested)
+        trimmable.bind(digested, at: 1)
         defer { trimmable.reset() }
         return try trimmable.step()
     }
 
     private func trimSlice(upTo digested: Int64) throws {
         try commit {
-            trim.bind(1, digested)
-            trim.bind(2, Int64(Self.sliceRowsMax))
+            trim.bind(digested, at: 1)
+            trim.bind(Int64(Self.sliceRowsMax), at: 2)
             try trim.run()
         }
     }
 
     private func commit(_ body: () throws -> Void) throws {
-        try RawTransaction.write(connection, didCommit: didCommit, body)
+        try RawTransaction.write(on: connection, didCommit: didCommit, body)
     }
 }

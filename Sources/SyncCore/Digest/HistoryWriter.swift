@@ -12,49 +12,42 @@ package final class HistoryWriter {
     private let findWho: Statement
     private let insertWho: Statement
 
+    /// - Throws: `refused` when the tables are missing.
     package init(_ connection: OpaquePointer) throws {
-        insertTransaction = try Statement(
-            connection,
-            """
-            INSERT OR REPLACE INTO syncd_transaction(number, first, time, who, pid, flags, origin)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-            """)
-        insertChange = try Statement(
-            connection,
-            "INSERT OR REPLACE INTO syncd_change(seq, op, key, data) VALUES (?1, ?2, ?3, ?4)")
-        findWho = try Statement(
-            connection,
-            "SELECT id FROM syncd_who WHERE author IS ?1 AND context IS ?2 AND process IS ?3")
-        insertWho = try Statement(
-            connection,
-            "INSERT INTO syncd_who(author, context, process) VALUES (?1, ?2, ?3) RETURNING id")
+        insertTransaction = try Statement(TransactionTable.insertSQL, on: connection)
+        insertChange = try Statement(ChangeTable.insertSQL, on: connection)
+        findWho = try Statement(TransactionTable.findAuthorSQL, on: connection)
+        insertWho = try Statement(TransactionTable.insertAuthorSQL, on: connection)
     }
 
+    /// Writes a change. No reader sees it before the header of its transaction is written.
+    /// - Throws: the error of SQLite.
     package func write(_ change: NetChange) throws {
-        insertChange.bind(1, change.seq)
-        insertChange.bind(2, change.entity.id << 3 | Int64(change.kind.rawValue))
-        insertChange.bind(3, NetChange.storedKey(change.key))
-        insertChange.bind(4, change.packedData)
+        insertChange.bind(change.seq, at: 1)
+        insertChange.bind(change.entity.id << 3 | Int64(change.kind.rawValue), at: 2)
+        insertChange.bind(NetChange.storedKey(change.key), at: 3)
+        insertChange.bind(change.packedData, at: 4)
         try insertChange.run()
     }
 
     /// Writes the header: from now on the transaction, with its changes, is part of history.
+    /// - Throws: the error of SQLite.
     package func write(header transaction: NetTransaction) throws {
-        insertTransaction.bind(1, transaction.number)
-        insertTransaction.bind(2, transaction.first)
-        insertTransaction.bind(3, transaction.time.milliseconds)
+        insertTransaction.bind(transaction.number, at: 1)
+        insertTransaction.bind(transaction.first, at: 2)
+        insertTransaction.bind(transaction.time.milliseconds, at: 3)
         if let who = transaction.who, let id = try whoID(who) {
-            insertTransaction.bind(4, id)
+            insertTransaction.bind(id, at: 4)
         } else {
             insertTransaction.bindNull(4)
         }
         if let pid = transaction.who?.process?.pid {
-            insertTransaction.bind(5, pid)
+            insertTransaction.bind(pid, at: 5)
         } else {
             insertTransaction.bindNull(5)
         }
-        insertTransaction.bind(6, Int64(transaction.flags.rawValue))
-        insertTransaction.bind(7, transaction.origin?.packed)
+        insertTransaction.bind(Int64(transaction.flags.rawValue), at: 6)
+        insertTransaction.bind(transaction.origin?.packed, at: 7)
         try insertTransaction.run()
     }
 
@@ -63,11 +56,11 @@ package final class HistoryWriter {
     private func whoID(_ marker: LogRecord.Marker) throws -> Int64? {
         let names = [marker.author, marker.context, marker.process?.name]
         guard names.contains(where: { $0 != nil }) else { return nil }
-        return try find(names, findWho) ?? find(names, insertWho)
+        return try find(names, with: findWho) ?? find(names, with: insertWho)
     }
 
-    private func find(_ names: [String?], _ statement: Statement) throws -> Int64? {
-        for (index, name) in names.enumerated() { statement.bind(Int32(index + 1), name) }
+    private func find(_ names: [String?], with statement: Statement) throws -> Int64? {
+        for (index, name) in names.enumerated() { statement.bind(name, at: Int32(index + 1)) }
         guard try statement.step() else { return nil }
         let id = statement.integer(0)
         // To its end: INSERT … RETURNING is finished only then.

@@ -1,10 +1,9 @@
-import SyncStorage
 import SyncValues
 
 /// The net effect of one transaction on one object, before names and incarnations are put to it.
 /// What `syncd_change` stores.
 package struct NetChange {
-    /// Why, as far as the log tells; objects by entity id and key.
+    /// Why, as far as the log says; objects by entity id and key.
     package enum Cause: Hashable {
         case direct, replace
         /// A merge of another replica's transactions.
@@ -83,6 +82,8 @@ extension NetChange {
         StoredKey.value(of: key.values, as: .bare)
     }
 
+    /// The key in `syncd_change.key`.
+    /// - Throws: `badData`.
     package static func key(stored value: Value, _ entity: TrackedEntity) throws -> ObjectKey {
         ObjectKey(try StoredKey.key(from: value, columnCount: entity.keyCount))
     }
@@ -121,6 +122,7 @@ extension NetChange {
     }
 
     /// Reads a row of `syncd_change` back.
+    /// - Throws: `badData`.
     package init(
         seq: Int64, entity: TrackedEntity, kind: Change.Kind, key: Value, data: [UInt8]?
     ) throws {

@@ -1,4 +1,3 @@
-import SyncStorage
 import SyncValues
 
 /// Reads committed log rows and hands out whole transactions, in order.
@@ -12,8 +11,9 @@ package struct TransactionAssembler {
     ///
     /// - Parameter boundaries: ascending, below ``LogReader/seqMax``; the last one is where reading
     ///   ends.
+    /// - Throws: `badData` for an entity that cannot be read; what `body` throws.
     package func forEach(
-        after seq: Int64, _ boundaries: some BidirectionalCollection<Boundary>,
+        after seq: Int64, in boundaries: some BidirectionalCollection<Boundary>,
         _ body: (NetTransaction) throws -> Bool
     ) throws {
         guard let last = boundaries.last else { return }
@@ -49,7 +49,7 @@ package struct TransactionAssembler {
         let first: Int64
         var builder: TransactionBuilder
         var isEmpty = true
-        /// A beginning marker stands in it and its end has not come.
+        /// It has a beginning marker without its end.
         var isOpenMarked = false
 
         init(first: Int64, _ boundary: Boundary) {

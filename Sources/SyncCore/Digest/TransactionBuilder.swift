@@ -1,4 +1,3 @@
-import SyncStorage
 import SyncValues
 
 /// Turns the log records of one transaction into its net changes.
@@ -34,12 +33,12 @@ struct TransactionBuilder {
         /// Of an update with `undo`, by column; NULL where the column did not change. Stays when
         /// the object is deleted or replaced afterwards: see ``keptBefore``.
         var old: [Value] = []
-        /// Julian day of the statement that had the last word: equal within one statement.
+        /// Julian day of the last statement: equal within one statement.
         var time: Double?
         var cause = NetChange.Cause.direct
 
-        /// The kept values as they were before the transaction, where `undo` tells: what it changed
-        /// before it deleted the object is nothing that anybody else ever saw.
+        /// The kept values before the transaction, where `undo` has them: values that it wrote
+        /// before it deleted the object were never visible to others.
         var keptBefore: [Value] {
             guard !old.isEmpty, kept.count == entity.layout.kept.count else { return kept }
             return zip(entity.layout.kept, kept).map { position, value in
@@ -48,24 +47,19 @@ struct TransactionBuilder {
         }
     }
 
-    private struct Name: Hashable {
-        let entity: Int64
-        let key: ObjectKey
-    }
-
     /// The marker at the beginning, where the writer set one.
     private(set) var who: LogRecord.Marker?
     /// What it holds was found by comparing, not recorded as it happened.
     private(set) var isRecovered = false
     /// Julian day of the last statement; nil when no record had one.
     private(set) var time: Double?
-    /// An object that was inserted and deleted is told as both. For commits that ran together: what
-    /// was visible in between is not known, and its values must not be lost.
+    /// An object that was inserted and deleted is reported as both. For commits that ran together:
+    /// it may have been visible in between, and its values must not be lost.
     private let keepsVanished: Bool
     private var drafts: [Draft] = []
-    private var current: [Name: Int] = [:]
+    private var current: [EntityKey: Int] = [:]
     /// New key → old key, between the record that says so and the insert of the new key.
-    private var renumberings: [Name: ObjectKey] = [:]
+    private var renumberings: [EntityKey: ObjectKey] = [:]
 
     init(keepsVanished: Bool = false) { self.keepsVanished = keepsVanished }
 
@@ -75,11 +69,11 @@ struct TransactionBuilder {
         guard let entity = record.entity else { return take(record.marker) }
         switch record.kind {
         case .marker, .continued: break
-        case .insert: insert(entity, record)
-        case .update: update(entity, record)
-        case .delete: end(entity, record, cause: .direct)
-        case .replace: replace(entity, record)
-        case .renumber: renumber(entity, record)
+        case .insert: insert(entity, from: record)
+        case .update: update(entity, from: record)
+        case .delete: end(entity, from: record, cause: .direct)
+        case .replace: replace(entity, from: record)
+        case .renumber: renumber(entity, from: record)
         }
     }
 
@@ -92,25 +86,25 @@ struct TransactionBuilder {
     }
 
     private mutating func draft(
-        _ entity: TrackedEntity, _ record: LogRecord, _ key: ObjectKey, _ state: Draft.State
+        of entity: TrackedEntity, record: LogRecord, key: ObjectKey, state: Draft.State
     ) -> Int {
-        current[Name(entity: entity.id, key: key)] = drafts.count
+        current[EntityKey(entity: entity.id, key: key)] = drafts.count
         drafts.append(
             Draft(entity: entity, key: key, seq: record.seq, state: state, time: record.time))
         return drafts.count - 1
     }
 
-    private func index(_ entity: TrackedEntity, _ key: ObjectKey) -> Int? {
-        guard let index = current[Name(entity: entity.id, key: key)],
+    private func index(of entity: TrackedEntity, key: ObjectKey) -> Int? {
+        guard let index = current[EntityKey(entity: entity.id, key: key)],
             drafts[index].state != .nothing
         else { return nil }
         return index
     }
 
-    private mutating func insert(_ entity: TrackedEntity, _ record: LogRecord) {
+    private mutating func insert(_ entity: TrackedEntity, from record: LogRecord) {
         let key = record.key(entity)
-        guard let index = index(entity, key) else {
-            markInserted(draft(entity, record, key, .inserted))
+        guard let index = index(of: entity, key: key) else {
+            markInserted(draft(of: entity, record: record, key: key, state: .inserted))
             return
         }
         switch drafts[index].state {
@@ -119,7 +113,7 @@ struct TransactionBuilder {
             drafts[index].state = .inserted
             drafts[index].mask = ColumnMask()
         case .deleted:
-            markInserted(draft(entity, record, key, .inserted))
+            markInserted(draft(of: entity, record: record, key: key, state: .inserted))
         case .replacing:
             drafts[index].state = .updated
             drafts[index].old = entity.oldValues(fromKept: drafts[index].keptBefore)
@@ -130,18 +124,18 @@ struct TransactionBuilder {
     }
 
     private mutating func markInserted(_ index: Int) {
-        let name = Name(entity: drafts[index].entity.id, key: drafts[index].key)
+        let name = EntityKey(entity: drafts[index].entity.id, key: drafts[index].key)
         if let old = renumberings.removeValue(forKey: name) {
             drafts[index].cause = .renumbered(old)
         }
     }
 
-    private mutating func update(_ entity: TrackedEntity, _ record: LogRecord) {
+    private mutating func update(_ entity: TrackedEntity, from record: LogRecord) {
         let key = record.key(entity)
         let mask = record.mask(entity)
         let old = entity.keepsOldValues ? Array(record.values.suffix(entity.columnCount)) : []
-        guard let index = index(entity, key) else {
-            let index = draft(entity, record, key, .updated)
+        guard let index = index(of: entity, key: key) else {
+            let index = draft(of: entity, record: record, key: key, state: .updated)
             drafts[index].mask = mask
             drafts[index].old = old
             return
@@ -156,13 +150,14 @@ struct TransactionBuilder {
     }
 
     /// A delete, or a REPLACE that wrote another key.
-    private mutating func end(_ entity: TrackedEntity, _ record: LogRecord, cause: NetChange.Cause)
-    {
+    private mutating func end(
+        _ entity: TrackedEntity, from record: LogRecord, cause: NetChange.Cause
+    ) {
         let key = record.key(entity)
-        let known = index(entity, key)
+        let known = index(of: entity, key: key)
         guard let index = known, !(keepsVanished && drafts[index].state == .inserted) else {
-            let index = draft(entity, record, key, .deleted)
-            drafts[index].kept = entity.keptValues(record)
+            let index = draft(of: entity, record: record, key: key, state: .deleted)
+            drafts[index].kept = entity.keptValues(in: record.values)
             drafts[index].cause = cause
             return
         }
@@ -171,29 +166,29 @@ struct TransactionBuilder {
             if cause == .replace { drafts[index].cause = cause }
         case .inserted:
             drafts[index].state = .nothing
-            reviveDelete(entity, key, before: index)
+            reviveDelete(of: entity, key: key, before: index)
         case .updated, .replacing:
             drafts[index].state = .deleted
             drafts[index].time = record.time
-            drafts[index].kept = entity.keptValues(record)
+            drafts[index].kept = entity.keptValues(in: record.values)
             drafts[index].cause = cause
         }
     }
 
     /// Deleted, inserted, deleted: the first delete is what remains.
-    private mutating func reviveDelete(_ entity: TrackedEntity, _ key: ObjectKey, before end: Int) {
+    private mutating func reviveDelete(of entity: TrackedEntity, key: ObjectKey, before end: Int) {
         let earlier = drafts[..<end].lastIndex {
             $0.entity.id == entity.id && $0.key == key && $0.state == .deleted
         }
-        current[Name(entity: entity.id, key: key)] = earlier
+        current[EntityKey(entity: entity.id, key: key)] = earlier
     }
 
-    private mutating func replace(_ entity: TrackedEntity, _ record: LogRecord) {
-        guard record.m == 1 else { return end(entity, record, cause: .replace) }
+    private mutating func replace(_ entity: TrackedEntity, from record: LogRecord) {
+        guard record.m == 1 else { return end(entity, from: record, cause: .replace) }
         let key = record.key(entity)
-        guard let index = index(entity, key) else {
-            let index = draft(entity, record, key, .replacing)
-            drafts[index].kept = entity.keptValues(record)
+        guard let index = index(of: entity, key: key) else {
+            let index = draft(of: entity, record: record, key: key, state: .replacing)
+            drafts[index].kept = entity.keptValues(in: record.values)
             return
         }
         switch drafts[index].state {
@@ -201,18 +196,18 @@ struct TransactionBuilder {
         case .deleted: drafts[index].state = .replacing
         case .updated:
             drafts[index].state = .replacing
-            drafts[index].kept = entity.keptValues(record)
+            drafts[index].kept = entity.keptValues(in: record.values)
         }
     }
 
-    /// The record stands between the delete of the old key and the insert of the new one.
-    private mutating func renumber(_ entity: TrackedEntity, _ record: LogRecord) {
+    /// The record is between the delete of the old key and the insert of the new one.
+    private mutating func renumber(_ entity: TrackedEntity, from record: LogRecord) {
         let old = ObjectKey(Array(record.values.prefix(entity.keyCount)))
         let new = ObjectKey(Array(record.values.suffix(entity.keyCount)))
-        if let index = index(entity, old), drafts[index].state == .deleted {
+        if let index = index(of: entity, key: old), drafts[index].state == .deleted {
             drafts[index].cause = .renumbered(new)
         }
-        renumberings[Name(entity: entity.id, key: new)] = old
+        renumberings[EntityKey(entity: entity.id, key: new)] = old
     }
 
     /// Ends the transaction: the drafts that changed something, cascades after their parents, seqs
@@ -221,7 +216,7 @@ struct TransactionBuilder {
     /// - Complexity: O(records)
     func finish() -> [NetChange] {
         var result = drafts.filter { $0.state != .nothing }
-        // A REPLACE whose insert never came: only a log that somebody edited has it.
+        // A REPLACE without its insert: only a log that was edited by hand has it.
         for index in result.indices where result[index].state == .replacing {
             result[index].state = .deleted
         }

@@ -1,4 +1,3 @@
-import SyncStorage
 import SyncValues
 
 /// What one transaction did to one object: the net effect, one change for each object, but for a
@@ -13,7 +12,7 @@ public struct Change: Sendable, Hashable {
         case direct
         /// A foreign-key action, because this object was deleted.
         case cascade(of: ObjectID)
-        /// `REPLACE` pushed the row out, or wrote it anew.
+        /// `REPLACE` removed the row, or wrote it again.
         case replace
         /// The key was changed: the same row before (of an insert) or after (of a delete).
         case renumbered(ObjectID)
@@ -36,7 +35,7 @@ public struct Change: Sendable, Hashable {
     /// Why.
     public let cause: Cause
 
-    /// Makes a change: for those who read it off a wire.
+    /// Makes a change: for decoders.
     public init(
         seq: Int64, object: ObjectID, kind: Kind, properties: [String], tombstone: NamedValues?,
         oldValues: NamedValues?, cause: Cause

@@ -1,6 +1,3 @@
-import SyncStorage
-import SyncValues
-
 /// A set of column positions: which properties an update changed.
 package struct ColumnMask: Hashable, Sendable {
     /// 63 positions in each word, as the capture triggers make them: bit 63 would be the sign.
@@ -15,9 +12,6 @@ package struct ColumnMask: Hashable, Sendable {
         words = []
         for position in 0..<count { insert(position) }
     }
-
-    /// The number of words that a table of `columns` columns needs; at least one.
-    static func wordCount(columns: Int) -> Int { max(1, (columns + bitsPerWord - 1) / bitsPerWord) }
 
     package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
 

@@ -1,4 +1,3 @@
-import SyncStorage
 import SyncValues
 
 /// A registered reader of history. Consumers are rows in the store, so that they travel with the
@@ -20,7 +19,7 @@ public struct Consumer: Sendable, Hashable {
     public let kind: Kind
     /// It has read everything up to this number; 0 when it never acknowledged anything.
     public let acknowledged: Int64
-    /// How long it may stay silent before purging passes it; nil: for ever.
+    /// How long it may stay silent before purging passes it; nil: it never expires.
     public let lease: Duration?
     /// When it last registered or acknowledged.
     public let lastSeen: Timestamp
@@ -30,7 +29,7 @@ public struct Consumer: Sendable, Hashable {
     /// The longest lease: some 35,000 years.
     public static let leaseMax = Duration.seconds(1 << 40)
 
-    /// Makes a consumer: for those who read it off a wire.
+    /// Makes a consumer: for decoders.
     public init(
         name: String, kind: Kind, acknowledged: Int64, lease: Duration?, lastSeen: Timestamp,
         created: Timestamp
@@ -54,16 +53,4 @@ public struct Consumer: Sendable, Hashable {
 
     /// True when purging has to wait for it.
     public func holdsHistory(at now: Timestamp) -> Bool { kind != .writer && !isLapsed(at: now) }
-}
-
-extension Duration {
-    /// Whole milliseconds, rounded towards zero; beyond the range the greatest or the least number
-    /// there is.
-    package var milliseconds: Int64 {
-        let (seconds, isBeyond) = components.seconds.multipliedReportingOverflow(by: 1000)
-        let rest = components.attoseconds / 1_000_000_000_000_000
-        let sum = seconds.addingReportingOverflow(rest)
-        guard !isBeyond, !sum.overflow else { return components.seconds < 0 ? .min : .max }
-        return sum.partialValue
-    }
 }

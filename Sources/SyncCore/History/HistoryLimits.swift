@@ -1,7 +1,4 @@
-import SyncStorage
-import SyncValues
-
-/// How much history is kept without anybody asking for it.
+/// Limits of the history that is kept.
 public struct HistoryLimits: Sendable, Hashable {
     /// Transactions older than this may go; nil: none for their age.
     public var age: Duration?
@@ -16,6 +13,6 @@ public struct HistoryLimits: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// Nothing goes by itself.
+    /// Nothing is purged automatically.
     public var isEmpty: Bool { age == nil && bytes == nil }
 }

@@ -1,8 +1,7 @@
 import SyncStorage
-import SyncValues
 
 extension HistoryQuery {
-    /// Whether a transaction's own properties satisfy the query; its changes are not looked at.
+    /// Whether a transaction's own properties satisfy the query; its changes are not compared.
     func matchesHeader(of transaction: Transaction) -> Bool {
         if let after, transaction.number <= after.number { return false }
         if let upTo, transaction.number > upTo.number { return false }
@@ -21,18 +20,18 @@ extension HistoryQuery {
     package func matches(_ change: Change) -> Bool {
         if !kinds.isEmpty, !kinds.contains(change.kind) { return false }
         if !entities.isEmpty {
-            guard entities.contains(where: { SQLName.equal($0, change.entity) }) else {
+            guard entities.contains(where: { SQLName.isEqual($0, to: change.entity) }) else {
                 return false
             }
         }
         if let object {
             guard change.object.key == object.key,
-                SQLName.equal(object.entity, change.entity)
+                SQLName.isEqual(object.entity, to: change.entity)
             else { return false }
         }
         if !properties.isEmpty, change.kind == .update {
             return change.properties.contains { changed in
-                properties.contains { SQLName.equal($0, changed) }
+                properties.contains { SQLName.isEqual($0, to: changed) }
             }
         }
         return true

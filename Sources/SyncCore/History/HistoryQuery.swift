@@ -1,4 +1,3 @@
-import SyncStorage
 import SyncValues
 
 /// Which part of a history is asked for. Everything that is given must hold.
@@ -28,36 +27,10 @@ public struct HistoryQuery: Sendable, Hashable {
     public var kinds: Set<Change.Kind> = []
     /// Only updates that changed one of these properties; inserts and deletes stay.
     public var properties: [String] = []
-    /// At most so many transactions; nil: all.
+    /// The greatest number of transactions; nil: all.
     public var limit: Int?
     /// Newest first.
     public var reverse = false
-
-    /// An entity and a key: an object in all its incarnations.
-    public struct ObjectName: Sendable, Hashable {
-        /// The entity's name.
-        public let entity: String
-        /// The primary key's values.
-        public let key: ObjectKey
-
-        /// Makes a name.
-        public init(entity: String, key: ObjectKey) {
-            self.entity = entity
-            self.key = key
-        }
-
-        /// Reads `Album/348`.
-        ///
-        /// - Throws: ``SyncError`` with code `invalidArgument`.
-        public init(path: String) throws {
-            guard let (entity, key) = ObjectID.parse(path: path) else {
-                throw SyncError(
-                    .invalidArgument, "'\(path)' does not name an object",
-                    hint: "Write ENTITY/KEY, as in Album/348")
-            }
-            self.init(entity: entity, key: key)
-        }
-    }
 
     /// The whole history, oldest first.
     public init() {}

@@ -1,12 +1,11 @@
-import SyncStorage
 import SyncValues
 
 /// A position in the history of one replica: just after a transaction. Opaque text outside; compare
 /// only tokens of the same store and epoch.
 ///
 /// A token carries a check of its transaction, so that a position in a history that
-/// was replaced behind the reader's back (a restored backup) is told from one in the present
-/// history, even when the numbers were used again.
+/// was replaced (a restored backup) is distinguished from one in the present history, even when
+/// the numbers were used again.
 public struct Token: Sendable, Hashable {
     /// The store.
     public let store: StoreID
@@ -30,7 +29,8 @@ public struct Token: Sendable, Hashable {
 }
 
 extension Token: CustomStringConvertible {
-    /// `1.STORE.EPOCH.NUMBER.CHECK`: one word without a character that a shell or a URL minds.
+    /// `1.STORE.EPOCH.NUMBER.CHECK`: one word without a character that is special in a shell or a
+    /// URL.
     public var description: String {
         "1.\(store).\(epoch).\(number)." + String(check, radix: 16)
     }
@@ -46,7 +46,7 @@ extension Token: CustomStringConvertible {
         else {
             throw SyncError(
                 .invalidToken, "'\(text.prefix(80))' is not a token",
-                hint: "Take the \"token\" of a line of: synctool history DB --json")
+                hint: "Use the \"token\" of a line of: synctool history DB --json")
         }
         self.store = store
         self.epoch = epoch

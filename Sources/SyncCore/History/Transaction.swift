@@ -1,4 +1,3 @@
-import SyncStorage
 import SyncValues
 
 /// What one commit did.
@@ -11,9 +10,9 @@ public struct Transaction: Sendable, Hashable {
         /// Flags of stored bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Several commits that could not be told apart any more. Never a part of one.
+        /// Several commits that could no longer be told apart. Never a part of one.
         public static let coalesced = Flags(rawValue: 1)
-        /// Found by comparing with the last known state, because triggers had been missing.
+        /// Found by comparing with the last known state, because triggers were missing.
         public static let recovered = Flags(rawValue: 2)
         /// Merged from another replica.
         public static let remote = Flags(rawValue: 4)
@@ -47,11 +46,11 @@ public struct Transaction: Sendable, Hashable {
         }
     }
 
-    /// The process that wrote it, as far as it said so.
+    /// The process that wrote a transaction, as far as it is known.
     public struct Process: Sendable, Hashable {
         /// The process id at the time.
         public let pid: Int64
-        /// The program's name, where the writer gave it or the daemon could look it up.
+        /// The program's name, where the writer gave it or the daemon could find it.
         public let name: String?
 
         /// Makes a process.
@@ -67,11 +66,11 @@ public struct Transaction: Sendable, Hashable {
     public let first: Int64
     /// Wall time of its last statement, by the writer's clock.
     public let timestamp: Timestamp
-    /// Who wrote it; nil when nobody said.
+    /// The author; nil: unknown.
     public let author: String?
-    /// The part of the program that wrote it; nil when nobody said.
+    /// The part of the program that wrote it; nil: unknown.
     public let context: String?
-    /// The process that wrote it; nil when nobody said.
+    /// The process that wrote it; nil: unknown.
     public let process: Process?
     /// Nil for this replica's own transactions.
     public let origin: Origin?
@@ -80,7 +79,7 @@ public struct Transaction: Sendable, Hashable {
     /// Its changes, by ascending ``Change/seq``; with a filter, those that match.
     public var changes: [Change]
 
-    /// Makes a transaction: for those who read it off a wire.
+    /// Makes a transaction: for decoders.
     public init(
         token: Token, first: Int64, timestamp: Timestamp, author: String?, context: String?,
         process: Process?, origin: Origin?, flags: Flags, changes: [Change]

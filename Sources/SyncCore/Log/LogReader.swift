@@ -3,8 +3,8 @@ import SyncValues
 
 /// Reads the log from left to right, within the transaction that the connection is in.
 ///
-/// The log belongs to whoever can write the database: rows that make no sense are passed over, and
-/// missing parts of a value list read as NULL.
+/// Every writer of the database can write the log: invalid rows are skipped, and missing parts of a
+/// value list read as NULL.
 package final class LogReader {
     private let statement: Statement
     private let catalog: EntityCatalog
@@ -16,13 +16,9 @@ package final class LogReader {
 
     private static let firstValueColumn: Int32 = 4
 
+    /// - Throws: `refused` when the log is missing.
     package init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
-        statement = try Statement(
-            connection,
-            """
-            SELECT seq, op, m, ts, pk, v0, v1, v2, v3, v4, v5
-            FROM syncd_log WHERE seq > ?1 AND seq <= ?2 ORDER BY seq
-            """)
+        statement = try Statement(LogTable.rowsSQL, on: connection)
         self.catalog = catalog
     }
 
@@ -32,7 +28,7 @@ package final class LogReader {
         guard seq <= seqMax else {
             throw SyncError(
                 .corrupt, "the log has a row with the number \(seq): no more rows fit in after it",
-                hint: Settings.startOver)
+                hint: Metadata.startOverHint)
         }
         return seq
     }
@@ -40,8 +36,8 @@ package final class LogReader {
     /// Starts over, at the rows after `seq` up to `last`.
     func seek(after seq: Int64, upTo last: Int64) throws {
         statement.reset()
-        statement.bind(1, seq)
-        statement.bind(2, last)
+        statement.bind(seq, at: 1)
+        statement.bind(last, at: 2)
         hasRow = try statement.step()
     }
 
@@ -49,6 +45,7 @@ package final class LogReader {
     package func finish() { statement.reset() }
 
     /// The next record, or nil at the end.
+    /// - Throws: `badData` for an entity that cannot be read; the error of SQLite.
     package func next() throws -> LogRecord? {
         while hasRow {
             let op = statement.integer(1)

@@ -1,4 +1,3 @@
-import SyncStorage
 import SyncValues
 
 /// One event of the log with its whole value list, as docs/store-format.md §1 defines it.
@@ -8,7 +7,7 @@ package struct LogRecord {
     /// The seq of its last row: larger than `seq` when the list was continued.
     let lastSeq: Int64
     package let kind: LogKind
-    /// The column `m` as it stands.
+    /// The column `m`, unchanged.
     package let m: Int64
     /// Julian day of the statement; nil when a writer stored something else.
     package let time: Double?

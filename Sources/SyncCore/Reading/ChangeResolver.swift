@@ -21,12 +21,8 @@ final class ChangeResolver {
         self.store = store
         self.epoch = epoch
         self.catalog = catalog
-        findInsert = try Statement(
-            connection,
-            "SELECT max(seq) FROM syncd_change WHERE key = ?1 AND op = ?2 AND seq <= ?3")
-        findNumber = try Statement(
-            connection,
-            "SELECT number FROM syncd_transaction WHERE number >= ?1 ORDER BY number LIMIT 1")
+        findInsert = try Statement(ChangeTable.newestOfObjectSQL, on: connection)
+        findNumber = try Statement(TransactionTable.numberSQL, on: connection)
     }
 
     /// What callers see of a transaction that is not in the history tables yet. Transactions have
@@ -40,13 +36,13 @@ final class ChangeResolver {
             changes.append(try resolve(change, in: transaction.number))
         }
         return Transaction(
-            token: token(transaction.number, transaction.time), first: transaction.first,
+            token: token(of: transaction.number, time: transaction.time), first: transaction.first,
             timestamp: transaction.time, author: transaction.who?.author,
             context: transaction.who?.context, process: transaction.who?.process, origin: nil,
             flags: transaction.flags, changes: changes)
     }
 
-    func token(_ number: Int64, _ time: Timestamp) -> Token {
+    func token(of number: Int64, time: Timestamp) -> Token {
         Token(store: store, epoch: epoch, number: number, time: time)
     }
 
@@ -55,7 +51,7 @@ final class ChangeResolver {
         let entity = change.entity
         let incarnation =
             change.kind == .insert
-            ? number : try incarnation(entity, change.key, before: change.seq)
+            ? number : try incarnation(of: entity, key: change.key, before: change.seq)
         let names = entity.columnNames
         return Change(
             seq: change.seq,
@@ -87,12 +83,12 @@ final class ChangeResolver {
             return .cascade(
                 of: ObjectID(
                     store: store, entity: entity.name, key: key,
-                    incarnation: try incarnation(entity, key, before: change.seq)))
+                    incarnation: try incarnation(of: entity, key: key, before: change.seq)))
         case .renumbered(let key):
             // The object that a deleted one became was made by this very transaction.
             let incarnation =
                 change.kind == .delete
-                ? number : try incarnation(change.entity, key, before: change.seq)
+                ? number : try incarnation(of: change.entity, key: key, before: change.seq)
             return .renumbered(
                 ObjectID(
                     store: store, entity: change.entity.name, key: key, incarnation: incarnation))
@@ -101,20 +97,20 @@ final class ChangeResolver {
 
     /// The number of the transaction that inserted the object that `key` named just before `seq`.
     func incarnation(
-        _ entity: TrackedEntity, _ key: ObjectKey, before seq: Int64
+        of entity: TrackedEntity, key: ObjectKey, before seq: Int64
     ) throws -> Int64 {
-        let name = PendingBirths.Name(entity: entity.folded, key: key)
+        let name = ObjectName(entity: entity.folded, key: key)
         if let number = births.number(name, before: seq) { return number }
         var newest: Int64 = 0
         for id in try catalog.ids(named: entity.folded) {
-            findInsert.bind(1, NetChange.storedKey(key))
-            findInsert.bind(2, id << 3 | Int64(Change.Kind.insert.rawValue))
-            findInsert.bind(3, seq - 1)
+            findInsert.bind(NetChange.storedKey(key), at: 1)
+            findInsert.bind(id << 3 | Int64(Change.Kind.insert.rawValue), at: 2)
+            findInsert.bind(seq - 1, at: 3)
             if try findInsert.step() { newest = max(newest, findInsert.integer(0)) }
             findInsert.reset()
         }
         guard newest > 0 else { return 0 }
-        findNumber.bind(1, newest)
+        findNumber.bind(newest, at: 1)
         defer { findNumber.reset() }
         return try findNumber.step() ? findNumber.integer(0) : 0
     }

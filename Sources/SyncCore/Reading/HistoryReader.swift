@@ -15,12 +15,7 @@ final class HistoryReader {
         self.connection = connection
         self.catalog = catalog
         self.resolver = resolver
-        selectChanges = try Statement(
-            connection,
-            """
-            SELECT seq, op, key, data FROM syncd_change
-            WHERE seq >= ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq
-            """)
+        selectChanges = try Statement(ChangeTable.changesSQL, on: connection)
     }
 
     /// Calls `body` for each transaction that matches, in the query's order, until it returns
@@ -30,36 +25,36 @@ final class HistoryReader {
     /// - Complexity: O(transactions in range); with `query.object` O(changes of that object), with
     ///   `query.authors` O(their transactions).
     func forEach(
-        _ query: HistoryQuery, _ body: (Transaction) throws -> Bool
+        matching query: HistoryQuery, _ body: (Transaction) throws -> Bool
     ) throws -> Bool {
         let range = NumberRange(query)
         if let object = query.object {
             let numbers = try numbers(of: object, reverse: query.reverse)
             var next = numbers.makeIterator()
-            return try forEach({ next.next() }, range, query, body)
+            return try forEach(numberedBy: { next.next() }, in: range, matching: query, body)
         }
-        if let signed = try SignedNumbers(connection, query, range) {
-            return try forEach(signed.next, range, query, body)
+        if let signed = try SignedNumbers(connection, matching: query, in: range) {
+            return try forEach(numberedBy: signed.next, in: range, matching: query, body)
         }
-        let select = try Statement(connection, range.sql(reverse: query.reverse))
+        let select = try Statement(range.sql(reverse: query.reverse), on: connection)
         range.bind(to: select)
-        return try forEach(rowsOf: select, query, body)
+        return try forEach(rowsOf: select, matching: query, body)
     }
 
     private func forEach(
-        _ next: () throws -> Int64?, _ range: NumberRange, _ query: HistoryQuery,
+        numberedBy next: () throws -> Int64?, in range: NumberRange, matching query: HistoryQuery,
         _ body: (Transaction) throws -> Bool
     ) throws -> Bool {
-        let select = try Statement(connection, range.sql(reverse: false))
+        let select = try Statement(range.sql(reverse: false), on: connection)
         while let number = try next() {
             range.bind(to: select, only: number)
-            guard try forEach(rowsOf: select, query, body) else { return false }
+            guard try forEach(rowsOf: select, matching: query, body) else { return false }
         }
         return true
     }
 
     private func forEach(
-        rowsOf select: Statement, _ query: HistoryQuery, _ body: (Transaction) throws -> Bool
+        rowsOf select: Statement, matching query: HistoryQuery, _ body: (Transaction) throws -> Bool
     ) throws -> Bool {
         defer { select.reset() }
         while try select.step() {
@@ -76,8 +71,8 @@ final class HistoryReader {
     ///
     /// - Complexity: O(its changes)
     func transaction(_ number: Int64) throws -> Transaction? {
-        let select = try Statement(connection, NumberRange.oneSQL)
-        select.bind(1, number)
+        let select = try Statement(NumberRange.oneSQL, on: connection)
+        select.bind(number, at: 1)
         guard try select.step() else { return nil }
         var transaction = try header(select)
         transaction.changes = try changes(of: transaction, after: nil)
@@ -86,14 +81,14 @@ final class HistoryReader {
 
     /// The numbers of the transactions that changed an object, in the order asked for.
     private func numbers(
-        of object: HistoryQuery.ObjectName, reverse: Bool
+        of object: ObjectName, reverse: Bool
     ) throws -> [Int64] {
         let ids = try catalog.ids(named: SQLName.folded(object.entity))
-        let select = try Statement(connection, Self.numbersOfObjectSQL)
+        let select = try Statement(ChangeTable.numbersOfObjectSQL, on: connection)
         var numbers: Set<Int64> = []
         for id in ids {
-            select.bind(1, NetChange.storedKey(object.key))
-            select.bind(2, id << 3)
+            select.bind(NetChange.storedKey(object.key), at: 1)
+            select.bind(id << 3, at: 2)
             while try select.step() {
                 if let number = select.integerOrNil(0) { numbers.insert(number) }
             }
@@ -101,18 +96,13 @@ final class HistoryReader {
         return numbers.sorted(by: reverse ? (>) : (<))
     }
 
-    static let numbersOfObjectSQL = """
-        SELECT (SELECT number FROM syncd_transaction t WHERE t.number >= c.seq
-                ORDER BY number LIMIT 1)
-        FROM syncd_change c WHERE c.key = ?1 AND c.op > ?2 AND c.op < ?2 + 8
-        """
-
     private func header(_ row: Statement) throws -> Transaction {
         let time = Timestamp(milliseconds: row.integer(2))
         let name = row.text(8)
         let process = row.integerOrNil(3).map { Transaction.Process(pid: $0, name: name) }
         return Transaction(
-            token: resolver.token(row.integer(0), time), first: row.integer(1), timestamp: time,
+            token: resolver.token(of: row.integer(0), time: time), first: row.integer(1),
+            timestamp: time,
             author: row.text(6), context: row.text(7), process: process,
             origin: try row.blob(5).map(Transaction.Origin.init(packed:)),
             flags: Transaction.Flags(rawValue: Int(row.integer(4))), changes: [])
@@ -121,9 +111,9 @@ final class HistoryReader {
     /// Where the reader's position lies inside a transaction (its commits ran together after it was
     /// read), what was read already is left out.
     private func changes(of transaction: Transaction, after: Token?) throws -> [Change] {
-        selectChanges.bind(1, transaction.first)
-        selectChanges.bind(2, after?.number ?? 0)
-        selectChanges.bind(3, transaction.number)
+        selectChanges.bind(transaction.first, at: 1)
+        selectChanges.bind(after?.number ?? 0, at: 2)
+        selectChanges.bind(transaction.number, at: 3)
         defer { selectChanges.reset() }
         var changes: [Change] = []
         while try selectChanges.step() {
@@ -137,27 +127,5 @@ final class HistoryReader {
             changes.append(try resolver.resolve(change, in: transaction.number))
         }
         return changes
-    }
-}
-
-extension Transaction.Origin {
-    /// Reads `syncd_transaction.origin`.
-    package init(packed bytes: [UInt8]) throws {
-        var reader = ByteReader(bytes)
-        guard let replica = ReplicaID(bytes: Array(try reader.counted())) else {
-            throw SyncError(.badData, "an origin in history has no replica")
-        }
-        self.init(
-            replica: replica, number: try reader.signed(),
-            time: Timestamp(milliseconds: try reader.signed()))
-    }
-
-    /// What ``init(packed:)`` reads.
-    package var packed: [UInt8] {
-        var writer = ByteWriter()
-        writer.append(counted: replica.bytes)
-        writer.append(signed: number)
-        writer.append(signed: time.milliseconds)
-        return writer.bytes
     }
 }

@@ -1,18 +1,10 @@
-import SyncStorage
-import SyncValues
-
 /// Which transactions that the history tables do not have yet inserted which objects.
 ///
 /// Invariants:
 /// - Transactions are noted in ascending order, each once: a number that was noted is passed over.
-/// - What ``forget(upTo:)`` was told is not held any more. Noting and forgetting are O(1) for each
-///   insert, however long the backlog is.
+/// - Transactions up to the number given to ``forget(upTo:)`` are not held any more. Noting and
+///   forgetting are O(1) for each insert, however long the backlog is.
 struct PendingBirths {
-    struct Name: Hashable {
-        let entity: String
-        let key: ObjectKey
-    }
-
     /// An insert: its own seq, because an object may be born and deleted in one transaction, and
     /// its transaction.
     private struct Birth {
@@ -26,9 +18,10 @@ struct PendingBirths {
         var older: [Birth] = []
     }
 
-    private var births: [Name: Births] = [:]
+    /// By folded name.
+    private var births: [ObjectName: Births] = [:]
     /// In the order of noting; what is before `head` is forgotten.
-    private var order: [(number: Int64, name: Name)] = []
+    private var order: [(number: Int64, name: ObjectName)] = []
     private var head = 0
     /// The last transaction that was noted or forgotten.
     private(set) var end: Int64 = 0
@@ -38,7 +31,7 @@ struct PendingBirths {
         guard transaction.number > end else { return }
         end = transaction.number
         for change in transaction.changes where change.kind == .insert {
-            let name = Name(entity: change.entity.folded, key: change.key)
+            let name = ObjectName(entity: change.entity.folded, key: change.key)
             let birth = Birth(seq: change.seq, number: transaction.number)
             order.append((transaction.number, name))
             guard let newest = births[name]?.newest else {
@@ -68,7 +61,7 @@ struct PendingBirths {
     }
 
     /// The transaction that last inserted an object before `seq`; nil when none that is held did.
-    func number(_ name: Name, before seq: Int64) -> Int64? {
+    func number(_ name: ObjectName, before seq: Int64) -> Int64? {
         guard let births = births[name] else { return nil }
         if births.newest.seq < seq { return births.newest.number }
         return births.older.last { $0.seq < seq }?.number

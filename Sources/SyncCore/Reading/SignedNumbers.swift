@@ -1,11 +1,10 @@
 import SyncStorage
-import SyncValues
 
 /// The numbers of the transactions of some authors, in a query's order: for each author with a
 /// context and a process name one walk along the index, all of them merged. A rare author in a long
 /// history is found at once, and of a frequent one no more is read than is asked for.
 final class SignedNumbers {
-    /// More names than this are looked for by reading every transaction.
+    /// With more names than this every transaction is read.
     private static let walksMax = 64
 
     private struct Walk {
@@ -17,26 +16,22 @@ final class SignedNumbers {
     private let reverse: Bool
 
     /// Nil where a query does not ask for authors, or for too many.
-    init?(_ connection: OpaquePointer, _ query: HistoryQuery, _ range: NumberRange) throws {
+    init?(_ connection: OpaquePointer, matching query: HistoryQuery, in range: NumberRange) throws {
         guard !query.authors.isEmpty else { return nil }
         reverse = query.reverse
-        let find = try Statement(connection, "SELECT id FROM syncd_who WHERE author = ?1")
+        let find = try Statement(TransactionTable.authorIDsSQL, on: connection)
         var ids: Set<Int64> = []
         for author in query.authors {
-            find.bind(1, author)
+            find.bind(author, at: 1)
             while ids.count <= Self.walksMax, try find.step() { ids.insert(find.integer(0)) }
             find.reset()
         }
         guard ids.count <= Self.walksMax else { return nil }
         for id in ids {
             let numbers = try Statement(
-                connection,
-                """
-                SELECT number FROM syncd_transaction WHERE who = ?3 AND number > ?1
-                AND number <= ?2 ORDER BY number \(reverse ? "DESC" : "ASC")
-                """)
+                TransactionTable.numbersSQL(reverse: reverse), on: connection)
             range.bind(to: numbers)
-            numbers.bind(3, id)
+            numbers.bind(id, at: 3)
             walks.append(Walk(numbers: numbers, head: try Self.step(numbers)))
         }
     }

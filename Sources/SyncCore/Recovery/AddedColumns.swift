@@ -3,13 +3,13 @@ import SyncStorage
 import SyncValues
 
 /// The rows in which a column that is new since the last layout has another value than it was
-/// added with: somebody wrote it before it was recorded.
+/// added with: it was written before it was recorded.
 struct AddedColumns {
     /// The columns that are new.
     private(set) var mask = ColumnMask()
     private var keys: Set<Value> = []
 
-    init(_ database: Database, _ now: TrackedEntity, _ catalog: EntityCatalog) throws {
+    init(_ database: Database, of now: TrackedEntity, catalog: EntityCatalog) throws {
         guard let previous = now.layout.previous, let connection = database.sqliteConnection,
             let names = try catalog.names(of: previous, in: now)
         else { return }
@@ -24,10 +24,9 @@ struct AddedColumns {
         }
         guard !conditions.isEmpty else { return }
         let select = try Statement(
-            connection,
             "SELECT \(now.layout.key.map(SQLName.quoted).joined(separator: ", ")) "
                 + "FROM \(SQLName.quoted(now.name)) WHERE "
-                + conditions.joined(separator: " OR "))
+                + conditions.joined(separator: " OR "), on: connection)
         while try select.step() {
             let key = now.layout.key.indices.map { select.value(Int32($0)) }
             if !key.contains(.null) { keys.insert(NetChange.storedKey(ObjectKey(key))) }

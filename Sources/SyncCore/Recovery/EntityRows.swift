@@ -15,7 +15,7 @@ final class EntityRows {
 
     /// - Parameter rowID: a name by which SQL reaches the rowid; nil when there is none, and then
     ///   the key's order is the table's.
-    init(_ connection: OpaquePointer, _ entity: TrackedEntity, rowID: String?) throws {
+    init(_ connection: OpaquePointer, of entity: TrackedEntity, rowID: String?) throws {
         self.entity = entity
         columns = entity.columnNames.indices.map(Int32.init)
         keyColumns = entity.keyPositions.map(Int32.init)
@@ -23,17 +23,16 @@ final class EntityRows {
         let key = entity.layout.key.map(SQLName.quoted)
         let table = "FROM \(SQLName.quoted(entity.name))"
         let isKey = key.enumerated().map { "\($1) IS ?\($0 + 1)" }.joined(separator: " AND ")
-        one = try Statement(connection, "SELECT \(names) \(table) WHERE \(isKey)")
+        one = try Statement("SELECT \(names) \(table) WHERE \(isKey)", on: connection)
         isByRowID = rowID != nil
         let order = rowID ?? key.joined(separator: ", ")
         let marks = rowID == nil ? key.indices.map { "?\($0 + 2)" } : ["?2"]
         let page =
             "SELECT \(([names] + (rowID.map { [$0] } ?? [])).joined(separator: ", ")) \(table)"
         let end = "ORDER BY \(order) LIMIT ?1"
-        first = try Statement(connection, "\(page) \(end)")
+        first = try Statement("\(page) \(end)", on: connection)
         next = try Statement(
-            connection,
-            "\(page) WHERE (\(order)) > (\(marks.joined(separator: ", "))) \(end)")
+            "\(page) WHERE (\(order)) > (\(marks.joined(separator: ", "))) \(end)", on: connection)
     }
 
     /// The state of the object with this key; nil when it is not there.
@@ -62,12 +61,12 @@ final class EntityRows {
         case .start: page = first
         case .rowID(let last):
             page = next
-            page.bind(2, last)
+            page.bind(last, at: 2)
         case .key(let values):
             page = next
-            for (index, value) in values.enumerated() { page.bind(Int32(index + 2), value) }
+            for (index, value) in values.enumerated() { page.bind(value, at: Int32(index + 2)) }
         }
-        page.bind(1, Int64(count))
+        page.bind(Int64(count), at: 1)
         defer { page.reset() }
         var end = position
         var seen = 0
@@ -82,8 +81,8 @@ final class EntityRows {
         return seen < count ? nil : end
     }
 
-    /// What is to be remembered of the row that a statement of this table stands on.
+    /// The state to store for the present row of a statement of this table.
     func known(_ row: Statement) -> FingerprintTable.Known {
-        .init(entity: entity.id, print: Fingerprint.of(row, columns))
+        .init(entity: entity.id, print: Fingerprint.of(row, columns: columns))
     }
 }

@@ -1,36 +1,36 @@
 import CSQLite
 import SyncStorage
-import SyncValues
 
-/// What is remembered of a row's values: 48 bits that tell two states of one row apart.
+/// A hash of a row's values: 48 bits that distinguish two states of one row.
 ///
 /// FNV-1a over the columns of a layout, in order: the storage class, then the value, a text or
 /// blob after its length. Stored (`syncd_fingerprint.print`), so that it can never change. Two
-/// states of one row look alike once in 2⁴⁸.
+/// states of one row are equal once in 2⁴⁸.
 struct Fingerprint {
     private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 
     /// Of the present row of a statement, over these columns of its result.
-    static func of(_ row: Statement, _ columns: [Int32]) -> Int64 {
+    static func of(_ row: Statement, columns: [Int32]) -> Int64 {
         var print = Fingerprint()
-        for column in columns { print.combine(row, column) }
+        for column in columns { print.combine(row, column: column) }
         return Int64((print.state ^ print.state >> 48) & 0xffff_ffff_ffff)
     }
 
-    private mutating func combine(_ row: Statement, _ column: Int32) {
+    private mutating func combine(_ row: Statement, column: Int32) {
         let type = sqlite3_column_type(row.handle, column)
         combine(byte: UInt8(truncatingIfNeeded: type))
         switch type {
         case SQLITE_INTEGER: combine(UInt64(bitPattern: row.integer(column)))
         case SQLITE_FLOAT: combine(row.real(column).bitPattern)
         case SQLITE_TEXT:
-            combine(UnsafeRawPointer(sqlite3_column_text(row.handle, column)), row, column)
-        case SQLITE_BLOB: combine(sqlite3_column_blob(row.handle, column), row, column)
+            combine(
+                UnsafeRawPointer(sqlite3_column_text(row.handle, column)), of: row, column: column)
+        case SQLITE_BLOB: combine(sqlite3_column_blob(row.handle, column), of: row, column: column)
         default: break
         }
     }
 
-    private mutating func combine(_ start: UnsafeRawPointer?, _ row: Statement, _ column: Int32) {
+    private mutating func combine(_ start: UnsafeRawPointer?, of row: Statement, column: Int32) {
         let count = Int(sqlite3_column_bytes(row.handle, column))
         combine(UInt64(count))
         guard let start else { return }

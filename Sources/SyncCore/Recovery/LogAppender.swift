@@ -9,28 +9,28 @@ package struct LogAppender {
     private let time: Value
 
     /// - Parameter time: when it was found, milliseconds since 1970; nil: by SQLite's clock.
+    /// - Throws: `refused` when the log is missing.
     package init(_ connection: OpaquePointer, at time: Int64? = nil) throws {
         self.time = time.map { .real(2_440_587.5 + Double($0) / 86_400_000) } ?? .null
-        insert = try Statement(
-            connection,
-            """
-            INSERT INTO syncd_log(op, m, ts, pk, v0, v1, v2, v3, v4, v5)
-            VALUES (?1, ?2, CASE WHEN ?1 & 7 <> 7 THEN coalesce(?10, julianday('now')) END,
-              ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-            """)
+        insert = try Statement(LogTable.appendSQL, on: connection)
     }
 
     /// What follows, up to the end, was not seen by triggers but found by comparing.
+    /// - Throws: the error of SQLite.
     package func beginRecovery() throws {
-        try append(LogKind.marker.op(0), LogRecord.Marker.recovery, [])
+        try append(op: LogKind.marker.op(0), mask: LogRecord.Marker.recovery, values: [])
     }
 
     /// Ends what a beginning marker began.
-    package func end() throws { try append(LogKind.marker.op(0), LogRecord.Marker.end, []) }
+    /// - Throws: the error of SQLite.
+    package func end() throws {
+        try append(op: LogKind.marker.op(0), mask: LogRecord.Marker.end, values: [])
+    }
 
     /// - Parameter values: the value list of the kind; what is missing reads as NULL.
+    /// - Throws: the error of SQLite.
     package func append(
-        _ kind: LogKind, _ entity: TrackedEntity, mask: ColumnMask = ColumnMask(), _ values: [Value]
+        _ kind: LogKind, of entity: TrackedEntity, mask: ColumnMask = ColumnMask(), values: [Value]
     ) throws {
         var list = values
         if kind == .update {
@@ -40,20 +40,22 @@ package struct LogAppender {
             }
         }
         let m = mask.words.first.map { Int64(bitPattern: $0) }
-        try append(kind.op(entity.id), kind == .update ? m ?? 0 : nil, list)
+        try append(op: kind.op(entity.id), mask: kind == .update ? m ?? 0 : nil, values: list)
         let perRow = CaptureLayout.valuesPerRow
         for start in stride(from: perRow, to: list.count, by: perRow) {
-            try append(LogKind.continued.op(entity.id), nil, Array(list[start...].prefix(perRow)))
+            try append(
+                op: LogKind.continued.op(entity.id), mask: nil,
+                values: Array(list[start...].prefix(perRow)))
         }
     }
 
-    private func append(_ op: Int64, _ m: Int64?, _ values: [Value]) throws {
-        insert.bind(1, op)
-        if let m { insert.bind(2, m) } else { insert.bindNull(2) }
+    private func append(op: Int64, mask m: Int64?, values: [Value]) throws {
+        insert.bind(op, at: 1)
+        if let m { insert.bind(m, at: 2) } else { insert.bindNull(2) }
         for index in 0..<CaptureLayout.valuesPerRow {
-            insert.bind(Int32(3 + index), index < values.count ? values[index] : .null)
+            insert.bind(index < values.count ? values[index] : .null, at: Int32(3 + index))
         }
-        insert.bind(10, time)
+        insert.bind(time, at: 10)
         try insert.run()
     }
 }

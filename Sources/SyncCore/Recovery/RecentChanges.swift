@@ -5,11 +5,10 @@ import SyncValues
 struct RecentChanges {
     private var kinds: [Int64: [Value: Change.Kind]] = [:]
 
-    init(_ connection: OpaquePointer, _ catalog: EntityCatalog) throws {
-        let settings = try Settings(connection)
-        let changes = try Statement(
-            connection, "SELECT op, key FROM syncd_change WHERE seq > ?1 ORDER BY seq")
-        changes.bind(1, try settings.position(.fingerprinted))
+    init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
+        let metadata = Metadata(connection)
+        let changes = try Statement(ChangeTable.kindsSQL, on: connection)
+        changes.bind(try metadata.position(.fingerprinted), at: 1)
         while try changes.step() {
             let op = changes.integer(0)
             guard let kind = Change.Kind(rawValue: Int(op & 7)),
@@ -18,7 +17,7 @@ struct RecentChanges {
             kinds[entity.lineage, default: [:]][changes.value(1)] = kind
         }
         let log = try LogReader(connection, catalog: catalog)
-        try log.seek(after: try settings.position(.digested), upTo: .max)
+        try log.seek(after: try metadata.position(.digested), upTo: .max)
         defer { log.finish() }
         var builder = TransactionBuilder()
         while let record = try log.next() { builder.append(record) }
@@ -31,7 +30,7 @@ struct RecentChanges {
     func has(_ lineage: Int64) -> Bool { kinds[lineage] != nil }
 
     /// What was last done to the object; nil: nothing.
-    func kind(_ lineage: Int64, _ key: Value) -> Change.Kind? { kinds[lineage]?[key] }
+    func kind(lineage: Int64, key: Value) -> Change.Kind? { kinds[lineage]?[key] }
 
     /// The objects of a lineage that something was done to.
     func keys(_ lineage: Int64) -> [Value] { kinds[lineage].map { Array($0.keys) } ?? [] }

@@ -2,7 +2,7 @@ import GRDB
 import SyncStorage
 import SyncValues
 
-/// Finds what was written while nobody recorded it, and records it.
+/// Finds changes that were made while the triggers were missing, and records them.
 ///
 /// Compares the rows of a table with their fingerprints, within the transaction that has put the
 /// triggers right, so that nothing is written in between that neither of them sees. What differs
@@ -11,8 +11,8 @@ import SyncValues
 ///
 /// What was there before is not known, only that it was another: a recovered update names all
 /// properties, and a recovered delete has no values. An object that was changed after the last
-/// fingerprint was taken (a second ago at most, in a store that somebody digests) counts as changed
-/// again: rather told once too often than not at all.
+/// fingerprint was taken (a second ago at most, in a store that is digested) counts as changed
+/// again: a change reported twice does less harm than a missed one.
 ///
 /// - Complexity: O(rows of the table), about a microsecond each; writers wait meanwhile.
 final class Recovery {
@@ -36,7 +36,7 @@ final class Recovery {
         catalog = try EntityCatalog(connection)
         prints = try FingerprintTable(connection)
         log = try LogAppender(connection, at: time)
-        recent = try RecentChanges(connection, catalog)
+        recent = try RecentChanges(connection, catalog: catalog)
     }
 
     /// Every row of the entity's table is new: it was made while all tables were to be recorded.
@@ -56,9 +56,9 @@ final class Recovery {
         guard let before = try catalog.entity(entity),
             let now = catalog.present(of: before.lineage)
         else { return }
-        let added = try AddedColumns(database, now, catalog)
-        for key in added.sortedKeys where recent.kind(now.lineage, key) != .insert {
-            try record(.update, now, key, added.mask)
+        let added = try AddedColumns(database, of: now, catalog: catalog)
+        for key in added.sortedKeys where recent.kind(lineage: now.lineage, key: key) != .insert {
+            try record(.update, of: now, key: key, mask: added.mask)
         }
     }
 
@@ -67,8 +67,8 @@ final class Recovery {
         guard let before = try catalog.entity(entity) else { return }
         if let now = catalog.present(of: before.lineage) {
             let rows = try EntityRows(
-                connection, now, rowID: EntityRows.rowIDName(connection, now.name))
-            let matched = try compareRows(rows, now)
+                connection, of: now, rowID: TableSchema.rowIDName(of: now.name, on: connection))
+            let matched = try compareRows(rows, of: now)
             guard matched < (try prints.count(before.lineage)) || recent.has(before.lineage) else {
                 return
             }
@@ -86,46 +86,46 @@ final class Recovery {
     // MARK: Rows that are there
 
     /// - Returns: how many rows had a fingerprint.
-    private func compareRows(_ rows: EntityRows, _ now: TrackedEntity) throws -> Int64 {
+    private func compareRows(_ rows: EntityRows, of now: TrackedEntity) throws -> Int64 {
         let lineage = now.lineage
         let isComplete = try prints.isComplete(lineage)
-        let added = try AddedColumns(database, now, catalog)
+        let added = try AddedColumns(database, of: now, catalog: catalog)
         var layouts: [Int64: [Int32]?] = [:]
         var matched: Int64 = 0
         _ = try rows.forEach(after: .start, count: .max) { key, row in
             let present = rows.known(row)
-            let known = try prints.known(lineage, key)
+            let known = try prints.known(lineage: lineage, key: key)
             if known != nil { matched += 1 }
-            if let kind = recent.kind(lineage, key) {
+            if let kind = recent.kind(lineage: lineage, key: key) {
                 if kind == .delete {
-                    try record(.insert, now, key)
+                    try record(.insert, of: now, key: key)
                 } else {
-                    try record(.update, now, key, now.nonKeyMask)
+                    try record(.update, of: now, key: key, mask: now.nonKeyMask)
                 }
             } else if let known {
                 let columns = try layouts[known.entity] ?? positions(of: known.entity, in: now)
                 layouts[known.entity] = .some(columns)
                 // Without a column that was dropped meanwhile there is nothing to compare with.
-                if let columns, Fingerprint.of(row, columns) != known.print {
-                    try record(.update, now, key, now.nonKeyMask)
+                if let columns, Fingerprint.of(row, columns: columns) != known.print {
+                    try record(.update, of: now, key: key, mask: now.nonKeyMask)
                 } else if known.entity != now.id, added.contains(key) {
-                    try record(.update, now, key, added.mask)
+                    try record(.update, of: now, key: key, mask: added.mask)
                 } else {
                     return
                 }
             } else if isComplete {
-                try record(.insert, now, key)
+                try record(.insert, of: now, key: key)
             } else if added.contains(key) {
-                try record(.update, now, key, added.mask)
+                try record(.update, of: now, key: key, mask: added.mask)
             } else {
                 return
             }
-            try prints.put(lineage, key, present)
+            try prints.put(lineage: lineage, key: key, known: present)
         }
         return matched
     }
 
-    /// Where the columns of an earlier layout stand now; nil when one of them was dropped.
+    /// The present positions of the columns of an earlier layout; nil when one of them was dropped.
     private func positions(of old: Int64, in now: TrackedEntity) throws -> [Int32]? {
         guard let names = try catalog.names(of: old, in: now) else { return nil }
         var positions: [Int32] = []
@@ -142,29 +142,28 @@ final class Recovery {
         _ entity: TrackedEntity, where isMissing: (ObjectKey) throws -> Bool
     ) throws {
         var keys = Set(recent.keys(entity.lineage))
-        let select = try Statement(
-            connection, "SELECT key FROM syncd_fingerprint WHERE lineage = ?1")
-        select.bind(1, entity.lineage)
-        while try select.step() { keys.insert(select.value(0)) }
+        keys.formUnion(try FingerprintTable.keys(of: entity.lineage, on: connection))
         var missing: [Value] = []
         for key in keys where try isMissing(NetChange.key(stored: key, entity)) {
             missing.append(key)
         }
         for key in missing.sorted(by: { $0.description < $1.description }) {
-            if recent.kind(entity.lineage, key) != .delete { try record(.delete, entity, key) }
-            try prints.remove(entity.lineage, key)
+            if recent.kind(lineage: entity.lineage, key: key) != .delete {
+                try record(.delete, of: entity, key: key)
+            }
+            try prints.remove(lineage: entity.lineage, key: key)
         }
     }
 
     // MARK: Recording
 
     private func record(
-        _ kind: LogKind, _ entity: TrackedEntity, _ key: Value, _ mask: ColumnMask = ColumnMask()
+        _ kind: LogKind, of entity: TrackedEntity, key: Value, mask: ColumnMask = ColumnMask()
     ) throws {
         if count == 0 { try log.beginRecovery() }
         count += 1
-        let speaker = kind == .insert ? entity : try catalog.withoutValues(entity, database)
+        let speaker = kind == .insert ? entity : try catalog.withoutValues(entity, in: database)
         try log.append(
-            kind, speaker, mask: mask, try NetChange.key(stored: key, entity).values)
+            kind, of: speaker, mask: mask, values: try NetChange.key(stored: key, entity).values)
     }
 }

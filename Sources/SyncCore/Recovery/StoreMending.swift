@@ -1,6 +1,5 @@
 import GRDB
 import SyncStorage
-import SyncValues
 
 /// Makes a store again of what is left of one whose tables were dropped, within one transaction.
 ///
@@ -8,13 +7,14 @@ import SyncValues
 /// - What can be made again without a loss is made again: the guard, the marker, the indexes.
 /// - A transaction is kept only whole: without headers, changes or entities, history is dropped as
 ///   a whole, and the log with the entities.
-/// - When history or log is lost, tokens of before lead nowhere (the next epoch). No number is
-///   given twice: an empty log begins at the newest number known.
+/// - When history or log is lost, earlier tokens are invalid (the next epoch). No number is given
+///   twice: an empty log begins at the newest number known.
 /// - What merging has stored is of use only with the identity of the replica and with its history:
 ///   a part of it would make other replicas merge nonsense. A store that was synchronised leaves
 ///   its family when any of it is lost.
 struct StoreMending {
     private let db: Database
+    private let metadata: Metadata
     private let tracker: Tracker
     private let objects: StoreObjects
     private let missing: Set<String>
@@ -25,19 +25,20 @@ struct StoreMending {
     /// What is gone.
     private(set) var losses: [StoreLoss] = []
 
-    /// - Throws: `cannotTrack` when objects of somebody else have names that are needed.
-    init(_ db: Database, _ tracker: Tracker, _ damage: StoreDamage?) throws {
+    /// - Throws: `cannotTrack` when objects of other programs have names that are needed.
+    init(_ db: Database, tracker: Tracker, damage: StoreDamage?) throws {
         self.db = db
+        metadata = try Metadata(db)
         self.tracker = tracker
         objects = try StoreObjects(db)
         missing = Set(damage?.missing ?? [])
         hasIdentity = damage?.hasIdentity ?? true
         let replication = StoreBlueprint.tables(.replication)
-        let hasMerged = try StoreMeta.hasMerged(db)
+        let hasMerged = try metadata.hasMerged()
         wasReplica = hasMerged || objects.missing(replication).count < replication.count
-        let live = try objects.has("syncd_entity") ? Entity.live(db) : []
+        let live = try objects.has(EntityTable.name) ? EntityTable(db).live() : []
         hasEntities =
-            objects.has("syncd_entity") && (!live.isEmpty || objects.captureTriggers.isEmpty)
+            objects.has(EntityTable.name) && (!live.isEmpty || objects.captureTriggers.isEmpty)
         try objects.requireNoClash(db)
     }
 
@@ -59,10 +60,10 @@ struct StoreMending {
         try mendFingerprints()
         if !hasEntities { try trackAgain(tables) }
         if !hasIdentity {
-            let known = Set(try Entity.live(db).map { SQLName.folded($0.name) })
+            let known = Set(try EntityTable(db).live().map { SQLName.folded($0.name) })
             let recordable = tables.filter(Self.isRecordable)
             if recordable.allSatisfy({ known.contains(SQLName.folded($0.name)) }) {
-                try StoreMeta.set(db, StoreMeta.tables, StoreMeta.allTables)
+                try metadata.setNewTables(.all)
             }
         }
         try renewIdentity()
@@ -74,10 +75,10 @@ struct StoreMending {
     var mayHaveLostChanges: Bool { isLogLost || isHistoryLost }
 
     private var isHistoryLost: Bool {
-        !hasEntities || isLost("syncd_transaction") || isLost("syncd_change")
+        !hasEntities || isLost(TransactionTable.name) || isLost(ChangeTable.name)
     }
 
-    private var isLogLost: Bool { isLost("syncd_log") || !hasEntities }
+    private var isLogLost: Bool { isLost(LogTable.name) || !hasEntities }
 
     // MARK: Numbers
 
@@ -85,31 +86,25 @@ struct StoreMending {
     private func newestNumber() throws -> Int64 {
         var newest: Int64 = 0
         let columns = [
-            ("syncd_log", "seq"), ("syncd_transaction", "number"), ("syncd_change", "seq"),
-            ("syncd_consumer", "acknowledged"), ("syncd_header", "number"),
+            (LogTable.name, "seq"), (TransactionTable.name, "number"), (ChangeTable.name, "seq"),
+            (ConsumerTable.name, "acknowledged"), ("syncd_header", "number"),
         ]
         for (table, column) in columns where objects.has(table) {
             newest = max(newest, try number("SELECT max(\(column)) FROM \(table)"))
         }
-        guard objects.has("syncd_meta") else { return newest }
-        return max(
-            newest,
-            try number(
-                """
-                SELECT max(value) FROM syncd_meta WHERE typeof(value) = 'integer'
-                  AND key IN ('digested', 'purged', 'stated', 'fingerprinted')
-                """))
+        guard objects.has(Metadata.name) else { return newest }
+        return max(newest, try metadata.newestPosition())
     }
 
     /// Up to which number the history tables hold what was logged.
     private func digestedNumber() throws -> Int64 {
         if hasIdentity {
-            return try number("SELECT value FROM syncd_meta WHERE key = 'digested'")
+            return max(0, try metadata.integer(.digested))
         }
-        if objects.has("syncd_transaction") {
-            return try number("SELECT max(number) FROM syncd_transaction")
+        if objects.has(TransactionTable.name) {
+            return try number(TransactionTable.newestSQL)
         }
-        return objects.has("syncd_change") ? try number("SELECT max(seq) FROM syncd_change") : 0
+        return objects.has(ChangeTable.name) ? try number(ChangeTable.newestSQL) : 0
     }
 
     private func number(_ sql: String) throws -> Int64 {
@@ -119,23 +114,23 @@ struct StoreMending {
     // MARK: Identity
 
     private func makeIdentity(digested: Int64) throws {
-        try db.execute(sql: StoreSchema.meta)
-        try db.execute(sql: "DELETE FROM syncd_meta")
-        try StoreMeta.create(db)
-        try StoreMeta.set(db, "digested", digested)
+        try db.execute(sql: Metadata.creation)
+        try metadata.deleteAll()
+        try metadata.createStore()
+        try metadata.set(.digested, to: .integer(digested))
         var entities: Int64 = 0
-        if objects.has("syncd_entity") {
-            entities = try number("SELECT max(id) FROM syncd_entity")
+        if objects.has(EntityTable.name) {
+            entities = try EntityTable(db).newestNumber()
         }
-        for table in ["syncd_log", "syncd_change"] where objects.has(table) {
+        for table in [LogTable.name, ChangeTable.name] where objects.has(table) {
             entities = max(entities, try number("SELECT max(op) >> 3 FROM \(table)"))
         }
         entities = max(entities, objects.captureTriggers.map(\.entity).max() ?? 0)
-        try StoreMeta.set(db, "entities", entities)
+        try metadata.set(.entities, to: .integer(entities))
     }
 
-    /// The next epoch when tokens of before would lead into something else; another store when
-    /// merging could go on only with half of what it knew.
+    /// The next epoch when earlier tokens would refer to other transactions; another store when a
+    /// part of the merge records is lost.
     private mutating func renewIdentity() throws {
         let isLost = mayHaveLostChanges
         let isReplicationLost =
@@ -147,20 +142,15 @@ struct StoreMending {
             return
         }
         if hasIdentity {
-            let epoch = try number("SELECT value FROM syncd_meta WHERE key = 'epoch'")
-            try StoreMeta.set(db, "epoch", min(epoch, .max - 1) + 1)
+            let epoch = max(0, try metadata.integer(.epoch))
+            try metadata.set(.epoch, to: .integer(min(epoch, .max - 1) + 1))
         }
         if objects.has("syncd_join") { try db.execute(sql: "DROP TABLE syncd_join") }
         guard wasReplica else { return }
         let replication = Set(StoreBlueprint.tables(.replication))
         try objects.dropOwn(db) { $0.type == "table" && replication.contains($0.name) }
-        try db.execute(
-            sql: """
-                DELETE FROM syncd_meta
-                WHERE key IN ('stated', 'clock', 'former', 'collected', 'behind', 'collectedAt',
-                    'sent', 'unseen', 'gone', 'keys')
-                """)
-        if hasIdentity { try StoreMeta.renewIdentity(db) }
+        try metadata.deleteMergeState()
+        if hasIdentity { try metadata.renewIdentity() }
         losses.append(.replication)
     }
 
@@ -168,46 +158,43 @@ struct StoreMending {
 
     private mutating func mendHistory(newest: Int64, digested: Int64) throws {
         if isHistoryLost {
-            for table in ["syncd_transaction", "syncd_change", "syncd_who"] {
+            for table in [TransactionTable.name, ChangeTable.name, TransactionTable.authors] {
                 try db.execute(sql: "DELETE FROM \(table)")
             }
             losses.append(.history)
         }
         if isLogLost {
-            // The newest row of a log always stays, so that no number is given twice. The end of a
-            // marker that was never begun: no reader makes anything of it.
-            try db.execute(sql: "DELETE FROM syncd_log")
-            try db.execute(
-                sql: "INSERT INTO syncd_log(seq, op, m) VALUES(?, 0, 1)",
-                arguments: [max(1, newest)])
+            try db.execute(sql: LogTable.deleteAllSQL)
+            try Statement(LogTable.keepNumberSQL, on: db.openConnection)
+                .run(.integer(max(1, newest)))
             // Changes beyond it are of a transaction whose end was in the log.
-            try db.execute(sql: "DELETE FROM syncd_change WHERE seq > ?", arguments: [digested])
-            try StoreMeta.set(db, "digested", max(1, newest))
+            try Statement(ChangeTable.deleteAfterSQL, on: db.openConnection)
+                .run(.integer(digested))
+            try metadata.set(.digested, to: .integer(max(1, newest)))
             if !isHistoryLost { losses.append(.log) }
         }
         // Nothing of the new epoch is before the beginning of what is left.
-        if isHistoryLost { try StoreMeta.set(db, "purged", 0) }
+        if isHistoryLost { try metadata.set(.purged, to: .integer(0)) }
     }
 
     private mutating func mendReaders() throws {
-        if isLost("syncd_who"), !isHistoryLost {
-            try db.execute(sql: "UPDATE syncd_transaction SET who = NULL WHERE who IS NOT NULL")
+        if isLost(TransactionTable.authors), !isHistoryLost {
+            try db.execute(sql: TransactionTable.clearAuthorsSQL)
             losses.append(.authors)
         }
-        if isLost("syncd_consumer") { losses.append(.consumers) }
+        if isLost(ConsumerTable.name) { losses.append(.consumers) }
     }
 
     /// Prints and what says that they are complete belong together, and both to the numbers of
     /// entities and of what was digested.
     private mutating func mendFingerprints() throws {
         let isLost =
-            isLost("syncd_fingerprint") || isLost("syncd_lineage") || !hasEntities
+            isLost(FingerprintTable.name) || isLost(FingerprintTable.lineages) || !hasEntities
             || !hasIdentity
         guard isLost else { return }
-        try db.execute(sql: "DELETE FROM syncd_fingerprint")
-        try db.execute(sql: "DELETE FROM syncd_lineage")
-        let digested = try number("SELECT value FROM syncd_meta WHERE key = 'digested'")
-        try StoreMeta.set(db, "fingerprinted", digested)
+        try FingerprintTable.deleteAll(on: db.openConnection)
+        let digested = max(0, try metadata.integer(.digested))
+        try metadata.set(.fingerprinted, to: .integer(digested))
         losses.append(.fingerprints)
     }
 
@@ -231,17 +218,17 @@ struct StoreMending {
             }
         try objects.dropOwn(db) { PresentTrigger.number(in: $0.name) != nil }
         let entities = triggers.values.joined().map(\.entity).max() ?? 0
-        if try number("SELECT value FROM syncd_meta WHERE key = 'entities'") < entities {
-            try StoreMeta.set(db, "entities", entities)
+        if try metadata.integer(.entities) < entities {
+            try metadata.set(.entities, to: .integer(entities))
         }
-        let recordsAll = try hadAll || StoreMeta.recordsNewTables(db)
+        let recordsAll = try hadAll || metadata.recordsNewTables()
         for table in recordable {
             let former = triggers[SQLName.folded(table.name)] ?? []
             guard recordsAll || !former.isEmpty else { continue }
             let options = try options(of: table, former)
             if !former.isEmpty, options == nil { losses.append(.options(table: table.name)) }
             _ = try tracker.track(
-                db, table, .all, options.map { [table.name: $0] } ?? [:])
+                table, in: db, entities: .all, options: options.map { [table.name: $0] } ?? [:])
         }
     }
 
@@ -255,17 +242,18 @@ struct StoreMending {
             triggers.filter { $0.entity == number }.map { ($0.object.name, $0.object.sql) },
             uniquingKeysWith: { first, _ in first })
         let name = "syncd_\(number)"
-        func matches(_ options: CaptureOptions, _ letter: String) throws -> Bool {
-            let layout = try CaptureLayout(table, options)
-            let entity = Entity(id: number, name: table.name, layout: layout, isRetired: false)
-            let wanted = try tracker.triggers(db, entity, table).all
+        func matches(_ options: CaptureOptions, letter: String) throws -> Bool {
+            let layout = try CaptureLayout(table, options: options)
+            let entity = TrackedEntity(
+                id: number, name: table.name, layout: layout, isRetired: false)
+            let wanted = try tracker.triggers(in: db, for: entity, on: table).all
             let sql = wanted.first { $0.name == "\(name)_\(letter)" }?.sql
             return sql == present["\(name)_\(letter)"]
         }
-        for undo in [false, true] where try matches(CaptureOptions(undo: undo), "u") {
+        for undo in [false, true] where try matches(CaptureOptions(undo: undo), letter: "u") {
             for kept in [CaptureOptions.Kept.all, .none] {
                 let options = CaptureOptions(kept: kept, undo: undo)
-                if try matches(options, "d") { return options }
+                if try matches(options, letter: "d") { return options }
             }
         }
         return nil

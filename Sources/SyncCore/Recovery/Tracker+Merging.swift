@@ -6,13 +6,13 @@ extension Tracker {
     /// Makes the triggers right within a merge's transaction, after another program has changed the
     /// schema.
     ///
-    /// What cannot be told from the tables alone is refused, and nothing is changed: whether a
-    /// column that has gone, or has another name, is to go for good.
+    /// What the tables alone do not decide is refused, and nothing is changed: whether a column
+    /// that is missing, or has another name, was dropped on purpose.
     /// - Throws: `refused`.
     @discardableResult
     package func repairForMerging(_ db: Database) throws -> RepairReport {
         let findings = try findings(db)
-        if try StoreMeta.isStated(db) { try refuseLosses(db, findings) }
+        if try Metadata(db).isStated() { try refuseLosses(in: db, among: findings) }
         guard !findings.isEmpty else {
             try rememberSchema(db)
             return RepairReport(findings: [], recoveredCount: 0)
@@ -20,39 +20,42 @@ extension Tracker {
         return try repairCapture(db, byRecord: true)
     }
 
-    /// The tables that nobody has chosen to leave out, and that are not recorded.
+    /// The tables that are not recorded although they were not excluded.
+    /// - Throws: the error of SQLite.
     package func unrecordedTables(_ db: Database) throws -> [String] {
-        guard try StoreMeta.namesNewTables(db) else { return [] }
+        guard try Metadata(db).namesNewTables() else { return [] }
         return try findings(db).filter { $0.problem == .newTable }.map(\.table)
     }
 
     /// Refuses what the tables alone do not decide, in a store that has stated its rows.
-    func refuseLosses(_ db: Database, _ findings: [CaptureFinding]) throws {
+    func refuseLosses(in db: Database, among findings: [CaptureFinding]) throws {
         let tables = try SchemaReader(db).tables()
-        let entities = try Entity.live(db)
+        let entities = try EntityTable(db).live()
         let triggers = try PresentTrigger.all(db)
         for finding in findings {
             guard let entity = entities.first(where: { $0.id == finding.entity }) else { continue }
             let present = triggers.filter { $0.entity == entity.id }
             let name = present.first?.table ?? entity.name
-            let table = tables.first { SQLName.equal($0.name, name) }
+            let table = tables.first { SQLName.isEqual($0.name, to: name) }
             guard let table, Self.reasonToLeaveAlone(table) == nil else {
                 throw SyncError(
                     .refused,
                     table == nil
                         ? "another program dropped the table \(entity.name)"
-                        : "the table \(entity.name) has no primary key any more",
-                    hint: "Put it back, or, to synchronise the rest without it, run: "
+                        : "the table \(entity.name) no longer has a primary key",
+                    hint: "Restore it; or, to synchronise the rest without it, run: "
                         + "synctool doctor --mend DB")
             }
             // Here is another table of the same name: it takes the place of this one.
             if finding.problem == .tableDropped { continue }
-            try refuseLosses(entity, try currentLayout(of: entity, table, present), table.name)
+            try refuseLosses(
+                of: entity, layout: try currentLayout(of: entity, table: table, triggers: present),
+                table: table.name)
         }
     }
 
     private func refuseLosses(
-        _ entity: Entity, _ layout: CaptureLayout, _ table: String
+        of entity: TrackedEntity, layout: CaptureLayout, table: String
     ) throws {
         let before = entity.layout
         if layout != before, let renamed = layout.renamed?.min(by: { $0.key < $1.key }) {
@@ -67,7 +70,7 @@ extension Tracker {
         if let dropped = before.columns.first(where: { !names.contains(SQLName.folded($0)) }) {
             throw SyncError(
                 .refused, "another program dropped the column \(dropped) of \(table)",
-                hint: "Put it back, or, to go on without it, run: synctool doctor --mend DB")
+                hint: "Restore it; or, to continue without it, run: synctool doctor --mend DB")
         }
     }
 }

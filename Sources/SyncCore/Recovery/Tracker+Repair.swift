@@ -1,6 +1,5 @@
 import GRDB
 import SyncStorage
-import SyncValues
 
 extension Tracker {
     /// Makes the triggers right again, records what was written while they were wrong
@@ -10,15 +9,15 @@ extension Tracker {
     /// with a layout that names the one before. New tables are recorded when all tables are, and
     /// else left to ``track(entities:options:)``.
     ///
-    /// - Parameter comparing: compares every table, also those whose triggers are right: somebody
-    ///   may have written with triggers switched off.
+    /// - Parameter comparing: compares every table, also those whose triggers are right: a writer
+    ///   may have switched triggers off.
     /// - Throws: `notTracked`, `newerFormat`, `busy`, `corrupt`; `storeDamaged` when tables of the
     ///   store are missing, for which there is ``mend(alongside:)``.
     /// - Complexity: O(rows) of the tables that are compared; writers wait meanwhile.
     @discardableResult
-    public func repairCapture(comparing: Bool = false) throws -> RepairReport {
+    package func repairCapture(comparing: Bool = false) throws -> RepairReport {
         try write("repair") { db in
-            try StoreMeta.requireReadable(db)
+            try StoreDamage.requireReadable(db)
             return try repairCapture(db, comparingAll: comparing)
         }
     }
@@ -29,19 +28,20 @@ extension Tracker {
     /// - Parameters:
     ///   - comparing: compares every table. Without it they are compared when changes may be lost.
     ///   - alongside: what else belongs into the same transaction.
-    /// - Throws: `notTracked` when nothing is left; `cannotTrack` when somebody else's objects have
-    ///   names that are needed; `newerFormat`, `busy`, `corrupt`.
+    /// - Throws: `notTracked` when nothing is left; `cannotTrack` when objects of other programs
+    ///   have names that are needed; `newerFormat`, `busy`, `corrupt`.
     /// - Complexity: O(rows); writers wait meanwhile.
     package func mend(comparing: Bool, alongside: (Database) throws -> Void) throws -> RepairReport
     {
         try write("mend") { db in
-            try StoreMeta.requireKnownFormat(db)
-            if try StoreDamage.isUntracked(db) { throw StoreMeta.notTracked }
+            try Metadata(db).requireKnownFormat()
+            if try StoreDamage.isUntracked(db) { throw Metadata.notTracked }
             return try mend(db, comparing: comparing, alongside: alongside)
         }
     }
 
     /// The same within a transaction, for a database that has something of a store.
+    /// - Throws: as ``mend(comparing:alongside:)``.
     package func mend(
         _ db: Database, comparing: Bool = false, alongside: (Database) throws -> Void
     ) throws -> RepairReport {
@@ -50,7 +50,7 @@ extension Tracker {
         guard damage != nil || isReplicaDamaged else {
             return try repairCapture(db, comparingAll: comparing)
         }
-        var mending = try StoreMending(db, self, damage)
+        var mending = try StoreMending(db, tracker: self, damage: damage)
         try mending.run()
         try alongside(db)
         let isComparable = !mending.losses.contains(.fingerprints)
@@ -77,12 +77,12 @@ extension Tracker {
     /// transaction.
     ///
     /// - Returns: nil when all are right.
-    /// - Throws: `refused` where it needs a decision: ``refuseLosses(_:_:)``.
+    /// - Throws: `refused` where it needs a decision: ``refuseLosses(in:among:)``.
     func repairMissing(_ db: Database) throws -> RepairReport? {
         let findings = try findings(db)
         let missing = findings.filter(\.problem.isOfOwnObjects)
         guard !missing.isEmpty else { return nil }
-        if try StoreMeta.isStated(db) { try refuseLosses(db, missing) }
+        if try Metadata(db).isStated() { try refuseLosses(in: db, among: missing) }
         return try repairCapture(
             db, but: findings.map(\.problem).filter { !$0.isOfOwnObjects })
     }
@@ -102,17 +102,17 @@ extension Tracker {
         var findings = try findings(db).filter { !excluded.contains($0.problem) }
         let tables = try SchemaReader(db).tables()
         try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
-        try makeMissing(db, findings)
-        let entities = try Entity.live(db)
+        try makeMissing(in: db, for: findings)
+        let entities = try EntityTable(db).live()
         var due = Comparison()
-        due.isMerged = try StoreMeta.isStated(db)
+        due.isMerged = try Metadata(db).isStated()
         due.byRecord = due.isMerged && (byRecord || comparingAll)
         if comparingAll { due.suspects = entities }
         for finding in findings {
             guard let entity = entities.first(where: { $0.id == finding.entity }) else {
                 continue
             }
-            let change = try repair(db, entity, finding, tables)
+            let change = try repair(in: db, entity: entity, for: finding, tables: tables)
             if change == .renamed { due.hasRenamed = true }
             if change == .grown {
                 due.grown.append(entity)
@@ -120,23 +120,24 @@ extension Tracker {
                 due.suspects.append(entity)
             }
         }
-        if try StoreMeta.recordsNewTables(db) {
+        if try Metadata(db).recordsNewTables() {
             for index in findings.indices where findings[index].problem == .newTable {
                 guard let table = tables.first(where: { $0.name == findings[index].table }),
-                    case .tracked(let entity) = try track(db, table, .all, [:])
+                    case .tracked(let entity) = try track(
+                        table, in: db, entities: .all, options: [:])
                 else { continue }
                 findings[index].entity = entity
                 due.new.append(entity)
             }
         }
         var report = RepairReport(findings: findings, recoveredCount: 0)
-        try recover(db, due, &report)
+        try recover(in: db, comparing: due, into: &report)
         try rememberSchema(db)
         return report
     }
 
     /// Indexes of the store that were dropped, and triggers of entities that are none any more.
-    private func makeMissing(_ db: Database, _ findings: [CaptureFinding]) throws {
+    private func makeMissing(in db: Database, for findings: [CaptureFinding]) throws {
         let missing = findings.compactMap { finding -> String? in
             guard case .storeObjectMissing(let name) = finding.problem else { return nil }
             return name
@@ -150,7 +151,7 @@ extension Tracker {
         if parts.contains(.replication) {
             for sql in StoreBlueprint.replication { try db.execute(sql: sql) }
         }
-        let live = Set(try Entity.live(db).map(\.id))
+        let live = Set(try EntityTable(db).live().map(\.id))
         for number in Set(try PresentTrigger.all(db).filter(\.isOwn).map(\.entity)).subtracting(
             live)
         {
@@ -160,9 +161,9 @@ extension Tracker {
 
     /// What is to be compared after a repair, and with what.
     private struct Comparison {
-        var suspects: [Entity] = []
+        var suspects: [TrackedEntity] = []
         /// Columns were added, and the triggers stood all the time.
-        var grown: [Entity] = []
+        var grown: [TrackedEntity] = []
         var new: [Int64] = []
         var hasRenamed = false
         /// The store has stated its rows: there are records to compare with.
@@ -173,7 +174,7 @@ extension Tracker {
     }
 
     private func recover(
-        _ db: Database, _ due: Comparison, _ report: inout RepairReport
+        in db: Database, comparing due: Comparison, into report: inout RepairReport
     ) throws {
         guard !due.isEmpty else { return }
         var isLeft = due.isMerged && due.hasRenamed
@@ -208,7 +209,7 @@ extension Tracker {
         }
         if isLeft {
             report.isComparedWhenMerging = true
-            try StoreMeta.set(db, StoreMeta.unseen, 1)
+            try Metadata(db).set(.unseen, to: .integer(1))
         }
     }
 
@@ -222,31 +223,31 @@ extension Tracker {
     }
 
     private func repair(
-        _ db: Database, _ entity: Entity, _ finding: CaptureFinding, _ tables: [TableSchema]
+        in db: Database, entity: TrackedEntity, for finding: CaptureFinding, tables: [TableSchema]
     ) throws -> TableChange {
         let present = try PresentTrigger.all(db).filter { $0.entity == entity.id }
         let name = present.first?.table ?? entity.name
         try dropTriggers(db, of: entity.id)
         guard finding.problem != .tableDropped,
-            let table = tables.first(where: { SQLName.equal($0.name, name) }),
+            let table = tables.first(where: { SQLName.isEqual($0.name, to: name) }),
             Self.reasonToLeaveAlone(table) == nil
         else {
-            try entity.retire(db)
-            if try StoreMeta.isStated(db),
-                !tables.contains(where: { SQLName.equal($0.name, entity.name) })
+            try EntityTable(db).retire(entity)
+            if try Metadata(db).isStated(),
+                !tables.contains(where: { SQLName.isEqual($0.name, to: entity.name) })
             {
-                try StoreMeta.setGone(
-                    db, StoreMeta.goneTables(db) + [SQLName.folded(entity.name)])
+                try Metadata(db).setGoneTables(
+                    Metadata(db).goneTables() + [SQLName.folded(entity.name)])
             }
             return .other
         }
         var successor = entity
-        let layout = try currentLayout(of: entity, table, present)
+        let layout = try currentLayout(of: entity, table: table, triggers: present)
         if layout != entity.layout || table.name != entity.name {
-            try entity.retire(db)
-            successor = try Entity.insert(db, name: table.name, layout: layout)
+            try EntityTable(db).retire(entity)
+            successor = try EntityTable(db).insert(name: table.name, layout: layout)
         }
-        for trigger in try triggers(db, successor, table).all {
+        for trigger in try triggers(in: db, for: successor, on: table).all {
             try db.execute(sql: trigger.sql)
         }
         guard successor.id != entity.id else { return .other }

@@ -16,7 +16,7 @@ final class Acknowledgements: Sendable {
     private let pending = Mutex<[String: Pending]>([:])
 
     /// Takes a position; an older one than it has already is only a sign of life.
-    func take(_ consumer: String, _ number: Int64, at time: Timestamp) {
+    func take(_ consumer: String, upTo number: Int64, at time: Timestamp) {
         pending.withLock {
             let number = max($0[consumer]?.number ?? 0, number)
             $0[consumer] = Pending(number: number, time: time)
@@ -39,13 +39,8 @@ final class Acknowledgements: Sendable {
     func write(to connection: OpaquePointer) throws {
         let written = pending.withLock { $0 }
         guard !written.isEmpty else { return }
-        let update = try Statement(
-            connection,
-            """
-            UPDATE syncd_consumer SET acknowledged = max(acknowledged, ?2), seen = max(seen, ?3)
-            WHERE name = ?1
-            """)
-        try RawTransaction.write(connection) {
+        let update = try Statement(ConsumerTable.acknowledgeSQL, on: connection)
+        try RawTransaction.write(on: connection) {
             for (name, position) in written {
                 try update.run(
                     .text(name), .integer(position.number), .integer(position.time.milliseconds))

@@ -1,4 +1,3 @@
-import CSQLite
 import GRDB
 import SyncStorage
 import SyncValues
@@ -12,12 +11,13 @@ package final class Confined<State>: @unchecked Sendable {
     private var state: State?
     private let make: (OpaquePointer) throws -> State
 
-    init(_ queue: DatabaseQueue, _ make: @escaping (OpaquePointer) throws -> State) {
+    init(_ queue: DatabaseQueue, making make: @escaping (OpaquePointer) throws -> State) {
         self.queue = queue
         self.make = make
     }
 
     /// Runs `body` on the connection's queue, with the state that was made on first use.
+    /// - Throws: what `body` throws; a ``SyncError`` for what GRDB throws.
     package func withState<Result>(
         _ body: (OpaquePointer, State) throws -> Result
     ) throws -> Result {
@@ -32,7 +32,8 @@ package final class Confined<State>: @unchecked Sendable {
                 return try body(connection, state)
             }
         } catch {
-            throw SyncError.wrapping(error)
+            if let known = SyncError(wrapping: error) { throw known }
+            throw error
         }
     }
 

@@ -1,35 +1,14 @@
 import GRDB
 import SyncStorage
-import SyncValues
 import Synchronization
 
-/// The connection that serves queries: opened at the first need, closed when idle.
+/// The connection that serves queries: opened when first needed, closed when idle.
 ///
-/// Everything that was prepared on it goes with it, so that a daemon with a thousand stores pays
-/// only for those that are asked.
+/// Its prepared statements are released with it, so that a daemon with a thousand stores pays only
+/// for those in use.
 package final class ReadingConnection: Sendable {
-    /// What is prepared on the connection.
-    package final class Prepared {
-        package let connection: OpaquePointer
-        let catalog: EntityCatalog
-        let settings: Settings
-        let log: LogReader
-        /// Knows the births of what earlier queries have passed, so that the next page of a backlog
-        /// does not go through all of it again.
-        let resolver: ChangeResolver
-
-        init(_ connection: OpaquePointer, _ identity: StoreIdentity) throws {
-            self.connection = connection
-            catalog = try EntityCatalog(connection)
-            settings = try Settings(connection)
-            log = try LogReader(connection, catalog: catalog)
-            resolver = try ChangeResolver(
-                connection, store: identity.store, epoch: identity.epoch, catalog: catalog)
-        }
-    }
-
     private struct State {
-        var confined: Confined<Prepared>?
+        var confined: Confined<PreparedReader>?
         /// Reads under way: the connection stays.
         var users = 0
         var lastUse = ContinuousClock.now
@@ -47,7 +26,9 @@ package final class ReadingConnection: Sendable {
     }
 
     /// Runs `body` in a read transaction.
-    package func read<Result>(_ body: (Prepared) throws -> Result) throws -> Result {
+    /// - Throws: what `body` throws; what opening throws, `storeReplaced` when the file was
+    ///   replaced.
+    package func read<Result>(_ body: (PreparedReader) throws -> Result) throws -> Result {
         let confined = try state.withLock { state in
             let opened = try state.confined ?? open()
             state.confined = opened
@@ -61,21 +42,21 @@ package final class ReadingConnection: Sendable {
             }
         }
         return try confined.withState { connection, prepared in
-            try RawTransaction.read(connection) { try body(prepared) }
+            try RawTransaction.read(on: connection) { try body(prepared) }
         }
     }
 
-    private func open() throws -> Confined<Prepared> {
+    private func open() throws -> Confined<PreparedReader> {
         let identity = identity
         return Confined(
-            try StoreConnection.openQueue(path, readOnly: true, expecting: .file(file))
+            try DatabaseOpener.open(path, for: .reading, expecting: .file(file))
         ) {
-            try Prepared($0, identity)
+            try PreparedReader($0, identity: identity)
         }
     }
 
-    /// Closes the connection when nobody has read for so long; the next read opens it again.
-    func close(unusedFor limit: Duration) throws {
+    /// Closes the connection when it was not used for `limit`; the next read opens it again.
+    func close(idleFor limit: Duration) throws {
         try state.withLock { state in
             guard state.users == 0, state.lastUse.duration(to: .now) >= limit else { return }
             try state.confined?.close()

@@ -14,7 +14,7 @@ extension Store {
     ) throws -> PurgeReport {
         try explaining("purge") {
             let firstToKeep = try reading.read { reader in
-                try LimitSearch(reader.connection).firstToKeep(limits, now)
+                try LimitSearch(reader.connection).firstToKeep(under: limits, at: now)
             }
             guard let firstToKeep else {
                 return PurgeReport(transactions: 0, changes: 0, passed: [])
@@ -27,49 +27,32 @@ extension Store {
     }
 }
 
-/// Finds where the history begins that limits let stand.
+/// Finds the beginning of the history that limits keep.
 private struct LimitSearch {
     private let ends: Statement
     private let next: Statement
     private let sample: Statement
 
     init(_ connection: OpaquePointer) throws {
-        ends = try Statement(
-            connection,
-            """
-            SELECT (SELECT min(number) FROM syncd_transaction),
-              (SELECT max(number) FROM syncd_transaction)
-            """)
-        next = try Statement(
-            connection,
-            """
-            SELECT number, time FROM syncd_transaction WHERE number >= ?1
-            ORDER BY number LIMIT 1
-            """)
-        // A row, its entry in the index by object, and what SQLite adds to both.
-        sample = try Statement(
-            connection,
-            """
-            SELECT avg(24 + 2 * coalesce(length(CAST(key AS BLOB)), 0)
-              + coalesce(length(data), 0))
-            FROM (SELECT key, data FROM syncd_change ORDER BY seq DESC LIMIT 1000)
-            """)
+        ends = try Statement(TransactionTable.endsSQL, on: connection)
+        next = try Statement(TransactionTable.headerSQL, on: connection)
+        sample = try Statement(ChangeTable.averageBytesSQL, on: connection)
     }
 
     /// - Returns: the number of the first transaction that stays; nil when nothing is to go.
-    func firstToKeep(_ limits: HistoryLimits, _ now: Timestamp) throws -> Int64? {
+    func firstToKeep(under limits: HistoryLimits, at now: Timestamp) throws -> Int64? {
         defer { ends.reset() }
         guard try ends.step(), let first = ends.integerOrNil(0), let last = ends.integerOrNil(1)
         else { return nil }
         var goals: [Int64] = []
         if let age = limits.age {
             goals.append(
-                try firstSince(now.milliseconds - age.milliseconds, first, last))
+                try firstSince(now.milliseconds - age.milliseconds, from: first, to: last))
         }
         if let bytes = limits.bytes {
             defer { sample.reset() }
             let each = try sample.step() ? max(1, sample.real(0)) : 1
-            // A number stands for one change at most.
+            // A number is used for one change at most.
             let count = Int64(exactly: (Double(bytes) / each).rounded(.down)) ?? .max
             let goal = last.subtractingReportingOverflow(count)
             goals.append(goal.overflow ? .min : goal.partialValue)
@@ -79,16 +62,16 @@ private struct LimitSearch {
 
     /// Times follow the numbers as wall clocks follow time: a clock that was set back costs
     /// accuracy, nothing else.
-    private func firstSince(_ time: Int64, _ first: Int64, _ last: Int64) throws -> Int64 {
+    private func firstSince(_ time: Int64, from first: Int64, to last: Int64) throws -> Int64 {
         var (low, high) = (first, last)
         while low < high {
             // Numbers of a damaged file may be so far apart that their difference is no number.
             let middle = (low & high) + ((low ^ high) >> 1)
-            next.bind(1, middle)
+            next.bind(middle, at: 1)
             defer { next.reset() }
             guard try next.step() else { return low }
             let number = next.integer(0)
-            if next.integer(1) >= time || number == .max { high = middle } else { low = number + 1 }
+            if next.integer(2) >= time || number == .max { high = middle } else { low = number + 1 }
         }
         return low
     }

@@ -31,9 +31,9 @@ extension Store {
     /// Walks over the objects that are there now, page by page: the way back for a reader whose
     /// token has expired.
     ///
-    /// The walk lasts as long as it likes and holds no lock between pages. What is committed
+    /// The walk may last any time and holds no lock between pages. What is committed
     /// meanwhile may or may not be in later pages, and is in history after ``ObjectPage/token``:
-    /// who takes the pages first and then history from there on ends with the present state.
+    /// a reader that takes the pages first and then history from there on has the present state.
     /// Applying a change to what is newer already must do no harm: an insert of a known object is
     /// an update, a delete of an unknown one is nothing.
     ///
@@ -59,32 +59,34 @@ extension Store {
                 else {
                     throw SyncError(
                         .unknownEntity, "the store has no entity '\(entity)'",
-                        hint: "List them with: synctool status DB")
+                        hint: "List the entities: synctool status DB")
                 }
                 if let cursor, cursor.entity != present.id {
                     throw SyncError(
-                        .historyExpired, "\(entity) was changed since the page before",
-                        hint: "Begin again with its first page")
+                        .historyExpired, "\(entity) was changed since the previous page",
+                        hint: "Start again with the first page")
                 }
-                return try page(of: present, reader, cursor?.position ?? .start, limit, token)
+                return try page(
+                    of: present, with: reader, after: cursor?.position ?? .start, limit: limit,
+                    token: token)
             }
         }
     }
 
     private func page(
-        of entity: TrackedEntity, _ reader: ReadingConnection.Prepared,
-        _ position: EntityRows.Position, _ limit: Int, _ token: Token
+        of entity: TrackedEntity, with reader: PreparedReader,
+        after position: EntityRows.Position, limit: Int, token: Token
     ) throws -> ObjectPage {
         let rows = try EntityRows(
-            reader.connection, entity,
-            rowID: EntityRows.rowIDName(reader.connection, entity.name))
+            reader.connection, of: entity,
+            rowID: TableSchema.rowIDName(of: entity.name, on: reader.connection))
         let resolver = reader.resolver
         var entries: [ObjectPage.Entry] = []
         let end = try rows.forEach(after: position, count: max(1, limit)) { stored, row in
             let key = try NetChange.key(stored: stored, entity)
             let object = ObjectID(
                 store: id, entity: entity.name, key: key,
-                incarnation: try resolver.incarnation(entity, key, before: .max))
+                incarnation: try resolver.incarnation(of: entity, key: key, before: .max))
             let values = entity.columnNames.enumerated().map {
                 NamedValues.Pair(name: $1, value: row.value(Int32($0)))
             }

@@ -7,7 +7,7 @@ extension Store {
     /// - Throws: ``SyncError``: `unknownEntity`; `invalidArgument` for a key with another number of
     ///   parts.
     /// - Complexity: O(log rows), and O(changes of the object) for its incarnation.
-    public func object(named name: HistoryQuery.ObjectName) throws -> ObjectID? {
+    public func object(named name: ObjectName) throws -> ObjectID? {
         var query = HistoryQuery()
         query.object = name
         query.reverse = true
@@ -27,7 +27,7 @@ extension Store {
                         "a key of \(entity.name) has \(entity.layout.key.count) parts",
                         hint: "They are: \(entity.layout.key.joined(separator: ", "))")
                 }
-                let isPresent = try rowExists(reader.connection, entity, name.key)
+                let isPresent = try rowExists(on: reader.connection, entity: entity, key: name.key)
                 guard isPresent else { return nil }
                 let incarnation = newest?.kind == .delete ? 0 : newest?.object.incarnation ?? 0
                 return ObjectID(
@@ -37,14 +37,13 @@ extension Store {
     }
 
     private func rowExists(
-        _ connection: OpaquePointer, _ entity: TrackedEntity, _ key: ObjectKey
+        on connection: OpaquePointer, entity: TrackedEntity, key: ObjectKey
     ) throws -> Bool {
         let condition = entity.layout.key.map { SQLName.quoted($0) + " IS ?" }
         let row = try Statement(
-            connection,
             "SELECT 1 FROM \(SQLName.quoted(entity.name)) WHERE "
-                + condition.joined(separator: " AND "))
-        for (index, value) in key.values.enumerated() { row.bind(Int32(index + 1), value) }
+                + condition.joined(separator: " AND "), on: connection)
+        for (index, value) in key.values.enumerated() { row.bind(value, at: Int32(index + 1)) }
         return try row.step()
     }
 }

@@ -3,7 +3,7 @@ import Glibc
 import SyncStorage
 import SyncValues
 
-/// What a purge removed, and who was passed over.
+/// What a purge removed, and which consumers had not read it.
 public struct PurgeReport: Sendable, Hashable {
     /// Transactions removed.
     public let transactions: Int
@@ -17,13 +17,14 @@ extension Store {
     /// Removes the history strictly before a token; the token's own transaction stays, and so does
     /// the newest one, so that the newest token keeps working.
     ///
-    /// Who still needs what: a live reader or peer needs everything after what it acknowledged; one
-    /// that never acknowledged needs everything. A lapsed lease lets the purge pass.
+    /// A live reader or peer needs everything after its acknowledged position; one that never
+    /// acknowledged needs everything. The purge does not wait for a consumer with an expired lease.
     ///
     /// - Parameters:
     ///   - before: nil: as far as the live consumers allow.
     ///   - force: passes live consumers; each of them has to resync.
-    /// - Throws: ``SyncError``: `stillNeeded` naming who holds it back, `foreignHistory`, `busy`.
+    /// - Throws: ``SyncError``: `stillNeeded` naming the consumers that need it, `foreignHistory`,
+    ///   `busy`.
     /// - Complexity: O(changes removed), in slices that hold writers up for about 5 ms each.
     @discardableResult
     public func purge(before token: Token? = nil, force: Bool = false) throws -> PurgeReport {
@@ -36,7 +37,7 @@ extension Store {
             let floor = holding.map(\.acknowledged).min()
             let goal = token?.number ?? floor ?? .max
             if let floor, goal > floor, !force {
-                throw stillNeeded(holding.filter { $0.acknowledged < goal }, goal)
+                throw stillNeeded(by: holding.filter { $0.acknowledged < goal }, before: goal)
             }
             let passed = consumers.filter {
                 $0.kind != .writer && $0.acknowledged < goal && (force || $0.isLapsed(at: now))
@@ -45,9 +46,9 @@ extension Store {
         }
     }
 
-    /// Deletes what lies before `goal`, whoever needs it.
+    /// Deletes the history before `goal`, even when a consumer needs it.
     func purge(goal: Int64, passed: [Consumer]) throws -> PurgeReport {
-        let purged = try live.withState { try Purger($0, $1).begin(before: goal) }
+        let purged = try live.withState { try Purger($0, live: $1).begin(before: goal) }
         guard let purged else { return PurgeReport(transactions: 0, changes: 0, passed: []) }
         let changes = try slices { try $0.deleteChanges(upTo: purged) }
         let transactions = try slices { try $0.deleteHeaders(upTo: purged) }
@@ -58,15 +59,14 @@ extension Store {
 
     /// Runs slices until one deletes nothing more. Between them the live connection is free: a
     /// purge of millions must not keep a notice waiting, nor lose the ends of commits made
-    /// meanwhile. Writers get as much time as a slice took: they look only now and then whether the
-    /// lock is free.
+    /// meanwhile. Writers get as much time as a slice took: they try the lock only at intervals.
     private func slices(_ slice: (Purger) throws -> Int) throws -> Int {
         var total = 0
         while true {
             let start = ContinuousClock.now
             let count = try live.withState { connection, live in
                 _ = try live.pendingBoundaries()
-                return try slice(Purger(connection, live))
+                return try slice(Purger(connection, live: live))
             }
             // Not the time that the slice itself waited for the lock.
             let pause = min(start.duration(to: .now), Self.writersShareMax)
@@ -80,18 +80,18 @@ extension Store {
         guard token.store == id, token.epoch == epoch else {
             throw SyncError(
                 .foreignHistory,
-                "the token is of another store, or from before this one was replaced",
-                hint: "Take a token of: synctool history DB --json")
+                "the token belongs to another store, or to an earlier file",
+                hint: "Use a token from: synctool history DB --json")
         }
     }
 
-    private func stillNeeded(_ holding: [Consumer], _ goal: Int64) -> SyncError {
-        let names = holding.map { "\($0.name) (read up to \($0.acknowledged))" }
+    private func stillNeeded(by holding: [Consumer], before goal: Int64) -> SyncError {
+        let names = holding.map { "\($0.name) (acknowledged #\($0.acknowledged))" }
         return SyncError(
             .stillNeeded,
             "history before \(goal) is still needed by " + names.joined(separator: ", "),
-            hint: "Let them catch up, remove them (synctool consumers DB remove NAME), or use "
-                + "--force: they have to resync then")
+            hint: "Wait until they have acknowledged it, remove them "
+                + "(synctool consumers remove DB NAME), or use --force: they must then start over")
     }
 }
 
@@ -107,14 +107,14 @@ struct Purger {
     private static let sliceTransactionsMax = 10_000
     /// Each change may lie on a page of its own in the index of objects.
     private static let sliceChangesMax: Int64 = 1_000
-    /// From so many frames on the WAL is begun anew, if nobody reads it: beside a busy writer no
-    /// ordinary checkpoint gets to its end, and the file would grow with all that is purged.
+    /// With more frames than this the WAL is restarted, if it has no reader: beside a busy writer
+    /// no ordinary checkpoint completes, and the file would grow with everything that is purged.
     private static let walFramesMax: UInt32 = 10_000
 
     private let connection: OpaquePointer
     private let live: LiveLog
 
-    init(_ connection: OpaquePointer, _ live: LiveLog) {
+    init(_ connection: OpaquePointer, live: LiveLog) {
         self.connection = connection
         self.live = live
     }
@@ -124,23 +124,16 @@ struct Purger {
     /// - Returns: the last number that goes; nil when there is nothing to delete.
     func begin(before goal: Int64) throws -> Int64? {
         // The transaction that the goal lies in stays, and so does the newest.
-        let kept = try Statement(
-            connection,
-            """
-            SELECT coalesce((SELECT first FROM syncd_transaction WHERE number >= ?1
-              ORDER BY number LIMIT 1),
-              (SELECT first FROM syncd_transaction ORDER BY number DESC LIMIT 1))
-            """)
-        kept.bind(1, goal)
+        let kept = try Statement(TransactionTable.firstKeptSQL, on: connection)
+        kept.bind(goal, at: 1)
         guard try kept.step(), let first = kept.integerOrNil(0) else { return nil }
         kept.reset()
-        let newest = try Statement(
-            connection, "SELECT max(number) FROM syncd_transaction WHERE number < ?1")
-        newest.bind(1, first)
+        let newest = try Statement(TransactionTable.newestBeforeSQL, on: connection)
+        newest.bind(first, at: 1)
         guard try newest.step(), let purged = newest.integerOrNil(0) else { return nil }
         newest.reset()
         _ = try commit {
-            try live.settings.set(.purged, .integer(purged))
+            try live.metadata.set(.purged, to: .integer(purged))
             return 0
         }
         return purged
@@ -149,13 +142,9 @@ struct Purger {
     /// Deletes the oldest changes; returns how many.
     func deleteChanges(upTo purged: Int64) throws -> Int {
         let delete = try Statement(
-            connection,
-            """
-            DELETE FROM syncd_change
-            WHERE seq <= min(?1, (SELECT min(seq) FROM syncd_change) + \(Self.sliceChangesMax))
-            """)
+            ChangeTable.deleteSliceSQL(max: Self.sliceChangesMax), on: connection)
         return try commit {
-            delete.bind(1, purged)
+            delete.bind(purged, at: 1)
             try delete.run()
             return delete.changes
         }
@@ -168,7 +157,7 @@ struct Purger {
     }
 
     private func commit(_ body: () throws -> Int) throws -> Int {
-        let count = try RawTransaction.write(connection, didCommit: live.didCommit, body)
+        let count = try RawTransaction.write(on: connection, didCommit: live.didCommit, body)
         restartLongLog()
         return count
     }
@@ -181,7 +170,7 @@ struct Purger {
         sqlite3_wal_checkpoint_v2(connection, "main", SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         sqlite3_busy_timeout(connection, 0)
         sqlite3_wal_checkpoint_v2(connection, "main", SQLITE_CHECKPOINT_RESTART, nil, nil)
-        sqlite3_busy_timeout(connection, Int32(StoreConnection.busyTimeoutSeconds * 1000))
+        sqlite3_busy_timeout(connection, Int32(DatabaseOpener.busyTimeout.milliseconds))
     }
 }
 
@@ -192,29 +181,18 @@ private struct HeaderPurge {
     private let author: Statement
 
     init(_ connection: OpaquePointer, sliceMax: Int) throws {
-        let slice = """
-            number <= min(?1, (SELECT min(number) FROM syncd_transaction) + \(sliceMax))
-            """
         authors = try Statement(
-            connection,
-            """
-            SELECT DISTINCT who FROM syncd_transaction NOT INDEXED
-            WHERE \(slice) AND who IS NOT NULL
-            """)
-        headers = try Statement(connection, "DELETE FROM syncd_transaction WHERE \(slice)")
-        author = try Statement(
-            connection,
-            """
-            DELETE FROM syncd_who WHERE id = ?1
-            AND NOT EXISTS (SELECT 1 FROM syncd_transaction WHERE who = ?1)
-            """)
+            TransactionTable.authorIDsOfSliceSQL(max: sliceMax), on: connection)
+        headers = try Statement(
+            TransactionTable.deleteSliceSQL(max: sliceMax), on: connection)
+        author = try Statement(TransactionTable.deleteUnusedAuthorSQL, on: connection)
     }
 
     func deleteSlice(upTo purged: Int64) throws -> Int {
         var gone: [Int64] = []
-        authors.bind(1, purged)
+        authors.bind(purged, at: 1)
         while try authors.step() { gone.append(authors.integer(0)) }
-        headers.bind(1, purged)
+        headers.bind(purged, at: 1)
         try headers.run()
         let count = headers.changes
         for id in gone { try author.run(.integer(id)) }

@@ -25,7 +25,7 @@ extension Store {
         _ path: String, entities: EntityFilter, options: [String: CaptureOptions],
         verifying verify: (FileIdentity) throws -> Void
     ) throws -> TrackReport {
-        try explaining(path, "track") {
+        try explaining("track", at: path) {
             let tracker = try Tracker(path: path)
             try tracker.verifyFile(verify)
             return try tracker.track(
@@ -39,16 +39,16 @@ extension Store {
         }
     }
 
-    /// Says which file the replica lives in, where nothing says so yet.
+    /// Stores the mark of the file that the replica lives in, unless there is one.
     private static func nameFile(_ database: Database) throws {
         guard let connection = database.sqliteConnection else { return }
-        let settings = try Settings(connection)
-        if case .null = try settings.value(.file),
+        let metadata = Metadata(connection)
+        if case .null = try metadata.value(.file),
             let file = FileIdentity(openedBy: connection)
         {
-            try settings.set(.file, .text(FileMark(file).text))
-            // A backup from before the first push has to say so.
-            try settings.set(.sent, .integer(0))
+            try metadata.set(.file, to: .text(file.mark))
+            // A backup made before the first push must have this row.
+            try metadata.set(.sent, to: .integer(0))
         }
     }
 
@@ -59,19 +59,19 @@ extension Store {
         guard let connection = database.sqliteConnection,
             let file = FileIdentity(openedBy: connection)
         else { return }
-        try renew(connection, FileMark(file))
+        try renew(connection, mark: file.mark)
     }
 
     /// Makes a store again of what is left of one whose tables another program dropped, in one
     /// transaction. Of a whole store only the triggers are put right.
     ///
-    /// What cannot be made again is in the report's `losses`. When history is among it, tokens of
-    /// before are `foreignHistory`; a store that was synchronised becomes a store of its own.
+    /// What cannot be made again is in the report's `losses`. When history is among it, earlier
+    /// tokens are `foreignHistory`; a store that was synchronised becomes a separate store.
     ///
     /// - Parameter comparing: compares every table with what is remembered of it; without it that
     ///   is done when changes may be lost.
     /// - Throws: ``SyncError``: `notTracked` when nothing of a store is left; `cannotTrack` when
-    ///   objects of somebody else have names that are needed; `newerFormat`, `busy`, and what
+    ///   objects of other programs have names that are needed; `newerFormat`, `busy`, and what
     ///   opening throws.
     /// - Complexity: O(rows) of all tables; writers wait meanwhile.
     @discardableResult
@@ -80,12 +80,13 @@ extension Store {
     }
 
     /// - Parameter isResolved: as in ``open(_:isResolved:)``.
+    /// - Throws: as ``mend(_:comparing:)``.
     @discardableResult
     package static func mend(
         _ path: String, comparing: Bool = false, isResolved: Bool
     ) throws -> RepairReport {
-        try explaining(path, "mend") {
-            let queue = try StoreConnection.openQueue(
+        try explaining("mend", at: path) {
+            let queue = try DatabaseOpener.open(
                 path, expecting: isResolved ? .unlinked : .any)
             defer { try? queue.close() }
             return try Tracker(queue).mend(comparing: comparing) { try claimFile($0) }
@@ -104,10 +105,11 @@ extension Store {
     }
 
     /// - Parameter verify: gets the file that was opened, before anything is written to it.
+    /// - Throws: as ``untrack(_:)``; what `verify` throws.
     package static func untrack(
         _ path: String, verifying verify: (FileIdentity) throws -> Void
     ) throws -> UntrackReport {
-        try explaining(path, "untrack") {
+        try explaining("untrack", at: path) {
             let tracker = try Tracker(path: path)
             try tracker.verifyFile(verify)
             return try tracker.untrack()
@@ -116,17 +118,19 @@ extension Store {
 
     /// Compares the triggers with what they should be.
     ///
+    /// - Throws: ``SyncError``: `notTracked`, `newerFormat`, `busy`, `corrupt`.
     /// - Complexity: O(columns of the schema); O(1) when the schema has not changed since the last
-    ///   look.
+    ///   complete check.
     public func verifyCapture() throws -> [CaptureFinding] {
         try explaining("verify") { try ownTracker().verify() }
     }
 
-    /// Makes the triggers what they should be after somebody changed the schema, and records what
-    /// was written meanwhile as one transaction flagged `recovered`.
+    /// Repairs the triggers after a change of the schema, and records the changes that were missed
+    /// as one transaction flagged `recovered`.
     ///
     /// - Parameter comparing: compares every table, also those whose triggers are right.
     /// - Complexity: O(rows) of the tables that are compared; writers wait meanwhile.
+    /// - Throws: ``SyncError``: `notTracked`, `newerFormat`, `busy`, `corrupt`, `storeDamaged`.
     @discardableResult
     public func repairCapture(comparing: Bool = false) throws -> RepairReport {
         let report = try explaining("repair") {
@@ -136,7 +140,9 @@ extension Store {
         return report
     }
 
-    /// Takes over what another process did to the entities.
+    /// Reads the entities again, after another process changed them.
+    ///
+    /// - Throws: ``SyncError``.
     public func reloadEntities() throws {
         try explaining("reload") { try live.withState { _, live in try live.catalog.reload() } }
     }
@@ -145,75 +151,69 @@ extension Store {
     /// a descriptor of its own, and closing that drops the locks of all connections of this process
     /// (https://www.sqlite.org/howtocorrupt.html, 2.2).
     private func ownTracker() throws -> Tracker {
-        Tracker(try StoreConnection.openQueue(path, expecting: .file(file)))
+        Tracker(try DatabaseOpener.open(path, expecting: .file(file)))
     }
 
     /// Makes the replica at `path` another one: a new replica id and the next epoch. For a file
     /// that was copied or restored; tokens from before are `foreignHistory` from then on.
     ///
     /// No ``Store`` may have the file open meanwhile that is to be used afterwards: reopen it.
-    static func renewReplica(_ connection: OpaquePointer, _ mark: FileMark) throws {
-        try RawTransaction.write(connection) { try renew(connection, mark) }
+    static func renewReplica(_ connection: OpaquePointer, mark: String) throws {
+        try RawTransaction.write(on: connection) { try renew(connection, mark: mark) }
     }
 
-    private static func renew(_ connection: OpaquePointer, _ mark: FileMark) throws {
-        let settings = try Settings(connection)
-        guard try settings.value(.file) != .text(mark.text) else { return }
-        try becomeNew(connection, settings)
-        try settings.set(.file, .text(mark.text))
+    private static func renew(_ connection: OpaquePointer, mark: String) throws {
+        let metadata = Metadata(connection)
+        guard try metadata.value(.file) != .text(mark) else { return }
+        try becomeNew(on: connection, metadata: metadata)
+        try metadata.set(.file, to: .text(mark))
     }
 
     /// Gives the file a new replica id and the next epoch, in the transaction that the connection
     /// is in.
+    /// - Throws: the error of SQLite.
     @discardableResult
     package static func becomeNew(
-        _ connection: OpaquePointer, _ settings: Settings
+        on connection: OpaquePointer, metadata: Metadata
     ) throws -> ReplicaID {
-        try rememberFormer(connection, settings)
+        try rememberFormer(on: connection, metadata: metadata)
         let replica = ReplicaID.random()
-        try settings.set(.replica, .blob(replica.bytes))
-        try settings.set(.epoch, .integer(try settings.integer(.epoch) + 1))
-        // Nobody has a transaction of that name.
-        try settings.set(.sent, .integer(0))
+        try metadata.set(.replica, to: .blob(replica.bytes))
+        try metadata.set(.epoch, to: .integer(try metadata.integer(.epoch) + 1))
+        // No other replica has a transaction of the new replica.
+        try metadata.set(.sent, to: .integer(0))
         return replica
     }
 
-    /// What was written up to now is the work of the replica that the file was copied from: merging
-    /// names the objects of both files alike.
+    /// The transactions up to now belong to the replica that the file was copied from: merging
+    /// gives the objects of both files the same identity.
     private static func rememberFormer(
-        _ connection: OpaquePointer, _ settings: Settings
+        on connection: OpaquePointer, metadata: Metadata
     ) throws {
         var writer = ByteWriter()
-        if case .blob(let known) = try settings.value(.former) { writer.append(raw: known) }
-        guard case .blob(let replica) = try settings.value(.replica) else { return }
-        let newest = try Statement(connection, "SELECT max(seq) FROM syncd_log")
+        if case .blob(let known) = try metadata.value(.former) { writer.append(raw: known) }
+        guard case .blob(let replica) = try metadata.value(.replica) else { return }
         writer.append(raw: replica)
-        writer.append(signed: try newest.step() ? newest.integer(0) : 0)
-        newest.reset()
-        try settings.set(.former, .blob(writer.bytes))
-    }
-
-    package static func explaining<Result>(
-        _ path: String, _ operation: String, _ body: () throws -> Result
-    ) throws -> Result {
-        do { return try body() } catch {
-            throw StoreConnection.explain(error, path: path, operation: operation)
-        }
+        writer.append(signed: try LogTable.newest(on: connection))
+        try metadata.set(.former, to: .blob(writer.bytes))
     }
 }
 
 extension Store {
-    /// Begins to record what a person chose: see ``track(_:entities:options:)``.
-    public static func track(_ path: String, _ choice: CaptureChoice) throws -> TrackReport {
-        try track(path, choice) { _ in }
+    /// Begins to record the chosen tables: see ``track(_:entities:options:)``.
+    /// - Throws: as ``track(_:entities:options:)``.
+    public static func track(_ path: String, choosing choice: CaptureChoice) throws -> TrackReport {
+        try track(path, choosing: choice) { _ in }
     }
 
     /// - Parameter verify: gets the file that was opened, before anything is written to it, each
     ///   time that one is opened; what it throws ends the call.
+    /// - Throws: as ``track(_:entities:options:)``.
     package static func track(
-        _ path: String, _ choice: CaptureChoice, verifying verify: (FileIdentity) throws -> Void
+        _ path: String, choosing choice: CaptureChoice,
+        verifying verify: (FileIdentity) throws -> Void
     ) throws -> TrackReport {
-        let options = try explaining(path, "track") {
+        let options = try explaining("track", at: path) {
             try choice.options(path, verifying: verify)
         }
         return try track(path, entities: choice.filter, options: options, verifying: verify)
@@ -221,9 +221,10 @@ extension Store {
 
     /// Runs statements that change the schema and records the tables as they are afterwards, in one
     /// transaction: see ``Tracker/alter(_:)``.
+    /// - Throws: as ``Tracker/alter(_:)``, and what opening throws.
     @discardableResult
-    public static func alter(_ path: String, _ sql: String) throws -> [CaptureFinding] {
-        try explaining(path, "alter") { try Tracker(path: path).alter(sql) }
+    public static func alter(_ path: String, running sql: String) throws -> [CaptureFinding] {
+        try explaining("alter", at: path) { try Tracker(path: path).alter(sql) }
     }
 
     /// What SQLite's own check finds wrong with a file; empty when it is sound.
@@ -231,8 +232,8 @@ extension Store {
     /// - Throws: ``SyncError``: `noSuchFile`, `notADatabase`, `corrupt`, `notAllowed`, `busy`.
     /// - Complexity: O(size of the file).
     public static func integrity(_ path: String) throws -> [String] {
-        try explaining(path, "check") {
-            let queue = try StoreConnection.openQueue(path, readOnly: true)
+        try explaining("check", at: path) {
+            let queue = try DatabaseOpener.open(path, for: .reading)
             defer { try? queue.close() }
             return try queue.read { database in
                 try String.fetchAll(database, sql: "PRAGMA quick_check(20)").filter { $0 != "ok" }

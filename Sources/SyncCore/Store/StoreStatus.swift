@@ -31,36 +31,39 @@ extension Store {
     /// How the store is doing.
     ///
     /// - Complexity: O(transactions) to count them.
+    /// - Throws: ``SyncError``: `storeDamaged`, `storeReplaced`, `busy`.
     public func status() throws -> StoreStatus {
         let head = try head()
         let consumers = try consumers()
         return try explaining("status") {
             try reading.read { reader in
                 let connection = reader.connection
-                let digested = try reader.settings.position(.digested)
+                let digested = try reader.metadata.position(.digested)
                 try reader.catalog.reload()
                 return StoreStatus(
                     store: id, replica: replica, epoch: epoch, head: head,
-                    purged: try reader.settings.position(.purged),
+                    purged: try reader.metadata.position(.purged),
                     entities: reader.catalog.present.map(\.name),
-                    transactions: try number(connection, "SELECT count(*) FROM syncd_transaction"),
+                    transactions: try number(
+                        on: connection, sql: TransactionTable.countSQL),
                     logRows: try number(
-                        connection, "SELECT count(*) FROM syncd_log WHERE seq > \(digested)"),
-                    fileBytes: try number(connection, "PRAGMA page_count")
-                        * number(connection, "PRAGMA page_size"),
-                    journalMode: try text(connection, "PRAGMA journal_mode"),
+                        on: connection,
+                        sql: LogTable.countSQL(after: digested)),
+                    fileBytes: try number(on: connection, sql: "PRAGMA page_count")
+                        * number(on: connection, sql: "PRAGMA page_size"),
+                    journalMode: try text(on: connection, sql: "PRAGMA journal_mode"),
                     consumers: consumers)
             }
         }
     }
 
-    private func number(_ connection: OpaquePointer, _ sql: String) throws -> Int64 {
-        let statement = try Statement(connection, sql)
+    private func number(on connection: OpaquePointer, sql: String) throws -> Int64 {
+        let statement = try Statement(sql, on: connection)
         return try statement.step() ? statement.integer(0) : 0
     }
 
-    private func text(_ connection: OpaquePointer, _ sql: String) throws -> String {
-        let statement = try Statement(connection, sql)
+    private func text(on connection: OpaquePointer, sql: String) throws -> String {
+        let statement = try Statement(sql, on: connection)
         return try statement.step() ? statement.text(0) ?? "" : ""
     }
 }

@@ -3,10 +3,10 @@ import SyncValues
 
 /// Tells whether history is whole after a token, within the read transaction that the reader is in.
 struct TokenCheck {
-    private let reader: ReadingConnection.Prepared
+    private let reader: PreparedReader
     private let identity: StoreIdentity
 
-    init(_ reader: ReadingConnection.Prepared, _ identity: StoreIdentity) {
+    init(_ reader: PreparedReader, identity: StoreIdentity) {
         self.reader = reader
         self.identity = identity
     }
@@ -15,17 +15,18 @@ struct TokenCheck {
     func check(_ token: Token?) throws {
         guard let token else { return }
         guard token.store == identity.store else {
-            throw foreign("the token is of the store \(token.store), this one is \(identity.store)")
+            throw foreign(
+                "the token belongs to store \(token.store), this is store \(identity.store)")
         }
         guard token.epoch == identity.epoch else {
-            throw foreign("the token is from before this file was copied, restored or replaced")
+            throw foreign("the file was copied, restored or replaced since the token")
         }
-        let purged = try reader.settings.position(.purged)
+        let purged = try reader.metadata.position(.purged)
         guard token.number > purged || purged == 0 else {
             throw SyncError(
                 .historyExpired,
                 "transactions after number \(token.number) were purged (up to \(purged))",
-                hint: "Read the present objects, then go on from the newest token")
+                hint: "Read the current objects, then continue from the newest token")
         }
         guard token.number > 0 else { return }
         guard let time = try time(of: token.number) else {
@@ -33,20 +34,15 @@ struct TokenCheck {
         }
         guard let time else { return }
         guard Token.check(of: time) == token.check else {
-            throw foreign("transaction \(token.number) is another one than the token's")
+            throw foreign("transaction \(token.number) is not the transaction of the token")
         }
     }
 
     /// The time of a transaction; `.some(nil)` when commits ran together around it, so that it is
     /// part of another one now.
     private func time(of number: Int64) throws -> Timestamp?? {
-        let header = try Statement(
-            reader.connection,
-            """
-            SELECT number, first, time FROM syncd_transaction WHERE number >= ?1
-            ORDER BY number LIMIT 1
-            """)
-        header.bind(1, number)
+        let header = try Statement(TransactionTable.headerSQL, on: reader.connection)
+        header.bind(number, at: 1)
         defer { header.reset() }
         if try header.step() {
             if header.integer(0) == number {
@@ -58,14 +54,8 @@ struct TokenCheck {
     }
 
     private func timeInLog(_ number: Int64) throws -> Timestamp?? {
-        let row = try Statement(
-            reader.connection,
-            """
-            SELECT (SELECT ts FROM syncd_log WHERE seq <= ?1 AND ts IS NOT NULL
-                    ORDER BY seq DESC LIMIT 1)
-            FROM syncd_log WHERE seq = ?1
-            """)
-        row.bind(1, number)
+        let row = try Statement(LogTable.timeSQL, on: reader.connection)
+        row.bind(number, at: 1)
         defer { row.reset() }
         guard try row.step() else { return nil }
         return .some(row.isNull(0) ? nil : Timestamp(julianDay: row.real(0)))
@@ -74,6 +64,6 @@ struct TokenCheck {
     private func foreign(_ reason: String) -> SyncError {
         SyncError(
             .foreignHistory, reason,
-            hint: "Read the present objects, then go on from the newest token")
+            hint: "Read the current objects, then continue from the newest token")
     }
 }

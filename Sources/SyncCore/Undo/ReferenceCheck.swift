@@ -8,7 +8,7 @@ struct ReferenceCheck {
     private let connection: OpaquePointer
     private let tables: [TableSchema]
 
-    init(_ connection: OpaquePointer, _ tables: [TableSchema]) {
+    init(_ connection: OpaquePointer, tables: [TableSchema]) {
         self.connection = connection
         self.tables = tables
     }
@@ -25,24 +25,27 @@ struct ReferenceCheck {
         // A writer that does not enforce foreign keys may have left others that lead nowhere.
         for table in tables where !table.foreignKeys.isEmpty {
             let select = try Statement(
-                connection, "PRAGMA main.foreign_key_check(\(SQLName.quoted(table.name)))")
+                "PRAGMA main.foreign_key_check(\(SQLName.quoted(table.name)))", on: connection)
             while found.count < 3, try select.step() {
-                found.append(try name(table, select.integerOrNil(1), select.text(2) ?? ""))
+                found.append(
+                    try name(of: table, rowID: select.integerOrNil(1), parent: select.text(2) ?? "")
+                )
             }
             select.reset()
         }
         throw SyncError(
             .refused,
-            "references would lead to objects that are not there"
+            "foreign keys would refer to missing objects"
                 + (found.isEmpty ? "" : ": " + found.joined(separator: ", ")),
-            hint: "Nothing was written. Bring back what they refer to first, with: synctool "
-                + "restore DB ENTITY/KEY; or restore the objects one by one: a reference to what "
-                + "is gone becomes NULL where the schema allows it")
+            hint:
+                "Nothing was written. First restore the objects they refer to: synctool restore DB "
+                + "ENTITY/KEY. Or restore the objects one by one: then a reference to a missing "
+                + "object becomes NULL where the schema allows it")
     }
 
     /// `album/10 to an object of label`
     private func name(
-        _ table: TableSchema, _ rowID: Int64?, _ parent: String
+        of table: TableSchema, rowID: Int64?, parent: String
     ) throws -> String {
         let target = " to an object of \(parent)"
         guard let rowID, let rowIDName = table.rowIDName, !table.key.isEmpty else {
@@ -50,9 +53,9 @@ struct ReferenceCheck {
         }
         let key = table.key.map(SQLName.quoted).joined(separator: ", ")
         let row = try Statement(
-            connection,
-            "SELECT \(key) FROM \(SQLName.quoted(table.name)) WHERE \(rowIDName) = ?")
-        row.bind(1, rowID)
+            "SELECT \(key) FROM \(SQLName.quoted(table.name)) WHERE \(rowIDName) = ?",
+            on: connection)
+        row.bind(rowID, at: 1)
         guard try row.step() else { return "a row of \(table.name)" + target }
         return "\(table.name)/"
             + "\(ObjectKey(table.key.indices.map { row.value(Int32($0)) }))" + target

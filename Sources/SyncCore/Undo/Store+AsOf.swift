@@ -18,13 +18,13 @@ extension Store {
     /// - Throws: ``SyncError``: `historyExpired`, `foreignHistory`, `unknownEntity`.
     /// - Complexity: O(changes of the object).
     public func object(
-        _ name: HistoryQuery.ObjectName, asOf token: Token
+        _ name: ObjectName, asOf token: Token
     ) throws -> PastObject {
         try explaining("as of") {
             try consistentRead { reader, scan in
-                try TokenCheck(reader, identity).check(token)
+                try TokenCheck(reader, identity: identity).check(token)
                 let entity = try reader.presentEntity(name.entity)
-                var past = PastState(try reader.row(entity, name.key))
+                var past = PastState(try reader.row(of: entity, key: name.key))
                 var query = HistoryQuery()
                 query.object = name
                 query.after = token
@@ -75,7 +75,7 @@ private struct PastState {
     }
 }
 
-extension ReadingConnection.Prepared {
+extension PreparedReader {
     /// - Throws: `unknownEntity`.
     fileprivate func presentEntity(_ name: String) throws -> TrackedEntity {
         let folded = SQLName.folded(name)
@@ -88,13 +88,12 @@ extension ReadingConnection.Prepared {
     }
 
     /// The present row of an object; nil when there is none.
-    fileprivate func row(_ entity: TrackedEntity, _ key: ObjectKey) throws -> NamedValues? {
+    fileprivate func row(of entity: TrackedEntity, key: ObjectKey) throws -> NamedValues? {
         let names = entity.columnNames.map(SQLName.quoted).joined(separator: ", ")
         let condition = entity.layout.key.map { SQLName.quoted($0) + " IS ?" }
         let row = try Statement(
-            connection,
             "SELECT \(names) FROM \(SQLName.quoted(entity.name)) WHERE "
-                + condition.joined(separator: " AND "))
+                + condition.joined(separator: " AND "), on: connection)
         row.bind(key.values)
         defer { row.reset() }
         guard try row.step() else { return nil }

@@ -9,26 +9,26 @@ extension Store {
     ///
     /// - Parameters:
     ///   - object: the deleted object, in its last incarnation.
-    ///   - author: who does it, for history.
+    ///   - author: the author in history.
     /// - Throws: ``SyncError``: `unknownObject` when history knows no delete of it; `refused` when
     ///   it is there, not all of its values were kept, or a constraint does not allow it: nothing
     ///   is written then.
     @discardableResult
     public func restore(
-        _ object: HistoryQuery.ObjectName, author: String = "syncd"
+        _ object: ObjectName, author: String = "syncd"
     ) throws -> UndoReport {
         try explaining("restore") {
             let transaction = try newestDelete(of: object)
             let name = ObjectID(store: id, entity: object.entity, key: object.key).path
             var report = try UndoWriter.transaction(
-                path, author: author, context: "restore of \(name)"
+                at: path, author: author, context: "restore of \(name)"
             ) { writer in
                 var report = UndoReport()
                 var back: Set<ObjectID> = []
                 // Where commits ran together, one transaction may have deleted it several times.
                 let root = transaction.changes.lastIndex {
                     $0.kind == .delete && $0.object.key == object.key
-                        && SQLName.equal($0.entity, object.entity)
+                        && SQLName.isEqual($0.entity, to: object.entity)
                 }
                 guard let root else {
                     throw SyncError(.internalFault, "history lost the delete of \(name)")
@@ -37,9 +37,11 @@ extension Store {
                 var next: Change? = transaction.changes[root]
                 rest.removeAll { $0.seq == next?.seq }
                 while let change = next {
-                    try bringBack(change, writer, &report, isRoot: back.isEmpty)
+                    try bringBack(change, with: writer, into: &report, isRoot: back.isEmpty)
                     back.insert(change.object)
-                    let index = try rest.firstIndex { try wasTakenAlong($0, by: back, writer) }
+                    let index = try rest.firstIndex {
+                        try wasTakenAlong($0, by: back, reading: writer)
+                    }
                     next = index.map { rest.remove(at: $0) }
                 }
                 return report
@@ -49,7 +51,7 @@ extension Store {
         }
     }
 
-    private func newestDelete(of object: HistoryQuery.ObjectName) throws -> Transaction {
+    private func newestDelete(of object: ObjectName) throws -> Transaction {
         var query = HistoryQuery()
         query.object = object
         query.kinds = [.delete]
@@ -58,54 +60,56 @@ extension Store {
         guard let number = try history(query).first?.number else {
             throw SyncError(
                 .unknownObject, "history knows no delete of \(object.entity)/\(object.key)",
-                hint: "Look for it with: synctool history \(path) --entity \(object.entity)")
+                hint: "Find it with: synctool history \(path) --entity \(object.entity)")
         }
         // The whole transaction: what the delete took along.
         return try transaction(number)
     }
 
     private func bringBack(
-        _ change: Change, _ writer: UndoWriter, _ report: inout UndoReport, isRoot: Bool
+        _ change: Change, with writer: UndoWriter, into report: inout UndoReport, isRoot: Bool
     ) throws {
         let table = try writer.table(change.entity)
         func refuse(_ reason: String) throws {
             guard !isRoot else {
                 throw SyncError(
-                    .refused, "\(change.object.path) cannot come back: \(reason)",
+                    .refused, "\(change.object.path) cannot be restored: \(reason)",
                     hint: "Its history: synctool history \(path) --object \(change.object.path)")
             }
             report.refusals.append(
                 .init(object: change.object, properties: [], reason: reason, blockedBy: nil))
         }
-        guard try !writer.exists(table, change.object.key) else {
-            return try refuse("it is there, or another object has its key")
+        guard try !writer.exists(in: table, key: change.object.key) else {
+            return try refuse("it exists, or another object has its key")
         }
         guard let values = change.tombstone, values.isWhole(table) else {
             return try refuse("not all of its values were kept")
         }
         var pairs = values.pairs
-        for reference in try writer.danglingReferences(table, values) {
+        for reference in try writer.danglingReferences(of: table, values: values) {
             let columns = reference.columns
             guard columns.allSatisfy({ table.column($0)?.isNotNull == false }) else {
-                return try refuse("it needs an object of \(reference.parent) that is gone")
+                return try refuse("it requires a deleted object of \(reference.parent)")
             }
             pairs = pairs.map { pair in
-                columns.contains { SQLName.equal($0, pair.name) }
+                columns.contains { SQLName.isEqual($0, to: pair.name) }
                     ? .init(name: pair.name, value: .null) : pair
             }
             report.refusals.append(
                 .init(
                     object: change.object, properties: columns,
-                    reason: "the object of \(reference.parent) is gone", blockedBy: nil))
+                    reason: "the referenced object of \(reference.parent) was deleted; the "
+                        + "reference is NULL",
+                    blockedBy: nil))
         }
-        try writer.insert(table, NamedValues(pairs))
+        try writer.insert(into: table, values: NamedValues(pairs))
         report.steps.append(.init(kind: .insert, object: change.object, properties: []))
     }
 
     /// Whether the delete of one of the objects deleted this one, too. A merge does not say so: its
     /// deletes go by the references in what was kept.
     private func wasTakenAlong(
-        _ change: Change, by objects: Set<ObjectID>, _ writer: UndoWriter
+        _ change: Change, by objects: Set<ObjectID>, reading writer: UndoWriter
     ) throws -> Bool {
         switch change.cause {
         case .cascade(let parent): return objects.contains(parent)
@@ -118,7 +122,7 @@ extension Store {
                 else { return false }
                 let key = ObjectKey(reference.columns.map { values[$0] ?? .null })
                 return objects.contains { object in
-                    object.key == key && SQLName.equal(object.entity, parent.name)
+                    object.key == key && SQLName.isEqual(object.entity, to: parent.name)
                 }
             }
         case .direct, .replace, .renumbered: return false

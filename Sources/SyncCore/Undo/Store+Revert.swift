@@ -5,14 +5,14 @@ extension Store {
     /// Undoes a transaction as a new one, property by property.
     ///
     /// An inserted object is deleted, a deleted one comes back from its tombstone, a changed
-    /// property gets its old value, where nothing later stands on it: what a later transaction
-    /// changed again or refers to, or where values were not kept, stays as it is and is named in
-    /// the report. The new transaction is ordinary work: triggers fire, constraints hold, and it
+    /// property gets its old value, unless a later transaction depends on it: an object that was
+    /// changed again or is referred to, or whose values were not kept, is not changed and is named
+    /// in the report. The new transaction is ordinary work: triggers fire, constraints hold, and it
     /// can be reverted itself.
     ///
     /// - Parameters:
     ///   - number: the number of the transaction.
-    ///   - author: who undoes it, for history.
+    ///   - author: the author in history.
     /// - Throws: ``SyncError``: `invalidArgument` when there is no such transaction, `refused` when
     ///   a constraint does not allow the result (nothing is written then), `busy`, `readOnly`.
     @discardableResult
@@ -20,7 +20,7 @@ extension Store {
         try explaining("revert") {
             let transaction = try transaction(number)
             let context = "revert of \(number)"
-            var report = try UndoWriter.transaction(path, author: author, context: context) {
+            var report = try UndoWriter.transaction(at: path, author: author, context: context) {
                 writer in
                 var report = UndoReport()
                 // What refers to an inserted object may be undone after it.
@@ -29,7 +29,7 @@ extension Store {
                     if change.kind == .insert, try writer.referrer(to: change) != nil {
                         referred.append(change)
                     } else {
-                        try undo(change, of: transaction, writer, &report)
+                        try undo(change, of: transaction, with: writer, into: &report)
                     }
                 }
                 for change in referred {
@@ -39,7 +39,7 @@ extension Store {
                                 object: change.object, properties: [],
                                 reason: "\(referrer) refers to it", blockedBy: nil))
                     } else {
-                        try undo(change, of: transaction, writer, &report)
+                        try undo(change, of: transaction, with: writer, into: &report)
                     }
                 }
                 return report
@@ -55,18 +55,18 @@ extension Store {
         guard let found = try consistentRead({ try $1.transaction(number) }) else {
             throw SyncError(
                 .invalidArgument, "there is no transaction \(number)",
-                hint: "Take the number of a line of: synctool history \(path)")
+                hint: "Use a number from: synctool history \(path)")
         }
         return found
     }
 
     private func undo(
-        _ change: Change, of transaction: Transaction, _ writer: UndoWriter,
-        _ report: inout UndoReport
+        _ change: Change, of transaction: Transaction, with writer: UndoWriter,
+        into report: inout UndoReport
     ) throws {
         let table = try writer.table(change.entity)
         let later = try laterChanges(of: change.object, after: transaction)
-        func refuse(_ reason: String, _ properties: [String] = [], by number: Int64? = nil) {
+        func refuse(_ reason: String, properties: [String] = [], by number: Int64? = nil) {
             report.refusals.append(
                 .init(
                     object: change.object, properties: properties, reason: reason,
@@ -77,36 +77,39 @@ extension Store {
             if let blocker = later.first {
                 return refuse("it was changed again", by: blocker.number)
             }
-            guard try writer.exists(table, change.object.key) else {
-                return refuse("it is not there")
+            guard try writer.exists(in: table, key: change.object.key) else {
+                return refuse("it does not exist")
             }
-            try writer.delete(table, change.object.key)
+            try writer.delete(from: table, key: change.object.key)
             report.steps.append(.init(kind: .delete, object: change.object, properties: []))
         case .delete:
-            guard try !writer.exists(table, change.object.key) else {
+            guard try !writer.exists(in: table, key: change.object.key) else {
                 return refuse("its key is in use again", by: later.first?.number)
             }
             guard let values = change.tombstone, values.isWhole(table) else {
                 return refuse("not all of its values were kept")
             }
-            try writer.insert(table, values)
+            try writer.insert(into: table, values: values)
             report.steps.append(.init(kind: .insert, object: change.object, properties: []))
         case .update:
             let old = change.oldValues ?? NamedValues([])
             let lost = change.properties.filter { old[$0] == nil }
-            if !lost.isEmpty { refuse("old values of \(change.entity) are not kept", lost) }
-            guard lost.count < change.properties.count else { return }
-            let isThere = try writer.exists(table, change.object.key)
-            guard isThere || later.contains(where: { $0.change.kind == .delete }) else {
-                return refuse("it is not there", change.properties)
+            if !lost.isEmpty {
+                refuse("old values of \(change.entity) are not kept", properties: lost)
             }
-            try restore(old, of: change.object, table, later, writer, &report)
+            guard lost.count < change.properties.count else { return }
+            let isThere = try writer.exists(in: table, key: change.object.key)
+            guard isThere || later.contains(where: { $0.change.kind == .delete }) else {
+                return refuse("it does not exist", properties: change.properties)
+            }
+            try restore(
+                old, of: change.object, in: table, after: later, with: writer, into: &report)
         }
     }
 
     private func restore(
-        _ old: NamedValues, of object: ObjectID, _ table: TableSchema, _ later: [LaterChange],
-        _ writer: UndoWriter, _ report: inout UndoReport
+        _ old: NamedValues, of object: ObjectID, in table: TableSchema, after later: [LaterChange],
+        with writer: UndoWriter, into report: inout UndoReport
     ) throws {
         var restored: [NamedValues.Pair] = []
         for pair in old.pairs {
@@ -124,13 +127,13 @@ extension Store {
                 report.refusals.append(
                     .init(
                         object: object, properties: [pair.name],
-                        reason: "the column is not there any more", blockedBy: nil))
+                        reason: "the column no longer exists", blockedBy: nil))
             } else {
                 restored.append(pair)
             }
         }
         guard !restored.isEmpty else { return }
-        try writer.update(table, object.key, NamedValues(restored))
+        try writer.update(in: table, key: object.key, values: NamedValues(restored))
         report.steps.append(
             .init(kind: .update, object: object, properties: restored.map(\.name)))
     }

@@ -1,4 +1,3 @@
-import SyncStorage
 import SyncValues
 
 /// What undoing did, object by object, and what it could not do.
@@ -13,7 +12,7 @@ public struct UndoReport: Sendable, Hashable {
         public let properties: [String]
     }
 
-    /// One object that stays as it is, or some of its properties.
+    /// One object that is not changed, or some of its properties.
     public struct Refusal: Sendable, Hashable {
         /// The object.
         public let object: ObjectID
@@ -21,7 +20,7 @@ public struct UndoReport: Sendable, Hashable {
         public let properties: [String]
         /// Why, in one sentence without a full stop.
         public let reason: String
-        /// The later transaction that stands on what was to be undone, where that is the reason.
+        /// The later transaction that depends on the undone one, where that is the reason.
         public let blockedBy: Int64?
     }
 

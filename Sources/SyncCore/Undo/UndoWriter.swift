@@ -18,13 +18,13 @@ struct UndoWriter {
     /// - Throws: ``SyncError`` `refused` when a constraint does not allow it: nothing was written
     ///   then.
     static func transaction<Result>(
-        _ path: String, author: String, context: String,
+        at path: String, author: String, context: String,
         _ body: (UndoWriter) throws -> Result
     ) throws -> Result {
-        let queue = try StoreConnection.openQueue(path, foreignKeys: true)
+        let queue = try DatabaseOpener.open(path, foreignKeys: true)
         defer { try? queue.close() }
         return try queue.writeWithoutTransaction { database in
-            // In the rollback journal modes it would lock out those who read history meanwhile.
+            // In the rollback journal modes spilling would lock out readers of the history.
             try database.execute(sql: "PRAGMA cache_spill = OFF")
             var result: Result?
             try database.inTransaction(.immediate) {
@@ -38,7 +38,7 @@ struct UndoWriter {
                     database: database)
                 do {
                     result = try body(writer)
-                    try ReferenceCheck(try writer.connection, tables).run()
+                    try ReferenceCheck(try writer.connection, tables: tables).run()
                 } catch let error as SyncError where error.code == .refused && error.hint == nil {
                     throw error.hinting(path)
                 }
@@ -54,54 +54,54 @@ struct UndoWriter {
     /// - Throws: `unknownEntity` when it was dropped.
     func table(_ entity: String) throws -> TableSchema {
         guard let table = tables[SQLName.folded(entity)], table.kind == .table else {
-            throw SyncError(.unknownEntity, "the table \(entity) is not there any more")
+            throw SyncError(.unknownEntity, "the table \(entity) no longer exists")
         }
         return table
     }
 
-    func exists(_ table: TableSchema, _ key: ObjectKey) throws -> Bool {
-        try hasRow(table, table.key, key.values)
+    func exists(in table: TableSchema, key: ObjectKey) throws -> Bool {
+        try hasRow(in: table, columns: table.key, values: key.values)
     }
 
     private func hasRow(
-        _ table: TableSchema, _ columns: [String], _ values: [Value]
+        in table: TableSchema, columns: [String], values: [Value]
     ) throws -> Bool {
         let condition = columns.map { SQLName.quoted($0) + " IS ?" }.joined(separator: " AND ")
         let sql = "SELECT 1 FROM \(SQLName.quoted(table.name)) WHERE \(condition)"
-        let row = try Statement(try connection, sql)
+        let row = try Statement(sql, on: try connection)
         row.bind(values)
         defer { row.reset() }
         return try row.step()
     }
 
-    func delete(_ table: TableSchema, _ key: ObjectKey) throws {
+    func delete(from table: TableSchema, key: ObjectKey) throws {
         try run(
-            table, "DELETE FROM \(SQLName.quoted(table.name)) WHERE \(condition(table))",
-            key.values)
+            on: table, sql: "DELETE FROM \(SQLName.quoted(table.name)) WHERE \(condition(table))",
+            values: key.values)
     }
 
-    func update(_ table: TableSchema, _ key: ObjectKey, _ values: NamedValues) throws {
+    func update(in table: TableSchema, key: ObjectKey, values: NamedValues) throws {
         let assignments = values.pairs.map { SQLName.quoted($0.name) + " = ?" }
             .joined(separator: ", ")
         try run(
-            table,
-            "UPDATE\(orAbort(table)) \(SQLName.quoted(table.name)) SET \(assignments) "
+            on: table,
+            sql: "UPDATE\(orAbort(table)) \(SQLName.quoted(table.name)) SET \(assignments) "
                 + "WHERE \(condition(table))",
-            values.pairs.map(\.value) + key.values)
+            values: values.pairs.map(\.value) + key.values)
     }
 
-    func insert(_ table: TableSchema, _ values: NamedValues) throws {
+    func insert(into table: TableSchema, values: NamedValues) throws {
         let names = values.pairs.map { SQLName.quoted($0.name) }.joined(separator: ", ")
         let marks = values.pairs.map { _ in "?" }.joined(separator: ", ")
         try run(
-            table,
-            "INSERT\(orAbort(table)) INTO \(SQLName.quoted(table.name))(\(names)) "
+            on: table,
+            sql: "INSERT\(orAbort(table)) INTO \(SQLName.quoted(table.name))(\(names)) "
                 + "VALUES (\(marks))",
-            values.pairs.map(\.value))
+            values: values.pairs.map(\.value))
     }
 
     /// The references in `values` that lead to no object now.
-    func danglingReferences(_ table: TableSchema, _ values: NamedValues) throws
+    func danglingReferences(of table: TableSchema, values: NamedValues) throws
         -> [ForeignKeySchema]
     {
         try table.foreignKeys.filter { reference in
@@ -110,7 +110,7 @@ struct UndoWriter {
                 return false
             }
             let columns = reference.parentColumns.isEmpty ? parent.key : reference.parentColumns
-            return try !hasRow(parent, columns, key)
+            return try !hasRow(in: parent, columns: columns, values: key)
         }
     }
 
@@ -122,8 +122,10 @@ struct UndoWriter {
         let parent = try table(change.entity)
         for child in tables.values.sorted(by: { $0.name < $1.name }) where child.kind == .table {
             for reference in child.foreignKeys
-            where SQLName.equal(reference.parent, parent.name) && reference.actsOnDelete {
-                if let found = try referrer(child, reference, parent, change.object.key) {
+            where SQLName.isEqual(reference.parent, to: parent.name) && reference.actsOnDelete {
+                if let found = try referrer(
+                    in: child, along: reference, to: parent, key: change.object.key)
+                {
                     return found
                 }
             }
@@ -132,7 +134,8 @@ struct UndoWriter {
     }
 
     private func referrer(
-        _ child: TableSchema, _ reference: ForeignKeySchema, _ parent: TableSchema, _ key: ObjectKey
+        in child: TableSchema, along reference: ForeignKeySchema, to parent: TableSchema,
+        key: ObjectKey
     ) throws -> String? {
         let targets = reference.parentColumns.isEmpty ? parent.key : reference.parentColumns
         guard targets.count == reference.columns.count, !targets.isEmpty else { return nil }
@@ -141,16 +144,15 @@ struct UndoWriter {
         }
         let isParent = parent.key.map { "p.\(SQLName.quoted($0)) IS ?" }
         var conditions = isParent + joined
-        if SQLName.equal(child.name, parent.name) {
+        if SQLName.isEqual(child.name, to: parent.name) {
             let isSame = parent.key.map { "c.\(SQLName.quoted($0)) IS p.\(SQLName.quoted($0))" }
             conditions.append("NOT (\(isSame.joined(separator: " AND ")))")
         }
         let shown = child.key.isEmpty ? reference.columns : child.key
         let row = try Statement(
-            try connection,
             "SELECT \(shown.map { "c." + SQLName.quoted($0) }.joined(separator: ", ")) FROM "
                 + "\(SQLName.quoted(parent.name)) p, \(SQLName.quoted(child.name)) c WHERE "
-                + conditions.joined(separator: " AND ") + " LIMIT 1")
+                + conditions.joined(separator: " AND ") + " LIMIT 1", on: try connection)
         row.bind(key.values)
         guard try row.step() else { return nil }
         guard !child.key.isEmpty else { return "a row of \(child.name)" }
@@ -167,12 +169,12 @@ struct UndoWriter {
         table.sql.uppercased().contains("CONFLICT") ? " OR ABORT" : ""
     }
 
-    private func run(_ table: TableSchema, _ sql: String, _ values: [Value]) throws {
-        let statement = try Statement(try connection, sql)
+    private func run(on table: TableSchema, sql: String, values: [Value]) throws {
+        let statement = try Statement(sql, on: try connection)
         statement.bind(values)
         try statement.run()
         guard statement.changes == 1 else {
-            throw SyncError(.refused, "a trigger of \(table.name) does not let a row be written")
+            throw SyncError(.refused, "a trigger of \(table.name) prevents the change")
         }
     }
 
@@ -198,7 +200,7 @@ extension SyncError {
     fileprivate func hinting(_ path: String) -> SyncError {
         var error = self
         error.hint =
-            "Nothing was written. See what stands in the way: synctool history \(path)"
+            "Nothing was written. To see later changes: synctool history \(path)"
         return error
     }
 }

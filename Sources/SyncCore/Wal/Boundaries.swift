@@ -1,12 +1,9 @@
-import SyncStorage
-import SyncValues
-
 /// Where one transaction of the log ends.
 public struct Boundary: Sendable, Hashable {
     /// The `seq` of the transaction's last row in the log: its number.
     public let last: Int64
-    /// False: the rows up to `last` may be of several transactions, which nobody can tell apart any
-    /// more.
+    /// False: the rows up to `last` may belong to several transactions, which can no longer be told
+    /// apart.
     public let isExact: Bool
 
     /// Makes a boundary.

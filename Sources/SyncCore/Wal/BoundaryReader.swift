@@ -1,17 +1,16 @@
-import CSQLite
 import SyncStorage
 import SyncValues
 
-/// Tells where each foreign transaction in the log ends.
+/// Finds where each transaction of other connections ends in the log.
 ///
-/// In WAL mode each commit since the last look is one run of frames; what its leaves end with says
-/// up to which row the log was filled by it. In the rollback modes the file's change counter says
-/// whether there was exactly one. Nothing is pinned between two looks: a reset of the WAL leaves
-/// the frames that are not overwritten yet where they were, and the commits in them are found by
-/// their checksums and counted against the wal-index's own count. What was overwritten is lost: it
-/// becomes part of the next transaction, which says so. Merged, never split.
+/// In WAL mode each commit since the last read is one run of frames; the last rows of its leaf
+/// pages say up to which row it filled the log. In the rollback modes the file's change counter
+/// says whether there was exactly one. Nothing is pinned between two reads: a reset of the WAL
+/// leaves the frames that are not overwritten yet where they were, and the commits in them are
+/// found by their checksums and counted against the wal-index's own count. What was overwritten is
+/// lost: it becomes part of the next transaction, which says so. Merged, never split.
 ///
-/// Confined to the queue of its connection. One look is
+/// Confined to the queue of its connection. One read is
 ///
 ///     reader.willRead()
 ///     // BEGIN; the first SELECT
@@ -25,8 +24,8 @@ import SyncValues
 /// - A boundary is exact only when every commit between it and the one before it was seen or
 ///   counted.
 public final class BoundaryReader {
-    /// The wal-index, for whoever watches the store; nil in the rollback modes. Known after the
-    /// first look.
+    /// The wal-index, for a ``StoreWatcher``; nil in the rollback modes. Known after the first
+    /// read.
     public private(set) var index: WalIndex?
 
     private let connection: OpaquePointer
@@ -66,24 +65,24 @@ public final class BoundaryReader {
     ///
     /// - Throws: `busy` when a writer died while it published a commit and none has repaired it
     ///   yet; errors of SQLite.
-    /// - Complexity: reads the frames written since the last look; none when nothing was appended.
+    /// - Complexity: reads the frames written since the last call; none when nothing was appended.
     public func boundaries(after seq: Int64) throws -> Boundaries {
         let newest = try rows.newest()
         forget(upTo: seq, newest: newest)
         let header = try databaseHeader()
         if header.isWal {
             rollback = nil
-            try lookInWal(after: known.last?.last ?? seq, newest)
+            try readWal(after: known.last?.last ?? seq, newest: newest)
         } else {
             index = nil
             position = nil
-            lookAtCounter(header.changeCounter, after: known.last?.last ?? seq, newest)
+            readCounter(header.changeCounter, after: known.last?.last ?? seq, newest: newest)
         }
         before = nil
         return Boundaries(transactions: known)
     }
 
-    /// Drops what the caller has taken over.
+    /// Drops the boundaries that the caller has.
     private func forget(upTo seq: Int64, newest: Int64) {
         if let last = known.last, last.last > newest {
             // The log is shorter than it was: restored in place. Nothing that was known holds.
@@ -93,7 +92,7 @@ public final class BoundaryReader {
             rollback = nil
         }
         if let forgotten, seq < forgotten, forgotten <= newest {
-            // The caller went back: what it had taken over cannot be told apart again.
+            // The caller went back: what it had been given cannot be told apart again.
             known.insert(Boundary(last: forgotten, isExact: false), at: 0)
         }
         known.removeAll { $0.last <= seq }
@@ -102,7 +101,7 @@ public final class BoundaryReader {
 
     // MARK: WAL mode
 
-    private func lookInWal(after last: Int64, _ newest: Int64) throws {
+    private func readWal(after last: Int64, newest: Int64) throws {
         if index == nil { index = try WalIndex(connection) }
         guard let index, let file = SQLiteFile.journal(connection) else {
             throw SyncError(.busy, "the WAL is not open")
@@ -110,7 +109,8 @@ public final class BoundaryReader {
         if newest > last {
             let filter = LeafEnd.Filter(
                 after: last, newest: newest, columnCountMax: rows.columnCount)
-            try assign(collect(index, file, filter), after: last, newest)
+            try assign(
+                collect(from: index, file: file, filter: filter), after: last, newest: newest)
         }
         advance(index.header())
     }
@@ -130,7 +130,7 @@ public final class BoundaryReader {
     }
 
     private func collect(
-        _ index: WalIndex, _ file: SQLiteFile, _ filter: LeafEnd.Filter
+        from index: WalIndex, file: SQLiteFile, filter: LeafEnd.Filter
     ) throws -> Collection {
         for _ in 0..<Self.attemptsMax {
             guard let header = index.header() else { continue }
@@ -149,18 +149,18 @@ public final class BoundaryReader {
             }
             guard found.scan.add(file, after: start, to: header.frameCount),
                 index.header()?.generation == header.generation
-            else { continue }  // reset under our eyes: look again
+            else { continue }  // reset meanwhile: try again
             if let position, start != position { countLost(&found, since: position) }
             return found
         }
         throw SyncError(
-            .busy, "the WAL is being reset again and again", hint: "Try again in a moment")
+            .busy, "the WAL is reset too often", hint: "Try again in a moment")
     }
 
     /// Compares what was found with what the wal-index counted since `position`.
     ///
-    /// The salts cannot tell how many resets there were: a connection that never made one itself
-    /// draws both anew.
+    /// The salts do not say how many resets there were: a connection that never made one draws two
+    /// new random numbers.
     private func countLost(_ found: inout Collection, since position: WalPosition) {
         let counted = Int(
             Int32(bitPattern: found.header.changeCount &- position.changeCount))
@@ -178,7 +178,7 @@ public final class BoundaryReader {
 
     /// Turns commits into boundaries and moves `position` to the last one that is in the snapshot
     /// for certain.
-    private func assign(_ found: Collection, after last: Int64, _ newest: Int64) throws {
+    private func assign(_ found: Collection, after last: Int64, newest: Int64) throws {
         var last = last
         var isExact = true
         var gap = found.gap
@@ -224,7 +224,7 @@ public final class BoundaryReader {
         for end in ends {
             let isRow = try scan.records.withUnsafeBytes {
                 try rows.contains(
-                    end.seq, UnsafeRawBufferPointer(rebasing: $0[end.record]))
+                    end.seq, beginningWith: UnsafeRawBufferPointer(rebasing: $0[end.record]))
             }
             if isRow { return end.seq }
         }
@@ -259,7 +259,7 @@ public final class BoundaryReader {
 
     /// Every commit adds one to the file's change counter; the lock of the read transaction keeps
     /// it still.
-    private func lookAtCounter(_ counter: UInt32, after last: Int64, _ newest: Int64) {
+    private func readCounter(_ counter: UInt32, after last: Int64, newest: Int64) {
         let commits = rollback.map { counter &- $0.value &- $0.ownCommits }
         if newest > last { known.append(Boundary(last: newest, isExact: commits == 1)) }
         rollback = RollbackCounter(value: counter, ownCommits: 0)
@@ -273,7 +273,7 @@ public final class BoundaryReader {
                 throw SyncError(.notADatabase, "the header of the database cannot be read")
             }
             let bytes = UnsafeRawBufferPointer(buffer)
-            return (bytes[18] == 2, RecordReader.word32(bytes, 24))
+            return (bytes[18] == 2, RecordReader.word32(bytes, at: 24))
         }
     }
 }

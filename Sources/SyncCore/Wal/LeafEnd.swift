@@ -1,6 +1,3 @@
-import SyncStorage
-import SyncValues
-
 /// The last row of a table leaf page: where the log ended when the page was written, if the page is
 /// of the log.
 struct LeafEnd {
@@ -12,7 +9,7 @@ struct LeafEnd {
     /// What is kept of a record at most; the rest proves nothing more.
     static let recordBytesMax = 512
 
-    /// The rows that are looked for.
+    /// The wanted rows.
     struct Filter {
         /// Rows up to here are known.
         let after: Int64
@@ -31,7 +28,7 @@ struct LeafEnd {
         guard let size = cell.varint(), let seq = cell.varint(), size > 0,
             seq > filter.after, seq <= filter.newest
         else { return nil }
-        // A record that is longer goes on in overflow pages: what stands here is its beginning,
+        // A record that is longer goes on in overflow pages: this page has its beginning,
         // followed by a page number. The smallest local part of any such record is well above its
         // header.
         let local = size <= Int64(page.count - 35) ? Int(size) : smallestLocalBytes(page.count)
@@ -44,16 +41,16 @@ struct LeafEnd {
 
     /// The last rowid of a table leaf; 0 when it is empty, nil when it makes no sense.
     static func lastRow(of page: UnsafeRawBufferPointer) -> Int64? {
-        if RecordReader.word16(page, 3) == 0 { return 0 }
+        if RecordReader.word16(page, at: 3) == 0 { return 0 }
         guard var cell = lastCell(of: page), cell.varint() != nil else { return nil }
         return cell.varint()
     }
 
     private static func lastCell(of page: UnsafeRawBufferPointer) -> RecordReader? {
-        let count = RecordReader.word16(page, 3)
+        let count = RecordReader.word16(page, at: 3)
         let slot = 8 + 2 * (count - 1)
         guard count > 0, slot + 2 <= page.count else { return nil }
-        return RecordReader(page, at: RecordReader.word16(page, slot))
+        return RecordReader(page, at: RecordReader.word16(page, at: slot))
     }
 
     private static func smallestLocalBytes(_ pageSize: Int) -> Int {

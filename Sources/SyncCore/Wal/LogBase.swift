@@ -1,6 +1,4 @@
-import CSQLite
 import SyncStorage
-import SyncValues
 
 /// How far the log went at the beginning of the WAL's present generation: what the database file
 /// says before the first checkpoint writes into it.
@@ -20,14 +18,15 @@ struct LogBase {
     init(_ connection: OpaquePointer, table: String) throws {
         self.connection = connection
         root = try Statement(
-            connection,
-            "SELECT rootpage FROM main.sqlite_schema WHERE type = 'table' AND name = '\(table)'")
-        schemaVersion = try Statement(connection, "PRAGMA main.schema_version")
-        pageSize = try Statement(connection, "PRAGMA main.page_size")
+            "SELECT rootpage FROM main.sqlite_schema WHERE type = 'table' AND name = "
+                + SQLName.literal(table),
+            on: connection)
+        schemaVersion = try Statement("PRAGMA main.schema_version", on: connection)
+        pageSize = try Statement("PRAGMA main.page_size", on: connection)
     }
 
     /// The log's greatest seq in the database file; nil when a checkpoint has begun, or the tables
-    /// may stand elsewhere since.
+    /// may have been moved since.
     func newest(_ index: WalIndex) throws -> Int64? {
         defer { for statement in [root, schemaVersion, pageSize] { statement.reset() } }
         guard index.isUntouchedByCheckpoints, try root.step(), try schemaVersion.step(),
@@ -47,14 +46,14 @@ struct LogBase {
             let page = UnsafeRawBufferPointer(buffer)
             // The schema cookie changes whenever a root page moves: VACUUM, DROP, CREATE.
             guard file.read(into: buffer, at: 0),
-                Int64(Int32(bitPattern: RecordReader.word32(page, 40))) == schemaVersion
+                Int64(Int32(bitPattern: RecordReader.word32(page, at: 40))) == schemaVersion
             else { return nil }
             var number = root
             for _ in 0..<depthMax {
                 guard number > 1, file.read(into: buffer, at: (number - 1) * Int64(pageSize))
                 else { return nil }
                 switch page[0] {
-                case 0x05: number = Int64(RecordReader.word32(page, 8))
+                case 0x05: number = Int64(RecordReader.word32(page, at: 8))
                 case 0x0d: return LeafEnd.lastRow(of: page)
                 default: return nil
                 }

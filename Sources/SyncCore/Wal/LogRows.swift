@@ -1,6 +1,5 @@
 import CSQLite
 import SyncStorage
-import SyncValues
 
 /// The rows of the log in the connection's snapshot, for comparing with what a WAL frame holds.
 ///
@@ -16,8 +15,10 @@ struct LogRows {
     let columnCount: Int
 
     init(_ connection: OpaquePointer, table: String) throws {
-        newestRow = try Statement(connection, "SELECT max(seq) FROM main.\(table)")
-        row = try Statement(connection, "SELECT * FROM main.\(table) WHERE seq = ?")
+        newestRow = try Statement(
+            "SELECT max(seq) FROM main.\(SQLName.quoted(table))", on: connection)
+        row = try Statement(
+            "SELECT * FROM main.\(SQLName.quoted(table)) WHERE seq = ?", on: connection)
         columnCount = Int(row.columnCount)
     }
 
@@ -28,8 +29,8 @@ struct LogRows {
     }
 
     /// Whether row `seq` begins with `record`.
-    func contains(_ seq: Int64, _ record: UnsafeRawBufferPointer) throws -> Bool {
-        row.bind(1, seq)
+    func contains(_ seq: Int64, beginningWith record: UnsafeRawBufferPointer) throws -> Bool {
+        row.bind(seq, at: 1)
         guard try row.step() else { return false }
         defer { row.reset() }
         var header = RecordReader(record)
@@ -40,7 +41,7 @@ struct LogRows {
         var column: Int32 = 0
         while header.offset < Int(headerSize) {
             guard let type = header.varint(), column < columnCount else { return false }
-            switch compare(column, type, &body) {
+            switch compare(column: column, type: type, with: &body) {
             case .equal: column += 1
             case .different: return false
             case .beyond: return true
@@ -57,29 +58,29 @@ struct LogRows {
     }
 
     private func compare(
-        _ column: Int32, _ type: Int64, _ body: inout RecordReader
+        column: Int32, type: Int64, with body: inout RecordReader
     ) -> Comparison {
         switch type {
         case 0:
-            // The rowid stands in its column as NULL.
+            // The rowid is stored as NULL in its column.
             return column == 0 || row.isNull(column) ? .equal : .different
         case 1...6:
             guard let value = body.integer([1, 2, 3, 4, 6, 8][Int(type) - 1]) else {
                 return .beyond
             }
-            return equals(column, value)
+            return equals(column: column, value: value)
         case 7:
             guard let bits = body.integer(8) else { return .beyond }
             let value = Double(bitPattern: UInt64(bitPattern: bits))
             return sqlite3_column_type(row.handle, column) == SQLITE_FLOAT
                 && row.real(column) == value ? .equal : .different
-        case 8, 9: return equals(column, type - 8)
-        case 12...: return compareBytes(column, type, &body)
+        case 8, 9: return equals(column: column, value: type - 8)
+        case 12...: return compareBytes(column: column, type: type, with: &body)
         default: return .different
         }
     }
 
-    private func equals(_ column: Int32, _ value: Int64) -> Comparison {
+    private func equals(column: Int32, value: Int64) -> Comparison {
         switch sqlite3_column_type(row.handle, column) {
         case SQLITE_INTEGER: row.integer(column) == value ? .equal : .different
         // A REAL column stores whole numbers as integers.
@@ -89,7 +90,7 @@ struct LogRows {
     }
 
     private func compareBytes(
-        _ column: Int32, _ type: Int64, _ body: inout RecordReader
+        column: Int32, type: Int64, with body: inout RecordReader
     ) -> Comparison {
         let isText = type % 2 == 1
         let count = Int((type - 12) / 2)

@@ -1,6 +1,3 @@
-import SyncStorage
-import SyncValues
-
 /// Reads the varints and big-endian words of b-tree pages and records; nil past the end, never a
 /// trap.
 ///
@@ -38,11 +35,11 @@ struct RecordReader {
         return value
     }
 
-    static func word16(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Int {
+    static func word16(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
         Int(bytes[offset]) << 8 | Int(bytes[offset + 1])
     }
 
-    static func word32(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
+    static func word32(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> UInt32 {
         UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 }

@@ -1,12 +1,9 @@
-import SyncStorage
-import SyncValues
-
 /// The running checksum of a WAL: https://www.sqlite.org/fileformat2.html#checksum_algorithm
 struct WalChecksum: Sendable, Equatable {
     private(set) var first: UInt32
     private(set) var second: UInt32
 
-    init(_ first: UInt32, _ second: UInt32) {
+    init(first: UInt32, second: UInt32) {
         self.first = first
         self.second = second
     }

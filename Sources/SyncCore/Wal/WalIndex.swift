@@ -1,5 +1,4 @@
 import CLinux
-import CSQLite
 import Glibc
 import SyncStorage
 import SyncValues
@@ -22,8 +21,8 @@ public final class WalIndex: @unchecked Sendable {
     ///   mapped.
     public init?(_ connection: OpaquePointer) throws {
         // Reading opens the WAL where there is one; only then is there a wal-index to map.
-        let mode = try Statement(connection, "PRAGMA main.journal_mode")
-        let version = try Statement(connection, "PRAGMA main.schema_version")
+        let mode = try Statement("PRAGMA main.journal_mode", on: connection)
+        let version = try Statement("PRAGMA main.schema_version", on: connection)
         try version.run()
         guard try mode.step() else { return nil }
         let name = mode.text(0)
@@ -60,7 +59,7 @@ public final class WalIndex: @unchecked Sendable {
     ///
     /// The writer fills the second copy first; the reader takes them in the other order, and
     /// believes what is the same in both and has the right checksum.
-    public func header() -> WalHeader? {
+    package func header() -> WalHeader? {
         withUnsafeTemporaryAllocation(byteCount: 2 * WalHeader.byteCount, alignment: 8) { copy in
             for _ in 0..<Self.attemptsMax {
                 for offset in stride(from: 0, to: copy.count, by: 4) {

@@ -1,10 +1,7 @@
-import SyncStorage
-import SyncValues
-
 /// A commit in a WAL up to which all boundaries are known.
 ///
-/// Good for finding the commits after it, even when the WAL was reset since and they stand behind
-/// the frames of the next generation: the running checksum proves which frame follows which.
+/// Used to find the commits after it, even when the WAL was reset since and they are behind the
+/// frames of the next generation: the running checksum proves which frame follows which.
 struct WalPosition: Sendable, Equatable {
     /// The generation of the WAL that the commit is in.
     let generation: WalGeneration

@@ -1,5 +1,4 @@
 import SyncStorage
-import SyncValues
 
 /// The commits found in a WAL, with the ends of the table leaves that each of them wrote.
 ///
@@ -71,7 +70,7 @@ struct WalScan {
                     else { return false }
                     checksum = next
                     frame += 1
-                    note(bytes, frame, checksum, &firstEnd)
+                    note(bytes, frame: frame, checksum: checksum, firstEnd: &firstEnd)
                 }
                 return true
             }
@@ -89,9 +88,10 @@ struct WalScan {
         proven: Bool
     ) -> WalChecksum? {
         let generation = WalGeneration(
-            first: RecordReader.word32(frame, 8), second: RecordReader.word32(frame, 12))
+            first: RecordReader.word32(frame, at: 8), second: RecordReader.word32(frame, at: 12))
         guard generation == position.generation else { return nil }
-        let stored = WalChecksum(RecordReader.word32(frame, 16), RecordReader.word32(frame, 20))
+        let stored = WalChecksum(
+            first: RecordReader.word32(frame, at: 16), second: RecordReader.word32(frame, at: 20))
         guard proven else { return stored }
         let isNative = position.isBigEndian == (Int(1).bigEndian == 1)
         var computed = checksum
@@ -102,17 +102,17 @@ struct WalScan {
     }
 
     private mutating func note(
-        _ bytes: UnsafeRawBufferPointer, _ frame: UInt32, _ checksum: WalChecksum,
-        _ firstEnd: inout Int
+        _ bytes: UnsafeRawBufferPointer, frame: UInt32, checksum: WalChecksum,
+        firstEnd: inout Int
     ) {
         let page = UnsafeRawBufferPointer(rebasing: bytes[Self.frameHeaderBytes...])
         // Page 1 holds the schema, and begins with the file's header.
-        if RecordReader.word32(bytes, 0) != 1, let end = LeafEnd.find(in: page, filter) {
+        if RecordReader.word32(bytes, at: 0) != 1, let end = LeafEnd.find(in: page, filter) {
             let start = records.count
             records.append(contentsOf: end.record)
             ends.append(LeafEnd(seq: end.seq, record: start..<records.count))
         }
-        if RecordReader.word32(bytes, 4) != 0 {
+        if RecordReader.word32(bytes, at: 4) != 0 {
             commits.append(Commit(frame: frame, checksum: checksum, ends: firstEnd..<ends.count))
             firstEnd = ends.count
         }

@@ -1,6 +1,4 @@
-import CLinux
 import Glibc
-import SyncStorage
 import SyncValues
 
 /// One inotify descriptor. Confined to the thread that reads it.
@@ -33,7 +31,7 @@ final class Inotify {
     }
 
     /// Watches `path`; nil when that is not possible. The same file gives the same watch.
-    func add(_ path: String, _ mask: UInt32) -> Int32? {
+    func add(_ path: String, mask: UInt32) -> Int32? {
         let watch = inotify_add_watch(descriptor, path, mask)
         return watch >= 0 ? watch : nil
     }

@@ -1,14 +1,11 @@
-import SyncStorage
-import SyncValues
-
-/// When to look at the wal-index again after a write to the WAL was noticed.
+/// When to check the wal-index again after a write to the WAL was noticed.
 ///
 /// The notice comes before the commit is published: the writer has yet to write more frames, to
-/// sync, and to store the header, and storing it is memory alone, which wakes nobody. In the usual
-/// case that takes some 20 us, hence small steps first. With `synchronous=FULL` a sync stands in
-/// between, milliseconds long: then each wait is a quarter of what went before, so that the delay
-/// is at most a quarter of the writer's own; half when a commit was seen since the notice, because
-/// most likely there is no other.
+/// sync, and to store the header, and storing it is memory alone, which wakes no process. In the
+/// usual case that takes some 20 us, hence small steps first. With `synchronous=FULL` a sync comes
+/// in between, milliseconds long: then each wait is a quarter of what went before, so that the
+/// delay is at most a quarter of the writer's own; half when a commit was seen since the notice,
+/// because most likely there is no other.
 struct RecheckLadder {
     private var step = 0
     private var elapsed: Int64 = 0
@@ -19,7 +16,7 @@ struct RecheckLadder {
         15_000, 15_000, 20_000, 30_000, 50_000, 100_000, 200_000, 400_000, 800_000, 1_600_000,
     ]
 
-    /// The ladder ends here: the safety check takes over.
+    /// The ladder ends here; the safety check follows.
     static let lengthMax: Int64 = 250_000_000
 
     /// A commit was seen.

@@ -1,10 +1,9 @@
 import CLinux
 import Glibc
 import SyncStorage
-import SyncValues
 
-/// The watch thread: waits for events, commands and the next time to look, and calls the owners
-/// back.
+/// The watch thread: waits for events, commands and the next time to check a store, and runs the
+/// callbacks.
 ///
 /// One thread, one inotify descriptor. Everything here is confined to the thread.
 ///
@@ -12,54 +11,55 @@ import SyncValues
 /// - A store is in `active` exactly while its `due` is set.
 /// - A wal-index is read before the callback that it leads to, never after.
 final class WatchLoop {
-    private let mailbox: WatchMailbox
+    private let commands: WatchCommandQueue
     private let watches: WatchTable
-    private var stores: [StoreWatcher.StoreID: WatchedStore] = [:]
+    private var stores: [StoreWatcher.WatchID: WatchedStore] = [:]
     private var active: [WatchedStore] = []
-    private var pokes: [(id: StoreWatcher.StoreID, time: Int64)] = []
+    private var pokes: [(id: StoreWatcher.WatchID, time: Int64)] = []
     private var nextSafetyCheck: Int64 = 0
     private var safetyTurn = Turn()
     private var identityTurn = Turn()
     private var isStopped = false
 
     private static let safetyInterval: Int64 = 250_000_000
-    /// Few stores are all looked at in each safety check, many in turns, each once a second:
-    /// reading a thousand wal-indexes costs as many cache misses.
+    /// Each safety check covers all stores when there are few; of many, a part, so that each store
+    /// is checked once a second: reading a thousand wal-indexes costs as many cache misses.
     private static let safetyTurns = 4
     private static let safetyStoresMin = 64
-    /// Each store's file is identified once in so many safety checks, that is in ten seconds when
-    /// there are many stores: events of its folder come first.
+    /// Safety checks in which each store's file is identified once: ten seconds when there are many
+    /// stores. Events of the folder come earlier.
     private static let identityTurns = 40
     private static let pollInterval: Int64 = 1_000_000
     private static let burstWindow: Int64 = 50_000_000
     /// Commits in a window above which the -wal is polled: 1,000 a second.
     private static let burstCommitsMin = 50
-    /// Below this the watch comes back. Lower than the other, so that a steady rate does not swing.
+    /// Commits in a window up to which the -wal is watched again. Lower than the other limit, so
+    /// that a steady rate does not alternate.
     private static let quietCommitsMax = 25
     /// Writes without commits, as of one huge transaction, that are not worth a wake each.
     private static let burstEventsMin = 500
     /// After a write in a rollback mode the writer still holds its lock for a moment.
     private static let rollbackDelay: Int64 = 100_000
-    /// Writes in a rollback mode postpone the look, so long at most.
+    /// The longest time by which writes in a rollback mode postpone the check.
     private static let rollbackDelayMax: Int64 = 2_000_000
 
-    init(_ mailbox: WatchMailbox) throws {
-        self.mailbox = mailbox
+    init(_ commands: WatchCommandQueue) throws {
+        self.commands = commands
         watches = WatchTable(try Inotify())
     }
 
     func run() {
-        mailbox.begin()
+        commands.open()
         _ = syncd_set_timer_slack(1_000)
         nextSafetyCheck = MonotonicClock.now() + Self.safetyInterval
         while !isStopped {
             let ready = wait()
             if ready.events { handleEvents() }
             if ready.commands { handleCommands() }
-            lookWhereDue()
+            inspectWhereDue()
             if MonotonicClock.now() >= nextSafetyCheck { checkSafely() }
         }
-        mailbox.end()
+        commands.close()
     }
 
     private func wait() -> (events: Bool, commands: Bool) {
@@ -69,7 +69,7 @@ final class WatchLoop {
         let now = MonotonicClock.now()
         var descriptors = (
             pollfd(fd: watches.inotify.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: mailbox.descriptor, events: Int16(POLLIN), revents: 0)
+            pollfd(fd: commands.descriptor, events: Int16(POLLIN), revents: 0)
         )
         let count = withUnsafeMutableBytes(of: &descriptors) { bytes in
             syncd_poll(
@@ -79,11 +79,11 @@ final class WatchLoop {
         return (descriptors.0.revents != 0, descriptors.1.revents != 0)
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
-    private func lookWhereDue() {
+    private func inspectWhereDue() {
         let now = MonotonicClock.now()
-        for store in active where store.due.map({ $0 <= now }) ?? false { look(store, now) }
+        for store in active where store.due.map({ $0 <= now }) ?? false { inspect(store, at: now) }
         active.removeAll { $0.due == nil }
         guard !pokes.isEmpty else { return }
         let ripe = pokes.filter { $0.time <= now }
@@ -95,34 +95,34 @@ final class WatchLoop {
         }
     }
 
-    /// Sets when to look again, and looks now.
-    private func look(_ store: WatchedStore, _ now: Int64) {
+    /// Checks a store, and sets when to check it again.
+    private func inspect(_ store: WatchedStore, at now: Int64) {
         guard store.index != nil else {
-            schedule(store, nil)
+            schedule(store, at: nil)
             report(store)
             return
         }
         switch store.mode {
         case .watching:
             let wait = store.ladder.next()
-            schedule(store, wait.map { now + $0 })
-            reportNews(store, now)
+            schedule(store, at: wait.map { now + $0 })
+            reportNews(of: store, at: now)
         case .polling:
-            schedule(store, now + Self.pollInterval)
-            reportNews(store, now)
-            if now - store.windowStart >= Self.burstWindow { endPollingIfQuiet(store, now) }
+            schedule(store, at: now + Self.pollInterval)
+            reportNews(of: store, at: now)
+            if now - store.windowStart >= Self.burstWindow { endPollingIfQuiet(of: store, at: now) }
         }
     }
 
     /// Sets `due`; a store joins `active` here, and leaves it after the round.
-    private func schedule(_ store: WatchedStore, _ due: Int64?) {
+    private func schedule(_ store: WatchedStore, at due: Int64?) {
         if store.due == nil, due != nil, !active.contains(where: { $0 === store }) {
             active.append(store)
         }
         store.due = due
     }
 
-    private func reportNews(_ store: WatchedStore, _ now: Int64) {
+    private func reportNews(of store: WatchedStore, at now: Int64) {
         let commits = store.takeNews()
         guard commits > 0 else { return }
         store.ladder.noteFound()
@@ -135,21 +135,21 @@ final class WatchLoop {
         store.onEvent(.committed)
     }
 
-    /// The first look after a watch was set: what was written before raised no event, and may not
+    /// The first check after a watch was set: what was written before raised no event, and may not
     /// be published yet.
     private func begin(_ store: WatchedStore) {
         report(store)
         let now = MonotonicClock.now()
         if store.index == nil {
-            schedule(store, now + Self.rollbackDelay)
+            schedule(store, at: now + Self.rollbackDelay)
         } else {
-            startLadder(store, now)
+            startLadder(of: store, at: now)
         }
     }
 
     // MARK: Bursts
 
-    private func countEvent(_ store: WatchedStore, _ now: Int64) {
+    private func countEvent(of store: WatchedStore, at now: Int64) {
         if now - store.windowStart >= Self.burstWindow {
             store.windowStart = now
             store.eventCount = 0
@@ -163,10 +163,10 @@ final class WatchLoop {
         store.mode = .polling
         store.windowStart = now
         store.commitCount = 0
-        schedule(store, now + Self.pollInterval)
+        schedule(store, at: now + Self.pollInterval)
     }
 
-    private func endPollingIfQuiet(_ store: WatchedStore, _ now: Int64) {
+    private func endPollingIfQuiet(of store: WatchedStore, at now: Int64) {
         let isQuiet = store.commitCount <= Self.quietCommitsMax
         store.windowStart = now
         store.commitCount = 0
@@ -175,13 +175,13 @@ final class WatchLoop {
         store.mode = .watching
         watches.addJournalWatches(of: store)
         // What was committed before the watch stood raised no event.
-        startLadder(store, now)
+        startLadder(of: store, at: now)
     }
 
-    private func startLadder(_ store: WatchedStore, _ now: Int64) {
+    private func startLadder(of store: WatchedStore, at now: Int64) {
         store.ladder = RecheckLadder()
-        reportNews(store, now)
-        schedule(store, store.ladder.next().map { now + $0 })
+        reportNews(of: store, at: now)
+        schedule(store, at: store.ladder.next().map { now + $0 })
     }
 
     // MARK: Events
@@ -194,7 +194,7 @@ final class WatchLoop {
                 if !touched.contains(where: { $0 === store }) { touched.append(store) }
             case .journalEnded(let store):
                 if store.index == nil {
-                    schedule(store, MonotonicClock.now() + Self.rollbackDelay / 2)
+                    schedule(store, at: MonotonicClock.now() + Self.rollbackDelay / 2)
                 }
             case .walAppeared(let store), .walVanished(let store):
                 store.onEvent(.journalModeChanged)
@@ -206,13 +206,13 @@ final class WatchLoop {
         let now = MonotonicClock.now()
         for store in touched where stores[store.id] === store {
             if store.index == nil {
-                // Each write postpones the look, but not for ever.
+                // Each write postpones the check, up to a limit.
                 if store.due == nil { store.windowStart = now }
                 let latest = store.windowStart + Self.rollbackDelayMax
-                schedule(store, min(now + Self.rollbackDelay, max(latest, now)))
+                schedule(store, at: min(now + Self.rollbackDelay, max(latest, now)))
             } else if store.mode == .watching {
-                startLadder(store, now)
-                countEvent(store, now)
+                startLadder(of: store, at: now)
+                countEvent(of: store, at: now)
             }
         }
     }
@@ -231,7 +231,7 @@ final class WatchLoop {
         let now = MonotonicClock.now()
         let count = max(Self.safetyStoresMin, stores.count / Self.safetyTurns + 1)
         for store in safetyTurn.take(count, of: stores) where store.index != nil {
-            reportNews(store, now)
+            reportNews(of: store, at: now)
         }
         for store in identityTurn.take(stores.count / Self.identityTurns + 1, of: stores) {
             checkIdentity(store)
@@ -243,7 +243,7 @@ final class WatchLoop {
         let now = MonotonicClock.now()
         for store in Array(stores.values) {
             checkIdentity(store)
-            if store.index == nil { report(store) } else { startLadder(store, now) }
+            if store.index == nil { report(store) } else { startLadder(of: store, at: now) }
         }
     }
 
@@ -251,9 +251,9 @@ final class WatchLoop {
     private struct Turn {
         private var waiting: [WatchedStore] = []
 
-        /// The next `count` stores at most; a round that has ended begins anew with the next call.
+        /// The next `count` stores at most; the call after the end of a round begins the next one.
         mutating func take(
-            _ count: Int, of stores: [StoreWatcher.StoreID: WatchedStore]
+            _ count: Int, of stores: [StoreWatcher.WatchID: WatchedStore]
         ) -> [WatchedStore] {
             if waiting.isEmpty { waiting = Array(stores.values) }
             let taken = waiting.suffix(count).filter { stores[$0.id] === $0 }
@@ -265,12 +265,13 @@ final class WatchLoop {
     // MARK: Commands
 
     private func handleCommands() {
-        let commands = mailbox.take()
-        for command in commands { execute(command) }
-        mailbox.finish(commands.count)
+        for entry in commands.take() {
+            execute(entry.command)
+            entry.completion?.signal()
+        }
     }
 
-    private func execute(_ command: WatchMailbox.Command) {
+    private func execute(_ command: WatchCommandQueue.Command) {
         switch command {
         case .add(let id, let path, let index, let onEvent):
             let store = WatchedStore(id, path: path, index: index, onEvent: onEvent)

@@ -1,12 +1,10 @@
 import CLinux
-import SyncStorage
-import SyncValues
 
 /// Which inotify watch belongs to which stores, and what its events mean to them. Confined to the
 /// watch thread.
 ///
 /// A folder has one watch however many stores are in it, and a file one however often it was added.
-/// Where the system has no watch left nothing is said: the safety check goes on.
+/// Where the system has no watch left, none is set: the safety check covers the store.
 final class WatchTable {
     /// What an event means to a store.
     enum Notice {
@@ -39,7 +37,7 @@ final class WatchTable {
     // MARK: Watches
 
     func add(_ store: WatchedStore) {
-        if let watch = inotify.add(store.file.folder, Self.folderMask) {
+        if let watch = inotify.add(store.file.folder, mask: Self.folderMask) {
             store.folderWatch = watch
             let folder = folders[watch] ?? Folder()
             folder.stores[store.file.name, default: []].append(store)
@@ -66,7 +64,7 @@ final class WatchTable {
     /// that is being switched.
     func addJournalWatches(of store: WatchedStore) {
         let names = store.index == nil ? ["", "-journal", "-wal"] : ["-wal"]
-        for name in names { addFile(store.file.path + name, store) }
+        for name in names { addFile(store.file.path + name, for: store) }
     }
 
     func removeJournalWatches(of store: WatchedStore) {
@@ -80,8 +78,8 @@ final class WatchTable {
         store.fileWatches = []
     }
 
-    private func addFile(_ path: String, _ store: WatchedStore) {
-        guard let watch = inotify.add(path, UInt32(IN_MODIFY)) else { return }
+    private func addFile(_ path: String, for store: WatchedStore) {
+        guard let watch = inotify.add(path, mask: UInt32(IN_MODIFY)) else { return }
         guard !store.fileWatches.contains(watch) else { return }
         store.fileWatches.append(watch)
         files[watch, default: []].append(store)
@@ -94,7 +92,7 @@ final class WatchTable {
             if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
                 body(.overflow)
             } else if let folder = folders[event.watch] {
-                handle(event, folder, body)
+                handle(event, in: folder, body)
             } else if let stores = files[event.watch] {
                 if event.mask & UInt32(IN_IGNORED) != 0 {
                     files[event.watch] = nil
@@ -107,7 +105,7 @@ final class WatchTable {
     }
 
     private func handle(
-        _ event: Inotify.Event, _ folder: Folder, _ body: (Notice) -> Void
+        _ event: Inotify.Event, in folder: Folder, _ body: (Notice) -> Void
     ) {
         if event.name.isEmpty {
             // The folder itself was moved or removed.
@@ -130,7 +128,7 @@ final class WatchTable {
         {
             for store in stores where store.index == nil {
                 if isThere {
-                    addFile(store.file.path + "-journal", store)
+                    addFile(store.file.path + "-journal", for: store)
                 } else {
                     body(.journalEnded(store))
                 }

@@ -1,7 +1,6 @@
 import SyncStorage
-import SyncValues
 
-/// One store of a ``StoreWatcher``: what was last seen of it, and when to look again. Confined to
+/// One store of a ``StoreWatcher``: its last known state, and when to check it again. Confined to
 /// the watch thread.
 ///
 /// Invariants:
@@ -13,12 +12,12 @@ final class WatchedStore {
     enum Mode {
         /// By events of the -wal, each followed by the ladder of checks.
         case watching
-        /// By looking each millisecond: a burst. Events would cost the writer a quarter of its
+        /// By a check each millisecond: a burst. Events would cost the writer a quarter of its
         /// speed.
         case polling
     }
 
-    let id: StoreWatcher.StoreID
+    let id: StoreWatcher.WatchID
     let path: String
     /// The database's own folder and name: SQLite puts the -wal beside the file that a link leads
     /// to.
@@ -41,7 +40,7 @@ final class WatchedStore {
     private var stamp: FileStamp?
 
     init(
-        _ id: StoreWatcher.StoreID, path: String, index: WalIndex?,
+        _ id: StoreWatcher.WatchID, path: String, index: WalIndex?,
         onEvent: @escaping @Sendable (StoreEvent) -> Void
     ) {
         self.id = id
@@ -82,7 +81,7 @@ struct WatchedPath {
     var path: String { folder == "/" ? "/" + name : folder + "/" + name }
 
     init(_ path: String) {
-        let full = resolvedPath(path)
+        let full = PathResolution.resolved(path)
         let slash = full.lastIndex(of: "/") ?? full.startIndex
         folder = slash == full.startIndex ? "/" : String(full[..<slash])
         name = String(full[slash...].dropFirst())

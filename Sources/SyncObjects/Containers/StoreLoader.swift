@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import SyncCore
+import SyncStorage
 
 /// Opens the store of a description, and migrates it to a model.
 struct StoreLoader {

@@ -1,4 +1,5 @@
 import SyncCore
+import SyncStorage
 import Synchronization
 
 /// How many coordinators of this process have a file open. A single one can attribute every

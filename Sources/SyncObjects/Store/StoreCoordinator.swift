@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import SyncCore
+import SyncStorage
 import Synchronization
 
 /// One store as contexts see it: reads rows, writes saves, assigns keys, and notifies every context

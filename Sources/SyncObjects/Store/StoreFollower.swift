@@ -35,7 +35,7 @@ final class StoreFollower: @unchecked Sendable {
     private let running = Mutex(Running())
 
     private struct Running {
-        var watch: (watcher: StoreWatcher, id: StoreWatcher.StoreID)?
+        var watch: (watcher: StoreWatcher, id: StoreWatcher.WatchID)?
         var subscription: Task<Void, Never>?
     }
 
@@ -178,7 +178,7 @@ final class StoreFollower: @unchecked Sendable {
     private func begin(reading store: SyncCore.Store, for coordinator: StoreCoordinator) throws {
         coordinator.identities.forgetPositions()
         // What is found from here on is new, except for what the head includes already.
-        _ = try store.look()
+        _ = try store.poll()
         let head = try store.head()
         history = store
         token = head
@@ -191,7 +191,7 @@ final class StoreFollower: @unchecked Sendable {
         }
         do {
             if let token { try history.check(token) }
-            let look = try history.look()
+            let look = try history.poll()
             if look.tooLarge {
                 var query = HistoryQuery()
                 query.after = token

@@ -37,7 +37,7 @@ struct CollectionRun {
         report.transactions = try dropHeaders(stable: stable, besides: survey.used)
         try session.transact { transaction in
             try transaction.storage.headers.dropUnusedRuns()
-            try transaction.settings.set(.collectedAt, .integer(now))
+            try transaction.settings.set(.collectedAt, to: .integer(now))
         }
         return report
     }

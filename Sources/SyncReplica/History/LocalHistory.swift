@@ -8,7 +8,7 @@ import SyncStorage
 /// the next number is greater than that row.
 final class LocalHistory {
     let catalog: EntityCatalog
-    let settings: Settings
+    let settings: Metadata
     private let connection: OpaquePointer
     private let assembler: TransactionAssembler
     private let newest: Statement
@@ -19,12 +19,10 @@ final class LocalHistory {
     init(_ connection: OpaquePointer) throws {
         self.connection = connection
         catalog = try EntityCatalog(connection)
-        settings = try Settings(connection)
+        settings = Metadata(connection)
         assembler = TransactionAssembler(try LogReader(connection, catalog: catalog))
-        newest = try Statement(connection, "SELECT max(seq) FROM syncd_log")
-        // The end of a marker that was never begun: every reader ignores it.
-        keepNumber = try Statement(
-            connection, "INSERT INTO syncd_log(seq, op, m) VALUES (?1, 0, 1)")
+        newest = try Statement(LogTable.newestSQL, on: connection)
+        keepNumber = try Statement(LogTable.keepNumberSQL, on: connection)
         writer = try HistoryWriter(connection)
     }
 
@@ -42,12 +40,12 @@ final class LocalHistory {
             digested, try LogReader.checked(newest: newest.step() ? newest.integer(0) : 0))
         var ends = boundaries.filter { $0.last > digested }
         if last > ends.last?.last ?? digested { ends.append(Boundary(last: last, isExact: true)) }
-        try assembler.forEach(after: digested, ends) {
+        try assembler.forEach(after: digested, in: ends) {
             for change in $0.changes { try writer.write(change) }
             try writer.write(header: $0)
             return true
         }
-        if last > digested { try settings.set(.digested, .integer(last)) }
+        if last > digested { try settings.set(.digested, to: .integer(last)) }
     }
 
     /// The number of the newest transaction.
@@ -72,6 +70,6 @@ final class LocalHistory {
     func finish() throws {
         guard try settings.position(.digested) < last else { return }
         try keepNumber.run(.integer(last))
-        try settings.set(.digested, .integer(last))
+        try settings.set(.digested, to: .integer(last))
     }
 }

@@ -86,7 +86,7 @@ struct MergedHistory {
     private func trackedEntities() throws -> [TrackedEntity?] {
         let present = history.catalog.present
         return schema.tables.map { table in
-            present.first { SQLName.equal($0.name, table.name) }
+            present.first { SQLName.isEqual($0.name, to: table.name) }
         }
     }
 

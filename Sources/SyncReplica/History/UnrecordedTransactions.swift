@@ -30,26 +30,24 @@ struct UnrecordedTransactions {
     init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
         self.catalog = catalog
         selectHeaders = try Statement(
-            connection,
             """
             SELECT t.number, t.first, t.time, t.pid, t.flags, t.origin IS NULL,
               w.author, w.context, w.process
             FROM syncd_transaction t LEFT JOIN syncd_who w ON w.id = t.who
             WHERE t.number > ?1 ORDER BY t.number
-            """)
+            """, on: connection)
         selectChanges = try Statement(
-            connection,
             """
             SELECT seq, op, key, data FROM syncd_change
             WHERE seq >= ?1 AND seq <= ?2 ORDER BY seq
-            """)
+            """, on: connection)
     }
 
     /// The transactions after a number, in order.
     /// - Throws: SQLite errors; `corrupt`, `badData` for changes that cannot be read.
     /// - Complexity: O(changes after the number)
     func entries(after number: Int64) throws -> [Entry] {
-        selectHeaders.bind(1, number)
+        selectHeaders.bind(number, at: 1)
         defer { selectHeaders.reset() }
         var entries: [Entry] = []
         while try selectHeaders.step() {
@@ -88,8 +86,8 @@ struct UnrecordedTransactions {
     }
 
     private func changes(from first: Int64, upTo last: Int64) throws -> [NetChange] {
-        selectChanges.bind(1, first)
-        selectChanges.bind(2, last)
+        selectChanges.bind(first, at: 1)
+        selectChanges.bind(last, at: 2)
         defer { selectChanges.reset() }
         var changes: [NetChange] = []
         while try selectChanges.step() {

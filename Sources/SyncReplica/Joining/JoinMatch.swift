@@ -19,13 +19,13 @@ struct JoinMatch {
     ) throws {
         self.connection = connection
         let pragma = try Statement(
-            connection, "SELECT name FROM pragma_table_xinfo(?1, 'theirs')")
+            "SELECT name FROM pragma_table_xinfo(?1, 'theirs')", on: connection)
         var columns: [String: Set<String>] = [:]
         tables = try mine.filter { table in
             guard let position = schema.position(of: table.name),
                 schema.merge.entities[position].isPrivate
             else { return false }
-            pragma.bind(1, table.name)
+            pragma.bind(table.name, at: 1)
             var names: Set<String> = []
             while try pragma.step() { names.insert(SQLName.folded(pragma.text(0) ?? "")) }
             pragma.reset()
@@ -41,12 +41,11 @@ struct JoinMatch {
     /// - Complexity: O(n log n) in the rows.
     func write(_ method: JoinMethod) throws -> Int {
         try RawTransaction.execute(
-            connection,
             """
             CREATE TEMP TABLE syncd_pair(entity TEXT, mine INTEGER, theirs INTEGER,
               UNIQUE(entity, mine), UNIQUE(entity, theirs))
-            """)
-        defer { try? RawTransaction.execute(connection, "DROP TABLE temp.syncd_pair") }
+            """, on: connection)
+        defer { try? RawTransaction.execute("DROP TABLE temp.syncd_pair", on: connection) }
         switch method {
         case .byKey: for table in tables { _ = try pair(table, on: [table.key[0]]) }
         case .byUnique:
@@ -55,13 +54,12 @@ struct JoinMatch {
         case .separate: break
         }
         let insert = try Statement(
-            connection,
             """
             INSERT OR IGNORE INTO main.syncd_join(entity, number, uid)
             SELECT p.entity, p.mine, o.uid FROM temp.syncd_pair p
             JOIN theirs.syncd_shape s ON s.name = p.entity
             JOIN theirs.syncd_object o ON o.shape = s.id AND o.key = p.theirs AND o.key IS NOT NULL
-            """)
+            """, on: connection)
         try insert.run()
         return insert.changes
     }
@@ -91,13 +89,12 @@ struct JoinMatch {
                 """
         }
         let insert = try Statement(
-            connection,
             """
             INSERT OR IGNORE INTO temp.syncd_pair
             SELECT \(literal(table.name)), m.\(key), t.\(key)
             FROM main.\(name) m JOIN theirs.\(name) t ON \(conditions.joined(separator: " AND "))
             ORDER BY 2, 3
-            """)
+            """, on: connection)
         try insert.run()
         return insert.changes
     }
@@ -105,10 +102,10 @@ struct JoinMatch {
     /// The table with private numbers that a column refers to.
     private func parent(of column: String, in table: TableSchema) -> String? {
         let key = table.foreignKeys.first {
-            $0.columns.count == 1 && SQLName.equal($0.columns[0], column)
+            $0.columns.count == 1 && SQLName.isEqual($0.columns[0], to: column)
         }
         return key.flatMap { key in
-            tables.first { SQLName.equal($0.name, key.parent) }?.name
+            tables.first { SQLName.isEqual($0.name, to: key.parent) }?.name
         }
     }
 

@@ -19,10 +19,11 @@ struct JoinedNames {
     /// - Complexity: O(rows of the table)
     init?(_ connection: OpaquePointer, schema: ReplicaSchema) throws {
         let exists = try Statement(
-            connection, "SELECT 1 FROM sqlite_schema WHERE name = 'syncd_join' AND type = 'table'")
+            "SELECT 1 FROM sqlite_schema WHERE name = 'syncd_join' AND type = 'table'",
+            on: connection)
         guard try exists.step() else { return nil }
         exists.reset()
-        let select = try Statement(connection, "SELECT entity, number, uid FROM syncd_join")
+        let select = try Statement("SELECT entity, number, uid FROM syncd_join", on: connection)
         var names: [RowKey: ObjectUID] = [:]
         while try select.step() {
             guard let entity = schema.position(of: select.text(0) ?? ""),
@@ -45,6 +46,6 @@ struct JoinedNames {
     /// Drops the table.
     /// - Throws: SQLite errors.
     static func drop(_ connection: OpaquePointer) throws {
-        try RawTransaction.execute(connection, "DROP TABLE IF EXISTS syncd_join")
+        try RawTransaction.execute("DROP TABLE IF EXISTS syncd_join", on: connection)
     }
 }

@@ -47,10 +47,10 @@ extension Store {
                     uniquingKeysWith: { first, _ in first })
             }
         }
-        return try explaining(path, "join") {
+        return try explaining("join", at: path) {
             try untrack(path)
             try track(path, entities: .only(layouts.keys.sorted()), options: layouts)
-            let queue = try StoreConnection.openQueue(path)
+            let queue = try DatabaseOpener.open(path)
             let same = try queue.writeWithoutTransaction { database in
                 try database.execute(sql: "ATTACH ? AS theirs", arguments: [copy])
                 defer { try? database.execute(sql: "DETACH theirs") }
@@ -66,7 +66,7 @@ extension Store {
         let opened = try Store.open(copy)
         defer { try? opened.close() }
         let policies = try opened.live.withState { connection, _ in
-            try Settings(connection).value(.policies)
+            try Metadata(connection).value(.policies)
         }
         return (opened.id, policies)
     }
@@ -79,19 +79,19 @@ extension Store {
         guard let connection = database.sqliteConnection else { return 0 }
         var chosen = MergePolicies()
         if case .text(let json) = policies { chosen = try MergePolicies(json: json) }
-        let tracked = Set(try Entity.live(database).map { SQLName.folded($0.name) })
+        let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
         let tables = try SchemaReader(database).tables().filter {
             $0.kind == .table && tracked.contains(SQLName.folded($0.name))
         }
         let match = try JoinMatch(
             connection, tables: tables, schema: try ReplicaSchema(tables, policies: chosen))
-        return try RawTransaction.write(connection) {
+        return try RawTransaction.write(on: connection) {
             try JoinedNames.drop(connection)
-            try RawTransaction.execute(connection, JoinedNames.createSQL)
+            try RawTransaction.execute(JoinedNames.createSQL, on: connection)
             let same = try match.write(method)
-            let settings = try Settings(connection)
-            try settings.set(.store, .blob(store.bytes))
-            if policies != .null { try settings.set(.policies, policies) }
+            let settings = Metadata(connection)
+            try settings.set(.store, to: .blob(store.bytes))
+            if policies != .null { try settings.set(.policies, to: policies) }
             return same
         }
     }

@@ -57,7 +57,7 @@ struct OwnTransactions {
     func noteSent(_ number: Int64) throws {
         let settings = transaction.settings
         guard try settings.value(.sent) == .null || settings.integer(.sent) < number else { return }
-        try settings.set(.sent, .integer(number))
+        try settings.set(.sent, to: .integer(number))
     }
 
     /// The newest transaction of this replica that another one may have. Where it was not stored,

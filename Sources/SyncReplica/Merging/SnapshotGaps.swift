@@ -1,5 +1,6 @@
 import SyncCore
 import SyncMerge
+import SyncStorage
 import SyncValues
 
 /// Merging the snapshot of a store that has collected: a fact that the snapshot's vector covers and
@@ -24,7 +25,7 @@ struct SnapshotGaps {
         self.merged = merged
     }
 
-    private var settings: Settings { transaction.settings }
+    private var settings: Metadata { transaction.settings }
 
     // MARK: Dropped objects
 
@@ -107,7 +108,7 @@ struct SnapshotGaps {
         }
     }
 
-    // MARK: Settings
+    // MARK: Metadata
 
     /// Stores how far the sender of the batch has collected, after the batch was merged.
     ///

@@ -47,7 +47,7 @@ struct LocalRecorder {
             try self.transaction.append(transaction)
         }
         if isFirst { try JoinedNames.drop(transaction.connection) }
-        try settings.set(.stated, .integer(storage.history.head))
+        try settings.set(.stated, to: .integer(storage.history.head))
         try RegionUpdate(transaction).store(
             outcome.region, state: outcome.recorded.state, view: outcome.recorded.view,
             keys: outcome.keys)

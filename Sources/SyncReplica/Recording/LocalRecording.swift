@@ -1,5 +1,6 @@
 import SyncCore
 import SyncMerge
+import SyncStorage
 import SyncValues
 
 /// Local transactions and the facts that they become.

@@ -45,7 +45,7 @@ struct MissedChanges {
             for change in missed { try append(change, to: log) }
             try log.end()
         }
-        try settings.set(.unseen, .integer(0))
+        try settings.set(.unseen, to: .integer(0))
         return Report(count: missed.count, hasReturned: !returned.isEmpty)
     }
 
@@ -54,13 +54,13 @@ struct MissedChanges {
     /// Takes the former rows from the tables that were created again: none of the present rows is
     /// one of them.
     private func returnedTables() throws -> Set<Int> {
-        let gone = try StoreMeta.goneTables(transaction.database)
+        let gone = try Metadata(transaction.database).goneTables()
         let returned = gone.compactMap(schema.position)
         guard !returned.isEmpty else { return [] }
         try requireNoMix(of: returned)
         for position in returned { try storage.objects.clearKeys(ofEntity: position) }
-        try StoreMeta.setGone(
-            transaction.database, gone.filter { schema.position(of: $0) == nil })
+        try Metadata(transaction.database).setGoneTables(
+            gone.filter { schema.position(of: $0) == nil })
         return Set(returned)
     }
 
@@ -72,7 +72,7 @@ struct MissedChanges {
         for position in returned {
             let name = schema.tables[position].name
             let rows = try Statement(
-                transaction.connection, "SELECT 1 FROM \(SQLName.quoted(name)) LIMIT 1")
+                "SELECT 1 FROM \(SQLName.quoted(name)) LIMIT 1", on: transaction.connection)
             guard try rows.step() else { continue }
             throw SyncError(
                 .refused,
@@ -183,35 +183,36 @@ struct MissedChanges {
     private func append(_ missed: Missed, to log: LogAppender) throws {
         let table = schema.tables[missed.key.entity]
         let catalog = storage.history.catalog
-        guard let entity = catalog.present.first(where: { SQLName.equal($0.name, table.name) })
+        guard
+            let entity = catalog.present.first(where: { SQLName.isEqual($0.name, to: table.name) })
         else {
             throw SyncError(.internalFault, "\(table.name) is merged and not captured")
         }
         switch missed.kind {
         case .delete:
             guard let before = missed.before else {
-                let bare = try catalog.withoutValues(entity, transaction.database)
-                return try log.append(.delete, bare, missed.key.values)
+                let bare = try catalog.withoutValues(entity, in: transaction.database)
+                return try log.append(.delete, of: bare, values: missed.key.values)
             }
             let kept = entity.layout.kept.map { position in
                 schema.column(entity.columnNames[position], of: missed.key.entity).map {
                     before[$0]
                 } ?? .null
             }
-            try log.append(.delete, entity, missed.key.values + kept)
+            try log.append(.delete, of: entity, values: missed.key.values + kept)
         case .update:
             let bare =
                 entity.keepsOldValues
-                ? try catalog.withoutValues(entity, transaction.database) : entity
+                ? try catalog.withoutValues(entity, in: transaction.database) : entity
             var mask = ColumnMask()
             let names = Set(missed.columns.map { SQLName.folded(table.columns[$0]) })
             for (position, name) in bare.columnNames.enumerated()
             where names.contains(SQLName.folded(name)) {
                 mask.insert(position)
             }
-            try log.append(.update, bare, mask: mask, missed.key.values)
+            try log.append(.update, of: bare, mask: mask, values: missed.key.values)
         default:
-            try log.append(.insert, entity, missed.key.values)
+            try log.append(.insert, of: entity, values: missed.key.values)
         }
     }
 }

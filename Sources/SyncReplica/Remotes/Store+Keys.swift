@@ -34,7 +34,7 @@ extension Store {
     private func changeKeys<Result>(_ change: (inout KeyRing) -> Result) throws -> Result {
         try explaining("key") {
             try live.withState { connection, _ in
-                try RawTransaction.write(connection) {
+                try RawTransaction.write(on: connection) {
                     var ring = try KeyTable.ring(connection)
                     let result = change(&ring)
                     try KeyTable.write(ring, on: connection)
@@ -48,9 +48,9 @@ extension Store {
 /// The rows of `syncd_key`.
 private enum KeyTable {
     static func ring(_ connection: OpaquePointer) throws -> KeyRing {
-        guard try hasTable("syncd_key", on: connection) else { return KeyRing() }
+        guard try SchemaReader.hasTable("syncd_key", on: connection) else { return KeyRing() }
         let select = try Statement(
-            connection, "SELECT secret, created, active FROM syncd_key ORDER BY created, id")
+            "SELECT secret, created, active FROM syncd_key ORDER BY created, id", on: connection)
         var ring = KeyRing()
         while try select.step() {
             let created = Timestamp(milliseconds: select.integer(1))
@@ -65,9 +65,9 @@ private enum KeyTable {
     }
 
     static func write(_ ring: KeyRing, on connection: OpaquePointer) throws {
-        try RawTransaction.execute(connection, StoreBlueprint.key)
-        try RawTransaction.execute(connection, "DELETE FROM syncd_key")
-        let insert = try Statement(connection, "INSERT INTO syncd_key VALUES (?1, ?2, ?3, ?4)")
+        try RawTransaction.execute(StoreBlueprint.key, on: connection)
+        try RawTransaction.execute("DELETE FROM syncd_key", on: connection)
+        let insert = try Statement("INSERT INTO syncd_key VALUES (?1, ?2, ?3, ?4)", on: connection)
         for key in ring.keys {
             try insert.run(
                 .blob(key.id.bytes), .blob(key.bytes), .integer(key.created.milliseconds),

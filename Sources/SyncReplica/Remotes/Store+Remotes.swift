@@ -31,7 +31,7 @@ extension Store {
     package func add(remote: RemoteEntry) throws {
         try explaining("remote") {
             try live.withState { connection, _ in
-                try RawTransaction.write(connection) {
+                try RawTransaction.write(on: connection) {
                     try RemoteTable.insert(remote, on: connection)
                 }
             }
@@ -44,8 +44,8 @@ extension Store {
         _ = try remote(name)
         try explaining("remote") {
             try live.withState { connection, _ in
-                try RawTransaction.write(connection) {
-                    try Statement(connection, "DELETE FROM syncd_remote WHERE name = ?1")
+                try RawTransaction.write(on: connection) {
+                    try Statement("DELETE FROM syncd_remote WHERE name = ?1", on: connection)
                         .run(.text(name))
                 }
             }
@@ -56,9 +56,9 @@ extension Store {
 /// The rows of `syncd_remote`.
 private enum RemoteTable {
     static func all(_ connection: OpaquePointer) throws -> [RemoteEntry] {
-        guard try hasTable("syncd_remote", on: connection) else { return [] }
+        guard try SchemaReader.hasTable("syncd_remote", on: connection) else { return [] }
         let select = try Statement(
-            connection, "SELECT name, url, options FROM syncd_remote ORDER BY name")
+            "SELECT name, url, options FROM syncd_remote ORDER BY name", on: connection)
         var result: [RemoteEntry] = []
         while try select.step() {
             let json = Data((select.text(2) ?? "{}").utf8)
@@ -71,7 +71,7 @@ private enum RemoteTable {
     }
 
     static func insert(_ remote: RemoteEntry, on connection: OpaquePointer) throws {
-        try RawTransaction.execute(connection, StoreBlueprint.remote)
+        try RawTransaction.execute(StoreBlueprint.remote, on: connection)
         guard try !all(connection).contains(where: { $0.name == remote.name }) else {
             throw SyncError(
                 .refused, "there is a remote '\(remote.name)' already",
@@ -80,16 +80,7 @@ private enum RemoteTable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let json = String(decoding: try encoder.encode(remote.options), as: UTF8.self)
-        try Statement(connection, "INSERT INTO syncd_remote VALUES (?1, ?2, ?3)")
+        try Statement("INSERT INTO syncd_remote VALUES (?1, ?2, ?3)", on: connection)
             .run(.text(remote.name), .text(remote.url), .text(json))
     }
-}
-
-/// Whether the database has a table.
-func hasTable(_ table: String, on connection: OpaquePointer) throws -> Bool {
-    let select = try Statement(
-        connection, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")
-    select.bind(1, table)
-    defer { select.reset() }
-    return try select.step()
 }

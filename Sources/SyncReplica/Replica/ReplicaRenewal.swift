@@ -28,7 +28,8 @@ struct ReplicaRenewal {
     /// - Throws: SQLite errors.
     /// - Complexity: O(facts of the store)
     func run() throws -> ReplicaID {
-        let new = try Store.becomeNew(storage.connection, storage.history.settings)
+        let new = try Store.becomeNew(
+            on: storage.connection, metadata: storage.history.settings)
         try renameHeaders(to: new)
         try renameRecords(to: new)
         try renameUnknown(to: new)

@@ -1,5 +1,6 @@
 import SyncCore
 import SyncMerge
+import SyncStorage
 import SyncValues
 
 extension StoreReplica {
@@ -46,7 +47,7 @@ extension StoreReplica {
     public func collect(every interval: Duration) throws -> CollectionReport? {
         let isDue = try run("collect") { session in
             guard try ReplicationTables.exist(session.connection) else { return false }
-            let last = try Settings(session.connection).integer(.collectedAt)
+            let last = try Metadata(session.connection).integer(.collectedAt)
             let (time, isBeyond) = session.environment.wall().subtractingReportingOverflow(last)
             return isBeyond || time >= interval.milliseconds
         }
@@ -86,7 +87,7 @@ extension StoreReplica {
     package var behind: VersionVector {
         get throws {
             try run("pull") { session in
-                try Settings(session.connection).vector(.behind)
+                try Metadata(session.connection).vector(.behind)
             }
         }
     }

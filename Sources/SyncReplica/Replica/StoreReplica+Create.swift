@@ -37,7 +37,7 @@ extension StoreReplica {
             try FileManager.default.moveItem(atPath: draft, toPath: path)
         } catch {
             try? removeDraft(draft)
-            throw StoreConnection.explain(error, path: path, operation: "clone")
+            throw Store.explained(error, path: path, operation: "clone")
         }
         return try StoreReplica(path, wall: wall)
     }
@@ -51,7 +51,7 @@ extension StoreReplica {
 
     private static func makeEmptyStore(at path: String, for batch: Batch) throws {
         try ReceivedSchema(batch).create(at: path)
-        let queue = try StoreConnection.openQueue(path)
+        let queue = try DatabaseOpener.open(path)
         // Of tables that the sender does not have either, it may have forwarded facts.
         let names = try queue.read { database in
             try batch.entities.map(\.name).filter { try database.tableExists($0) }
@@ -59,14 +59,14 @@ extension StoreReplica {
         try Store.track(path, entities: .only(names))
         try queue.writeWithoutTransaction { database in
             guard let connection = database.sqliteConnection else { return }
-            try RawTransaction.write(connection) {
-                let settings = try Settings(connection)
-                try StoreMeta.set(database, StoreMeta.tables, StoreMeta.clonedTables)
-                try settings.set(.store, .blob(batch.store.bytes))
+            try RawTransaction.write(on: connection) {
+                let settings = Metadata(connection)
+                try Metadata(database).setNewTables(.cloned)
+                try settings.set(.store, to: .blob(batch.store.bytes))
                 // The database is empty: all rows come from the store.
-                try settings.set(.stated, .integer(0))
+                try settings.set(.stated, to: .integer(0))
                 if !batch.extras.policies.isEmpty {
-                    try settings.set(.policies, .text(batch.extras.policies))
+                    try settings.set(.policies, to: .text(batch.extras.policies))
                 }
             }
         }

@@ -57,10 +57,10 @@ public final class StoreReplica: Sendable {
                 },
                 wall: wall, driftMax: driftMax, isVerifying: isVerifying)
             connection = MergeConnection(
-                try StoreConnection.openQueue(path, expecting: .file(local.file)),
+                try DatabaseOpener.open(path, expecting: .file(local.file)),
                 identity: local.identity, environment: environment)
         } catch {
-            throw StoreConnection.explain(error, path: path, operation: "open")
+            throw Store.explained(error, path: path, operation: "open")
         }
     }
 
@@ -77,7 +77,7 @@ public final class StoreReplica: Sendable {
     func run<Result>(
         _ operation: String, with body: (MergeSession) throws -> Result
     ) throws -> Result {
-        try Store.explaining(path, operation) { try connection.withSession(body) }
+        try Store.explaining(operation, at: path) { try connection.withSession(body) }
     }
 
     // MARK: Conflicts
@@ -150,7 +150,7 @@ public final class StoreReplica: Sendable {
     /// - Complexity: O(columns of the schema)
     package func unrecordedTables() throws -> [String] {
         try run("check") { session in
-            try RawTransaction.read(session.connection) {
+            try RawTransaction.read(on: session.connection) {
                 try session.tracker.unrecordedTables(session.database)
             }
         }
@@ -290,7 +290,7 @@ extension StoreReplica {
     package var sent: Int64? {
         get throws {
             try run("push") { session in
-                guard case .integer(let number) = try Settings(session.connection).value(.sent)
+                guard case .integer(let number) = try Metadata(session.connection).value(.sent)
                 else { return nil }
                 return number
             }
@@ -336,8 +336,9 @@ extension StoreReplica {
     public func renewIdentity() throws -> ReplicaID {
         try run("renew") { session in
             guard try ReplicationTables.exist(session.connection) else {
-                return try RawTransaction.write(session.connection) {
-                    try Store.becomeNew(session.connection, Settings(session.connection))
+                return try RawTransaction.write(on: session.connection) {
+                    try Store.becomeNew(
+                        on: session.connection, metadata: Metadata(session.connection))
                 }
             }
             return try session.transact { try ReplicaRenewal($0).run() }

@@ -80,7 +80,7 @@ public struct MergePolicies: Sendable, Hashable, Codable {
 
     /// The policy of an entity; the defaults where none was chosen.
     func policy(of entity: String) -> EntityPolicy {
-        entities.first { SQLName.equal($0.key, entity) }?.value ?? EntityPolicy()
+        entities.first { SQLName.isEqual($0.key, to: entity) }?.value ?? EntityPolicy()
     }
 
     // MARK: JSON

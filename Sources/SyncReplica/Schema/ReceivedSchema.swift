@@ -57,13 +57,13 @@ struct ReceivedSchema {
         let status = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE, nil)
         defer { sqlite3_close_v2(opened) }
         guard status == SQLITE_OK, let connection = opened else {
-            throw SyncError.sqlite(opened, status)
+            throw SyncError.sqlite(on: opened, status: status)
         }
-        try RawTransaction.execute(connection, "PRAGMA journal_mode = WAL")
+        try RawTransaction.execute("PRAGMA journal_mode = WAL", on: connection)
         guard syncd_sqlite_confine(connection) == SQLITE_OK else {
             throw SyncError(.internalFault, "SQLite does not confine the connection")
         }
-        try RawTransaction.write(connection) {
+        try RawTransaction.write(on: connection) {
             for statement in statements { try run(statement, on: connection) }
         }
     }
@@ -92,7 +92,7 @@ struct ReceivedSchema {
         // Statements inside a statement are compiled while it runs.
         let end = judge.watch(connection) { sqlite3_step(statement) }
         guard end == SQLITE_DONE else {
-            let error = SyncError.sqlite(connection, end)
+            let error = SyncError.sqlite(on: connection, status: end)
             guard error.code == .refused || end == SQLITE_AUTH else { throw error }
             throw Self.refusal(
                 of: sql, reason: sqlite3_errmsg(connection).map { String(cString: $0) })

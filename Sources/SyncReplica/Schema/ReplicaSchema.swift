@@ -46,7 +46,8 @@ struct ReplicaSchema: Sendable {
                             entity.columns.indices.filter { column in
                                 index.isExpression || index.isPartial
                                     || index.terms.contains {
-                                        SQLName.equal($0.column ?? "", entity.columns[column].name)
+                                        SQLName.isEqual(
+                                            $0.column ?? "", to: entity.columns[column].name)
                                     }
                             }
                         }))

@@ -19,7 +19,7 @@ final class RuleDatabase: @unchecked Sendable {
             ":memory:", &connection,
             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
         guard status == SQLITE_OK, let connection else {
-            throw SyncError.sqlite(connection, status)
+            throw SyncError.sqlite(on: connection, status: status)
         }
         // The expressions come from the file, which is not trusted.
         _ = syncd_sqlite_confine(connection)
@@ -35,13 +35,13 @@ final class RuleDatabase: @unchecked Sendable {
     /// - Throws: SQLite errors.
     func add(_ table: TableSchema) throws {
         let columns = table.storedColumns.map { column in
-            let collation = ["NOCASE", "RTRIM"].first { SQLName.equal($0, column.collation) }
+            let collation = ["NOCASE", "RTRIM"].first { SQLName.isEqual($0, to: column.collation) }
             return SQLName.quoted(column.name) + " " + column.affinity.rawValue.uppercased()
                 + (collation.map { " COLLATE " + $0 } ?? "")
         }
         try RawTransaction.execute(
-            connection,
-            "CREATE TABLE \(SQLName.quoted(table.name))(\(columns.joined(separator: ", ")))")
+            "CREATE TABLE \(SQLName.quoted(table.name))(\(columns.joined(separator: ", ")))",
+            on: connection)
     }
 
     /// Whether a CHECK accepts a row: NULL is accepted, as in SQLite, and so is a CHECK that cannot
@@ -89,7 +89,7 @@ final class RuleDatabase: @unchecked Sendable {
 
     private func statement(_ sql: String) throws -> Statement {
         if let statement = statements[sql] { return statement }
-        let statement = try Statement(connection, sql)
+        let statement = try Statement(sql, on: connection)
         statements[sql] = statement
         return statement
     }

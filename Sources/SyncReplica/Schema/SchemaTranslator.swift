@@ -72,10 +72,10 @@ struct SchemaTranslator {
     private func collation(of column: ColumnSchema, in table: TableSchema) -> Collation {
         let terms = table.uniqueIndexes.flatMap(\.terms)
         let name =
-            terms.first { SQLName.equal($0.column ?? "", column.name) }?.collation
+            terms.first { SQLName.isEqual($0.column ?? "", to: column.name) }?.collation
             ?? column.collation
-        if SQLName.equal(name, "NOCASE") { return .nocase }
-        return SQLName.equal(name, "RTRIM") ? .rtrim : .binary
+        if SQLName.isEqual(name, to: "NOCASE") { return .nocase }
+        return SQLName.isEqual(name, to: "RTRIM") ? .rtrim : .binary
     }
 
     // MARK: References
@@ -92,7 +92,7 @@ struct SchemaTranslator {
             let columns = foreignKey.columns.compactMap { places[$0] }
             guard columns.count == foreignKey.columns.count else { continue }
             let ordered = parent.key.compactMap { part in
-                names.firstIndex { SQLName.equal($0, part) }.map { columns[$0] }
+                names.firstIndex { SQLName.isEqual($0, to: part) }.map { columns[$0] }
             }
             guard ordered.count == parent.key.count, names.count == ordered.count else {
                 throw refusal(

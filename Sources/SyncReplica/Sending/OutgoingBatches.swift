@@ -1,5 +1,6 @@
 import SyncCore
 import SyncMerge
+import SyncStorage
 
 /// The transactions that a replica lacks that has merged a vector, as batches.
 ///

@@ -1,5 +1,6 @@
 import GRDB
 import SyncCore
+import SyncStorage
 import SyncValues
 
 /// The connection on which a store is merged. Foreign keys are off on it: after a merge they hold,
@@ -33,7 +34,8 @@ final class MergeConnection: @unchecked Sendable {
                 return try body(session)
             }
         } catch {
-            throw SyncError.wrapping(error)
+            if let known = SyncError(wrapping: error) { throw known }
+            throw error
         }
     }
 

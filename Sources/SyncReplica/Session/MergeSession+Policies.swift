@@ -6,10 +6,10 @@ extension MergeSession {
     /// The stored policies.
     /// - Throws: SQLite errors; `badData` for policies that cannot be read.
     func policies() throws -> MergePolicies {
-        try RawTransaction.read(connection) { try storedPolicies(in: Settings(connection)) }
+        try RawTransaction.read(on: connection) { try storedPolicies(in: Metadata(connection)) }
     }
 
-    func storedPolicies(in settings: Settings) throws -> MergePolicies {
+    func storedPolicies(in settings: Metadata) throws -> MergePolicies {
         guard case .text(let json) = try settings.value(.policies) else { return MergePolicies() }
         return try MergePolicies(json: json)
     }
@@ -19,12 +19,12 @@ extension MergeSession {
     ///   for what cannot be changed any more; SQLite errors.
     /// - Complexity: O(rows and facts of the store)
     func setPolicies(_ policies: MergePolicies) throws {
-        let isFirst = try RawTransaction.read(connection) {
-            try Settings(connection).value(.stated) == .null
+        let isFirst = try RawTransaction.read(on: connection) {
+            try Metadata(connection).value(.stated) == .null
         }
         if isFirst {
             discardStorage()
-            try RawTransaction.write(connection) {
+            try RawTransaction.write(on: connection) {
                 _ = try verifyCapture()
                 try store(policies, revision: 1)
                 try PolicyCheck(try prepare().schema).check(policies)
@@ -58,7 +58,7 @@ extension MergeSession {
     private func store(_ policies: MergePolicies, revision: Int) throws {
         var policies = policies
         policies.revision = revision
-        try Settings(connection).set(.policies, .text(try policies.json()))
+        try Metadata(connection).set(.policies, to: .text(try policies.json()))
     }
 
     /// Continues with other policies, in the same SQLite transaction.

@@ -48,13 +48,13 @@ final class MergeSession {
     /// - Throws: SQLite errors.
     func widenCache() throws {
         try RawTransaction.execute(
-            connection, "PRAGMA cache_size = -\(Self.cacheKibibytes)")
+            "PRAGMA cache_size = -\(Self.cacheKibibytes)", on: connection)
     }
 
     /// Restores the size of the page cache, and releases its memory.
     func narrowCache() {
-        let size = StoreConnection.cacheKibibytes
-        try? RawTransaction.execute(connection, "PRAGMA cache_size = -\(size)")
+        let size = DatabaseOpener.cacheKibibytes
+        try? RawTransaction.execute("PRAGMA cache_size = -\(size)", on: connection)
         sqlite3_db_release_memory(connection)
     }
 
@@ -65,7 +65,7 @@ final class MergeSession {
     func transact<Result>(
         adopting policies: MergePolicies? = nil, _ body: (MergeTransaction) throws -> Result
     ) throws -> Result {
-        try RawTransaction.write(connection) {
+        try RawTransaction.write(on: connection) {
             let former = self.storage
             do {
                 let isUnseen = try verifyCapture()
@@ -114,7 +114,7 @@ final class MergeSession {
     /// - Returns: nil when the schema has changed since the last transaction.
     /// - Throws: SQLite errors; what `body` throws.
     func read<Result>(_ body: (ReplicaStorage) throws -> Result) throws -> Result? {
-        try RawTransaction.read(connection) {
+        try RawTransaction.read(on: connection) {
             guard try ReplicationTables.exist(connection) else { return nil }
             guard let storage, try schemaVersion() == storage.schemaVersion else { return nil }
             try storage.replicas.reload()
@@ -131,21 +131,20 @@ final class MergeSession {
     /// - Throws: `refused` for a change that needs a decision; nothing is changed then.
     func verifyCapture() throws -> Bool {
         let select = try Statement(
-            connection,
             """
             SELECT (SELECT value FROM syncd_meta WHERE key = 'schema'),
               (SELECT value FROM syncd_meta WHERE key = 'unseen')
-            """)
+            """, on: connection)
         guard try select.step() else { return false }
         let (remembered, isUnseen) = (select.integer(0), select.integer(1) != 0)
         select.reset()
         guard try schemaVersion() != remembered else { return isUnseen }
         try tracker.repairForMerging(database)
-        return try StoreMeta.integer(database, StoreMeta.unseen) == 1
+        return try Metadata(database).integerIfPresent(.unseen) == 1
     }
 
     private func schemaVersion() throws -> Int64 {
-        let version = try Statement(connection, "PRAGMA schema_version")
+        let version = try Statement("PRAGMA schema_version", on: connection)
         return try version.step() ? version.integer(0) : 0
     }
 
@@ -159,9 +158,9 @@ final class MergeSession {
         }
         try requireWhole()
         try ReplicationTables.create(connection)
-        let settings = try Settings(connection)
+        let settings = Metadata(connection)
         let policies = try storedPolicies(in: settings)
-        let tracked = Set(try Entity.live(database).map { SQLName.folded($0.name) })
+        let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
         let tables = try SchemaReader(database).tables().filter {
             $0.kind == .table && tracked.contains(SQLName.folded($0.name))
         }
@@ -177,7 +176,7 @@ final class MergeSession {
     /// Checks that all tables of merging are there, and that they belong to this store: otherwise
     /// the other replicas would merge wrong facts.
     private func requireWhole() throws {
-        try StoreMeta.requireReadable(database)
+        try StoreDamage.requireReadable(database)
         let missing = try StoreDamage.missingReplication(database)
         guard missing.isEmpty else {
             throw SyncError(
@@ -186,7 +185,7 @@ final class MergeSession {
                 hint: "It cannot continue as the same replica. To make it a separate store again "
                     + "run: synctool doctor DB --mend")
         }
-        guard try StoreIdentity(Settings(connection)) == identity else {
+        guard try StoreIdentity(Metadata(connection)) == identity else {
             throw SyncError(
                 .storeReplaced, "the store was created again under another identity meanwhile",
                 hint: "Run it again")
@@ -200,13 +199,12 @@ final class MergeSession {
     func schemaStatements(of schema: ReplicaSchema) throws -> [String] {
         let tables = Set(schema.tables.map { SQLName.folded($0.name) })
         let select = try Statement(
-            connection,
             """
             SELECT type, tbl_name, sql FROM sqlite_schema
             WHERE sql IS NOT NULL AND type IN ('table', 'index')
               AND name NOT LIKE 'syncd\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
             ORDER BY type = 'index', rowid
-            """)
+            """, on: connection)
         var statements: [String] = []
         while try select.step() {
             guard tables.contains(SQLName.folded(select.text(1) ?? "")) else { continue }

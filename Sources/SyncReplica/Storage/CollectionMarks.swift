@@ -19,8 +19,8 @@ final class CollectionMarks {
 
     init(_ connection: OpaquePointer) throws {
         self.connection = connection
-        any = try Statement(connection, "SELECT 1 FROM syncd_mark LIMIT 1")
-        delete = try Statement(connection, "DELETE FROM syncd_mark WHERE uid = ?1")
+        any = try Statement("SELECT 1 FROM syncd_mark LIMIT 1", on: connection)
+        delete = try Statement("DELETE FROM syncd_mark WHERE uid = ?1", on: connection)
         try reload()
     }
 
@@ -51,7 +51,8 @@ final class CollectionMarks {
 
     /// Removes all marks and rounds: the next collection starts from the beginning.
     func removeAll() throws {
-        try RawTransaction.execute(connection, "DELETE FROM syncd_mark; DELETE FROM syncd_round")
+        try RawTransaction.execute(
+            "DELETE FROM syncd_mark; DELETE FROM syncd_round", on: connection)
     }
 
     // MARK: Rounds
@@ -59,18 +60,17 @@ final class CollectionMarks {
     /// Begins a round, and removes the marks of an interrupted one.
     func begin(round: Int64) throws {
         try RawTransaction.execute(
-            connection,
             """
             DELETE FROM syncd_mark WHERE round NOT IN
               (SELECT id FROM syncd_round WHERE merged IS NOT NULL)
-            """)
+            """, on: connection)
         try RawTransaction.execute(
-            connection,
             """
             DELETE FROM syncd_round WHERE merged IS NULL
               OR id NOT IN (SELECT DISTINCT round FROM syncd_mark)
-            """)
-        try Statement(connection, "INSERT INTO syncd_round(id) VALUES (?1)").run(.integer(round))
+            """, on: connection)
+        try Statement("INSERT INTO syncd_round(id) VALUES (?1)", on: connection).run(
+            .integer(round))
     }
 
     /// Marks deleted objects without an alias or an open conflict as candidates.
@@ -82,7 +82,6 @@ final class CollectionMarks {
     func mark(round: Int64, after row: Int64, count: Int) throws -> Int64? {
         // `state <> 0` is the condition of the index syncd_object_state.
         let select = try Statement(
-            connection,
             """
             SELECT id, uid FROM syncd_object o
             WHERE state = \(StoredObject.State.gone.rawValue) AND state <> 0 AND id > ?1
@@ -92,12 +91,13 @@ final class CollectionMarks {
               AND NOT EXISTS (SELECT 1 FROM syncd_conflict c
                 WHERE c.uid = o.uid AND c.closed IS NULL)
             ORDER BY id LIMIT ?2
-            """)
-        select.bind(1, row)
-        select.bind(2, Int64(count))
+            """, on: connection)
+        select.bind(row, at: 1)
+        select.bind(Int64(count), at: 2)
         var found: [(Int64, [UInt8])] = []
         while try select.step() { found.append((select.integer(0), select.blob(1) ?? [])) }
-        let insert = try Statement(connection, "INSERT INTO syncd_mark(uid, round) VALUES (?1, ?2)")
+        let insert = try Statement(
+            "INSERT INTO syncd_mark(uid, round) VALUES (?1, ?2)", on: connection)
         for (_, uid) in found { try insert.run(.blob(uid), .integer(round)) }
         if !found.isEmpty { exist = true }
         return found.last?.0
@@ -105,7 +105,7 @@ final class CollectionMarks {
 
     /// Ends a round: its marks hold at `vector`, which is the store's.
     func end(round: Int64, at vector: VersionVector) throws {
-        try Statement(connection, "UPDATE syncd_round SET merged = ?2 WHERE id = ?1")
+        try Statement("UPDATE syncd_round SET merged = ?2 WHERE id = ?1", on: connection)
             .run(.integer(round), .blob(vector.stored))
     }
 
@@ -114,7 +114,7 @@ final class CollectionMarks {
     /// The marked objects.
     /// - Complexity: O(marks)
     func all() throws -> Set<ObjectUID> {
-        let select = try Statement(connection, "SELECT uid FROM syncd_mark")
+        let select = try Statement("SELECT uid FROM syncd_mark", on: connection)
         var marked: Set<ObjectUID> = []
         while try select.step() {
             if let uid = ObjectUID(bytes: select.blob(0) ?? []) { marked.insert(uid) }
@@ -128,7 +128,7 @@ final class CollectionMarks {
     /// - Complexity: O(rounds + count)
     func droppable(at stable: VersionVector, count: Int) throws -> [ObjectUID] {
         let rounds = try Statement(
-            connection, "SELECT id, merged FROM syncd_round WHERE merged IS NOT NULL")
+            "SELECT id, merged FROM syncd_round WHERE merged IS NOT NULL", on: connection)
         var ripe: [Int64] = []
         while try rounds.step() {
             if stable.covers(try VersionVector(stored: rounds.blob(1))) {
@@ -136,11 +136,11 @@ final class CollectionMarks {
             }
         }
         let select = try Statement(
-            connection, "SELECT uid FROM syncd_mark WHERE round = ?1 LIMIT ?2")
+            "SELECT uid FROM syncd_mark WHERE round = ?1 LIMIT ?2", on: connection)
         var uids: [ObjectUID] = []
         for round in ripe where uids.count < count {
-            select.bind(1, round)
-            select.bind(2, Int64(count - uids.count))
+            select.bind(round, at: 1)
+            select.bind(Int64(count - uids.count), at: 2)
             while try select.step() {
                 guard let uid = ObjectUID(bytes: select.blob(0) ?? []) else {
                     throw SyncError(

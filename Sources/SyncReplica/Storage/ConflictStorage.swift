@@ -69,13 +69,12 @@ final class ConflictStorage {
         self.connection = connection
         self.replicas = replicas
         let open = "SELECT \(Column.list) FROM syncd_conflict WHERE closed IS NULL"
-        selectOpen = try Statement(connection, open)
-        selectOpenOf = try Statement(connection, open + " AND uid = ?1")
+        selectOpen = try Statement(open, on: connection)
+        selectOpenOf = try Statement(open + " AND uid = ?1", on: connection)
         countOpen = try Statement(
-            connection,
-            "SELECT count(*) FROM (SELECT 1 FROM syncd_conflict WHERE closed IS NULL LIMIT ?1)")
+            "SELECT count(*) FROM (SELECT 1 FROM syncd_conflict WHERE closed IS NULL LIMIT ?1)",
+            on: connection)
         insert = try Statement(
-            connection,
             """
             INSERT INTO syncd_conflict(\(Parameter.columns))
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
@@ -83,14 +82,13 @@ final class ConflictStorage {
               value = excluded.value, key = coalesce(excluded.key, key),
               met_replica = excluded.met_replica, met_number = excluded.met_number,
               closed = NULL
-            """)
+            """, on: connection)
         insertClosed = try Statement(
-            connection,
             """
             INSERT OR IGNORE INTO syncd_conflict(\(Parameter.columns), closed)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12)
-            """)
-        close = try Statement(connection, "UPDATE syncd_conflict SET closed = ?2 WHERE id = ?1")
+            """, on: connection)
+        close = try Statement("UPDATE syncd_conflict SET closed = ?2 WHERE id = ?1", on: connection)
     }
 
     // MARK: Reading
@@ -122,7 +120,7 @@ final class ConflictStorage {
     func rows(open: Bool?) throws -> [Row] {
         let condition = open.map { "WHERE closed IS \($0 ? "" : "NOT ")NULL" } ?? ""
         let select = try Statement(
-            connection, "SELECT \(Column.list) FROM syncd_conflict \(condition) ORDER BY id")
+            "SELECT \(Column.list) FROM syncd_conflict \(condition) ORDER BY id", on: connection)
         var rows: [Row] = []
         while try select.step() { rows.append(try row(select)) }
         return rows
@@ -131,8 +129,8 @@ final class ConflictStorage {
     /// The fact of an entry; nil when there is no such entry.
     func version(ofConflict id: Int64) throws -> VersionID? {
         let select = try Statement(
-            connection, "SELECT \(Column.list) FROM syncd_conflict WHERE id = ?1")
-        select.bind(1, id)
+            "SELECT \(Column.list) FROM syncd_conflict WHERE id = ?1", on: connection)
+        select.bind(id, at: 1)
         return try select.step() ? try row(select).version : nil
     }
 
@@ -149,7 +147,7 @@ final class ConflictStorage {
         -> [VersionID: Row]
     {
         var open: [VersionID: Row] = [:]
-        countOpen.bind(1, Int64(objects.count) + 1)
+        countOpen.bind(Int64(objects.count) + 1, at: 1)
         defer { countOpen.reset() }
         guard try countOpen.step(), countOpen.integer(0) > 0 else { return open }
         if countOpen.integer(0) <= Int64(objects.count) {
@@ -160,7 +158,7 @@ final class ConflictStorage {
             return open
         }
         for uid in objects {
-            selectOpenOf.bind(1, uid.bytes)
+            selectOpenOf.bind(uid.bytes, at: 1)
             while try selectOpenOf.step() {
                 let row = try row(selectOpenOf)
                 open[row.version] = row
@@ -198,7 +196,7 @@ final class ConflictStorage {
     /// - Complexity: O(conflicts)
     func dots() throws -> Set<Dot> {
         let select = try Statement(
-            connection, "SELECT replica, number, met_replica, met_number FROM syncd_conflict")
+            "SELECT replica, number, met_replica, met_number FROM syncd_conflict", on: connection)
         var dots: Set<Dot> = []
         while try select.step() {
             dots.insert(Dot(try replicas.name(of: select.integer(0)), select.integer(1)))
@@ -274,22 +272,22 @@ final class ConflictStorage {
         _ entry: Entry, with insert: Statement, schema: MergeSchema, number: Int64
     ) throws {
         let entity = schema.entities[entry.entity]
-        insert.bind(Parameter.uid, entry.id.object.bytes)
-        insert.bind(Parameter.cell, Int64(entry.id.cell))
-        insert.bind(Parameter.replica, try replicas.number(of: entry.id.dot.replica))
-        insert.bind(Parameter.number, entry.id.dot.number)
-        insert.bind(Parameter.entity, entity.name)
+        insert.bind(entry.id.object.bytes, at: Parameter.uid)
+        insert.bind(Int64(entry.id.cell), at: Parameter.cell)
+        insert.bind(try replicas.number(of: entry.id.dot.replica), at: Parameter.replica)
+        insert.bind(entry.id.dot.number, at: Parameter.number)
+        insert.bind(entity.name, at: Parameter.entity)
         insert.bind(
-            Parameter.columnNames,
-            try columnNames(of: Cell(entity: entry.entity, cell: entry.id.cell), in: entity))
-        insert.bind(Parameter.reason, entry.reason.rawValue)
-        insert.bind(Parameter.value, entry.value)
+            try columnNames(of: Cell(entity: entry.entity, cell: entry.id.cell), in: entity),
+            at: Parameter.columnNames)
+        insert.bind(entry.reason.rawValue, at: Parameter.reason)
+        insert.bind(entry.value, at: Parameter.value)
         let key = entry.key.map { StoredKey.value(of: $0, as: .packed) }
-        insert.bind(Parameter.key, key ?? .null)
+        insert.bind(key ?? .null, at: Parameter.key)
         let metReplica = try entry.met.map { Value.integer(try replicas.number(of: $0.replica)) }
-        insert.bind(Parameter.metReplica, metReplica ?? .null)
-        insert.bind(Parameter.metNumber, entry.met.map { .integer($0.number) } ?? .null)
-        insert.bind(Parameter.opened, number)
+        insert.bind(metReplica ?? .null, at: Parameter.metReplica)
+        insert.bind(entry.met.map { .integer($0.number) } ?? .null, at: Parameter.metNumber)
+        insert.bind(number, at: Parameter.opened)
         try insert.run()
     }
 
@@ -313,10 +311,9 @@ final class ConflictStorage {
     func rename(from old: ReplicaID, to new: ReplicaID, after number: Int64) throws {
         for (replica, column) in [("replica", "number"), ("met_replica", "met_number")] {
             try Statement(
-                connection,
                 """
                 UPDATE syncd_conflict SET \(replica) = ?1 WHERE \(replica) = ?2 AND \(column) > ?3
-                """
+                """, on: connection
             ).run(
                 .integer(try replicas.number(of: new)), .integer(try replicas.number(of: old)),
                 .integer(number))

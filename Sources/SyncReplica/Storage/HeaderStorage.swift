@@ -51,34 +51,32 @@ final class HeaderStorage {
         self.replicas = replicas
         let columns = Column.list
         selectVector = try Statement(
-            connection, "SELECT id, merged FROM syncd_replica WHERE merged > 0")
+            "SELECT id, merged FROM syncd_replica WHERE merged > 0", on: connection)
         raise = try Statement(
-            connection, "UPDATE syncd_replica SET merged = max(merged, ?2) WHERE id = ?1")
+            "UPDATE syncd_replica SET merged = max(merged, ?2) WHERE id = ?1", on: connection)
         selectAll = try Statement(
-            connection, "SELECT \(columns) FROM syncd_header ORDER BY place")
+            "SELECT \(columns) FROM syncd_header ORDER BY place", on: connection)
         selectOne = try Statement(
-            connection,
-            "SELECT \(columns), details FROM syncd_header WHERE replica = ?1 AND number = ?2")
+            "SELECT \(columns), details FROM syncd_header WHERE replica = ?1 AND number = ?2",
+            on: connection)
         selectAfter = try Statement(
-            connection,
-            "SELECT \(columns), details FROM syncd_header WHERE place > ?1 ORDER BY place")
+            "SELECT \(columns), details FROM syncd_header WHERE place > ?1 ORDER BY place",
+            on: connection)
         insert = try Statement(
-            connection,
             """
             INSERT INTO syncd_header(\(Column.list), details)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-            """)
-        findRun = try Statement(connection, "SELECT id FROM syncd_run WHERE seen = ?1")
+            """, on: connection)
+        findRun = try Statement("SELECT id FROM syncd_run WHERE seen = ?1", on: connection)
         insertRun = try Statement(
-            connection, "INSERT INTO syncd_run(seen) VALUES (?1) RETURNING id")
-        selectRun = try Statement(connection, "SELECT seen FROM syncd_run WHERE id = ?1")
-        greatestPlace = try Statement(connection, "SELECT max(place) FROM syncd_header")
+            "INSERT INTO syncd_run(seen) VALUES (?1) RETURNING id", on: connection)
+        selectRun = try Statement("SELECT seen FROM syncd_run WHERE id = ?1", on: connection)
+        greatestPlace = try Statement("SELECT max(place) FROM syncd_header", on: connection)
         firstAfter = try Statement(
-            connection,
             """
             SELECT \(columns) FROM syncd_header WHERE replica = ?1 AND number > ?2
             ORDER BY number LIMIT 1
-            """)
+            """, on: connection)
     }
 
     /// Drops what was read: after a rollback, and when another connection may have written.
@@ -116,8 +114,8 @@ final class HeaderStorage {
     /// The header of a transaction; nil when it was dropped.
     func header(_ dot: Dot) throws -> TransactionHeader? {
         if let known = cache[dot] { return known }
-        selectOne.bind(1, try replicas.number(of: dot.replica))
-        selectOne.bind(2, dot.number)
+        selectOne.bind(try replicas.number(of: dot.replica), at: 1)
+        selectOne.bind(dot.number, at: 2)
         defer { selectOne.reset() }
         guard try selectOne.step() else { return nil }
         if cache.count >= Self.cacheMax { cache = [:] }
@@ -128,8 +126,8 @@ final class HeaderStorage {
 
     /// The header of a transaction with its ``HeaderDetails``; nil when it was dropped.
     func details(_ dot: Dot) throws -> (header: TransactionHeader, details: [UInt8])? {
-        selectOne.bind(1, try replicas.number(of: dot.replica))
-        selectOne.bind(2, dot.number)
+        selectOne.bind(try replicas.number(of: dot.replica), at: 1)
+        selectOne.bind(dot.number, at: 2)
         defer { selectOne.reset() }
         guard try selectOne.step() else { return nil }
         return (try header(selectOne), selectOne.blob(Column.details) ?? [])
@@ -137,8 +135,8 @@ final class HeaderStorage {
 
     /// The position of a transaction; nil when it was dropped.
     func place(of dot: Dot) throws -> Int64? {
-        selectOne.bind(1, try replicas.number(of: dot.replica))
-        selectOne.bind(2, dot.number)
+        selectOne.bind(try replicas.number(of: dot.replica), at: 1)
+        selectOne.bind(dot.number, at: 2)
         defer { selectOne.reset() }
         return try selectOne.step() ? selectOne.integer(Column.place) : nil
     }
@@ -147,8 +145,8 @@ final class HeaderStorage {
     func firstPlace(lackingTo since: VersionVector) throws -> Int64? {
         var first: Int64?
         for entry in try vector().entries where !since.covers(entry) {
-            firstAfter.bind(1, try replicas.number(of: entry.replica))
-            firstAfter.bind(2, since[entry.replica])
+            firstAfter.bind(try replicas.number(of: entry.replica), at: 1)
+            firstAfter.bind(since[entry.replica], at: 2)
             if try firstAfter.step() {
                 first = min(first ?? .max, firstAfter.integer(Column.place))
             }
@@ -159,8 +157,8 @@ final class HeaderStorage {
 
     /// The first transaction of a replica after a number that was not dropped.
     func first(of replica: ReplicaID, after number: Int64) throws -> TransactionHeader? {
-        firstAfter.bind(1, try replicas.number(of: replica))
-        firstAfter.bind(2, number)
+        firstAfter.bind(try replicas.number(of: replica), at: 1)
+        firstAfter.bind(number, at: 2)
         defer { firstAfter.reset() }
         return try firstAfter.step() ? try header(firstAfter) : nil
     }
@@ -170,7 +168,7 @@ final class HeaderStorage {
     func forEach(
         after place: Int64, _ body: (Int64, TransactionHeader, [UInt8]) throws -> Void
     ) throws {
-        selectAfter.bind(1, place)
+        selectAfter.bind(place, at: 1)
         defer { selectAfter.reset() }
         while try selectAfter.step() {
             try body(
@@ -192,24 +190,24 @@ final class HeaderStorage {
     /// - Parameter place: its position, greater than every stored one.
     func append(_ header: TransactionHeader, place: Int64, details: [UInt8]) throws {
         let replica = try replicas.number(of: header.dot.replica)
-        insert.bind(Column.place + 1, place)
-        insert.bind(Column.replica + 1, replica)
-        insert.bind(Column.number + 1, header.dot.number)
-        insert.bind(Column.previous + 1, header.seen[header.dot.replica])
-        insert.bind(Column.time + 1, Int64(bitPattern: header.time.rawValue))
-        insert.bind(Column.run + 1, try runNumber(of: header))
-        insert.bind(Column.details + 1, details)
+        insert.bind(place, at: Column.place + 1)
+        insert.bind(replica, at: Column.replica + 1)
+        insert.bind(header.dot.number, at: Column.number + 1)
+        insert.bind(header.seen[header.dot.replica], at: Column.previous + 1)
+        insert.bind(Int64(bitPattern: header.time.rawValue), at: Column.time + 1)
+        insert.bind(try runNumber(of: header), at: Column.run + 1)
+        insert.bind(details, at: Column.details + 1)
         try insert.run()
-        raise.bind(1, replica)
-        raise.bind(2, header.dot.number)
+        raise.bind(replica, at: 1)
+        raise.bind(header.dot.number, at: 2)
         try raise.run()
     }
 
     /// Moves the vector to transactions that were collected elsewhere.
     func raise(to vector: VersionVector) throws {
         for entry in vector.entries {
-            raise.bind(1, try replicas.number(of: entry.replica))
-            raise.bind(2, entry.number)
+            raise.bind(try replicas.number(of: entry.replica), at: 1)
+            raise.bind(entry.number, at: 2)
             try raise.run()
         }
     }
@@ -228,12 +226,11 @@ final class HeaderStorage {
     ) throws -> (place: Int64?, dropped: Int) {
         let newest = try newestPlace()
         let select = try Statement(
-            connection,
             """
             SELECT place, replica, number FROM syncd_header WHERE place > ?1 ORDER BY place LIMIT ?2
-            """)
-        select.bind(1, place)
-        select.bind(2, Int64(count))
+            """, on: connection)
+        select.bind(place, at: 1)
+        select.bind(Int64(count), at: 2)
         var last: Int64?
         var places: [Int64] = []
         while try select.step() {
@@ -250,8 +247,7 @@ final class HeaderStorage {
     /// - Complexity: O(transactions)
     func dropUnusedRuns() throws {
         try RawTransaction.execute(
-            connection,
-            "DELETE FROM syncd_run WHERE id NOT IN (SELECT run FROM syncd_header)")
+            "DELETE FROM syncd_run WHERE id NOT IN (SELECT run FROM syncd_header)", on: connection)
     }
 
     /// Deletes the header at a position.
@@ -259,14 +255,14 @@ final class HeaderStorage {
         let remove =
             try remover
             ?? Statement(
-                connection, "DELETE FROM syncd_header WHERE place = ?1")
+                "DELETE FROM syncd_header WHERE place = ?1", on: connection)
         remover = remove
         try remove.run(.integer(place))
     }
 
     /// Moves the vector back to a transaction of a replica whose later ones were renamed.
     func lower(to dot: Dot) throws {
-        try Statement(connection, "UPDATE syncd_replica SET merged = ?2 WHERE replica = ?1")
+        try Statement("UPDATE syncd_replica SET merged = ?2 WHERE replica = ?1", on: connection)
             .run(.blob(dot.replica.bytes), .integer(dot.number))
     }
 
@@ -276,9 +272,9 @@ final class HeaderStorage {
     static func rewriteDetails(
         _ connection: OpaquePointer, _ transform: ([UInt8]) throws -> [UInt8]
     ) throws {
-        let select = try Statement(connection, "SELECT place, details FROM syncd_header")
+        let select = try Statement("SELECT place, details FROM syncd_header", on: connection)
         let update = try Statement(
-            connection, "UPDATE syncd_header SET details = ?2 WHERE place = ?1")
+            "UPDATE syncd_header SET details = ?2 WHERE place = ?1", on: connection)
         var changed: [(Int64, [UInt8])] = []
         while try select.step() {
             let details = select.blob(1) ?? []
@@ -292,7 +288,7 @@ final class HeaderStorage {
 
     private func run(_ number: Int64) throws -> VersionVector {
         if let run = runs[number] { return run }
-        selectRun.bind(1, number)
+        selectRun.bind(number, at: 1)
         defer { selectRun.reset() }
         guard try selectRun.step() else {
             throw SyncError(
@@ -313,7 +309,7 @@ final class HeaderStorage {
             try RecordCoding.append(dot, to: &writer, replicas: replicas)
         }
         for statement in [findRun, insertRun] {
-            statement.bind(1, writer.bytes)
+            statement.bind(writer.bytes, at: 1)
             guard try statement.step() else { continue }
             let number = statement.integer(0)
             try statement.run()

@@ -56,66 +56,59 @@ final class ObjectStorage {
         self.schema = schema
         self.shapes = shapes
         self.replicas = replicas
-        selectAll = try Statement(connection, "SELECT \(Column.list) FROM syncd_object")
+        selectAll = try Statement("SELECT \(Column.list) FROM syncd_object", on: connection)
         selectAfter = try Statement(
-            connection, "SELECT \(Column.list) FROM syncd_object WHERE place > ?1")
+            "SELECT \(Column.list) FROM syncd_object WHERE place > ?1", on: connection)
         selectOne = try Statement(
-            connection, "SELECT \(Column.list) FROM syncd_object WHERE uid = ?1")
+            "SELECT \(Column.list) FROM syncd_object WHERE uid = ?1", on: connection)
         selectByKey = try Statement(
-            connection,
-            "SELECT uid FROM syncd_object WHERE key = ?1 AND shape = ?2 AND key IS NOT NULL")
+            "SELECT uid FROM syncd_object WHERE key = ?1 AND shape = ?2 AND key IS NOT NULL",
+            on: connection)
         selectUnresolved = try Statement(
-            connection,
             """
             SELECT uid FROM syncd_object
             WHERE state = \(StoredObject.State.unresolved.rawValue) AND state <> 0
-            """)
+            """, on: connection)
         selectAliasesOfOne = try Statement(
-            connection,
             """
             SELECT first, second, replica, number FROM syncd_alias WHERE first = ?1
             UNION ALL SELECT first, second, replica, number FROM syncd_alias WHERE second = ?1
-            """)
+            """, on: connection)
         selectReserved = try Statement(
-            connection,
             """
             SELECT uid FROM syncd_object
             WHERE number = ?1 AND shape = ?2 AND number IS NOT NULL AND key IS NULL
-            """)
+            """, on: connection)
         selectAnyReserved = try Statement(
-            connection,
             """
             SELECT 1 FROM syncd_object INDEXED BY syncd_object_number
             WHERE number IS NOT NULL AND key IS NULL LIMIT 1
-            """)
+            """, on: connection)
         dropReservation = try Statement(
-            connection,
             """
             UPDATE syncd_object SET number = NULL
             WHERE number = ?1 AND shape = ?2 AND number IS NOT NULL AND key IS NULL AND uid <> ?3
-            """)
+            """, on: connection)
         // Parameter n is the column Column.… = n - 1.
         upsert = try Statement(
-            connection,
             """
             INSERT INTO syncd_object(\(Column.list))
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             ON CONFLICT(uid) DO UPDATE SET shape = excluded.shape, key = excluded.key,
               number = excluded.number, state = excluded.state, place = excluded.place,
               record = excluded.record
-            """)
-        remove = try Statement(connection, "DELETE FROM syncd_object WHERE uid = ?1")
+            """, on: connection)
+        remove = try Statement("DELETE FROM syncd_object WHERE uid = ?1", on: connection)
         selectAliases = try Statement(
-            connection, "SELECT first, second, replica, number FROM syncd_alias")
+            "SELECT first, second, replica, number FROM syncd_alias", on: connection)
         insertAlias = try Statement(
-            connection,
             """
             INSERT INTO syncd_alias(first, second, replica, number) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT(first, second) DO UPDATE SET
               replica = excluded.replica, number = excluded.number
-            """)
+            """, on: connection)
         greatestNumber = try Statement(
-            connection, "SELECT max(number) FROM syncd_object WHERE shape = ?1")
+            "SELECT max(number) FROM syncd_object WHERE shape = ?1", on: connection)
     }
 
     // MARK: Reading
@@ -149,7 +142,7 @@ final class ObjectStorage {
     func forEach(
         after place: Int64, _ body: (ObjectUID, StoredObject) throws -> Void
     ) throws {
-        selectAfter.bind(1, place)
+        selectAfter.bind(place, at: 1)
         defer { selectAfter.reset() }
         while try selectAfter.step() {
             guard let (uid, object) = try object(selectAfter) else { continue }
@@ -159,15 +152,15 @@ final class ObjectStorage {
 
     /// The object of an identity; nil when there is none.
     func object(_ uid: ObjectUID) throws -> StoredObject? {
-        selectOne.bind(1, uid.bytes)
+        selectOne.bind(uid.bytes, at: 1)
         defer { selectOne.reset() }
         return try selectOne.step() ? try object(selectOne)?.1 : nil
     }
 
     /// The identity that the row of a key is shown under.
     func uid(of key: RowKey) throws -> ObjectUID? {
-        selectByKey.bind(1, StoredKey.value(of: key.values, as: .selfDescribing))
-        selectByKey.bind(2, shapes.number(of: key.entity))
+        selectByKey.bind(StoredKey.value(of: key.values, as: .selfDescribing), at: 1)
+        selectByKey.bind(shapes.number(of: key.entity), at: 2)
         defer { selectByKey.reset() }
         return try selectByKey.step() ? try uid(selectByKey.blob(0)) : nil
     }
@@ -182,7 +175,7 @@ final class ObjectStorage {
 
     /// The aliases that an identity is part of.
     func aliases(of uid: ObjectUID) throws -> [(MergeState.Alias, Dot)] {
-        selectAliasesOfOne.bind(1, uid.bytes)
+        selectAliasesOfOne.bind(uid.bytes, at: 1)
         defer { selectAliasesOfOne.reset() }
         var aliases: [(MergeState.Alias, Dot)] = []
         while try selectAliasesOfOne.step() {
@@ -203,8 +196,8 @@ final class ObjectStorage {
     /// The hidden object that a private number is reserved for.
     func holder(ofNumber number: Int64, entity: Int) throws -> ObjectUID? {
         guard try isAnyNumberReserved() else { return nil }
-        selectReserved.bind(1, number)
-        selectReserved.bind(2, shapes.number(of: entity))
+        selectReserved.bind(number, at: 1)
+        selectReserved.bind(shapes.number(of: entity), at: 2)
         defer { selectReserved.reset() }
         return try selectReserved.step() ? try uid(selectReserved.blob(0)) : nil
     }
@@ -264,13 +257,14 @@ final class ObjectStorage {
     func write(_ object: StoredObject, uid: ObjectUID) throws {
         if object.key == nil, object.number != nil { hasReservations = true }
         let key = object.key.map { StoredKey.value(of: $0, as: .selfDescribing) }
-        upsert.bind(Column.uid + 1, uid.bytes)
-        upsert.bind(Column.shape + 1, shapes.number(of: object.record.entity))
-        upsert.bind(Column.key + 1, key ?? .null)
-        upsert.bind(Column.number + 1, object.number.map(Value.integer) ?? .null)
-        upsert.bind(Column.state + 1, object.state.rawValue)
-        upsert.bind(Column.place + 1, object.place)
-        upsert.bind(Column.record + 1, try RecordCoding.encode(object.record, replicas: replicas))
+        upsert.bind(uid.bytes, at: Column.uid + 1)
+        upsert.bind(shapes.number(of: object.record.entity), at: Column.shape + 1)
+        upsert.bind(key ?? .null, at: Column.key + 1)
+        upsert.bind(object.number.map(Value.integer) ?? .null, at: Column.number + 1)
+        upsert.bind(object.state.rawValue, at: Column.state + 1)
+        upsert.bind(object.place, at: Column.place + 1)
+        upsert.bind(
+            try RecordCoding.encode(object.record, replicas: replicas), at: Column.record + 1)
         try upsert.run()
         try marks.remove(from: uid, writing: object.record)
     }
@@ -281,10 +275,10 @@ final class ObjectStorage {
     /// Stores an alias.
     func write(_ alias: MergeState.Alias, dot: Dot) throws {
         try marks.remove(from: [alias.first, alias.second])
-        insertAlias.bind(1, alias.first.bytes)
-        insertAlias.bind(2, alias.second.bytes)
-        insertAlias.bind(3, try replicas.number(of: dot.replica))
-        insertAlias.bind(4, dot.number)
+        insertAlias.bind(alias.first.bytes, at: 1)
+        insertAlias.bind(alias.second.bytes, at: 2)
+        insertAlias.bind(try replicas.number(of: dot.replica), at: 3)
+        insertAlias.bind(dot.number, at: 4)
         try insertAlias.run()
     }
 
@@ -293,7 +287,7 @@ final class ObjectStorage {
     /// Takes the rows from all objects of an entity: its table was dropped and created again.
     /// - Complexity: O(objects of the entity)
     func clearKeys(ofEntity entity: Int) throws {
-        try Statement(connection, "UPDATE syncd_object SET key = NULL WHERE shape = ?1")
+        try Statement("UPDATE syncd_object SET key = NULL WHERE shape = ?1", on: connection)
             .run(.integer(shapes.number(of: entity)))
     }
 
@@ -302,7 +296,7 @@ final class ObjectStorage {
     /// - Complexity: O(aliases)
     func renameAliases(from old: ReplicaID, to new: ReplicaID, after number: Int64) throws {
         try Statement(
-            connection, "UPDATE syncd_alias SET replica = ?1 WHERE replica = ?2 AND number > ?3"
+            "UPDATE syncd_alias SET replica = ?1 WHERE replica = ?2 AND number > ?3", on: connection
         ).run(
             .integer(try replicas.number(of: new)), .integer(try replicas.number(of: old)),
             .integer(number))
@@ -316,11 +310,11 @@ final class ObjectStorage {
         _ transform: ([UInt8]) throws -> [UInt8]
     ) throws {
         let select = try Statement(
-            connection, "SELECT id, record FROM syncd_object WHERE shape = ?1")
+            "SELECT id, record FROM syncd_object WHERE shape = ?1", on: connection)
         let update = try Statement(
-            connection, "UPDATE syncd_object SET record = ?2 WHERE id = ?1")
+            "UPDATE syncd_object SET record = ?2 WHERE id = ?1", on: connection)
         var changed: [(Int64, [UInt8])] = []
-        select.bind(1, shape)
+        select.bind(shape, at: 1)
         while try select.step() {
             changed.append((select.integer(0), try transform(select.blob(1) ?? [])))
         }
@@ -334,9 +328,9 @@ final class ObjectStorage {
         let select =
             try selectKey
             ?? Statement(
-                connection, "SELECT key, number FROM syncd_object WHERE uid = ?1")
+                "SELECT key, number FROM syncd_object WHERE uid = ?1", on: connection)
         selectKey = select
-        select.bind(1, uid.bytes)
+        select.bind(uid.bytes, at: 1)
         defer { select.reset() }
         guard try select.step() else { return nil }
         return try StoredKey.key(from: select.value(0))
@@ -345,7 +339,7 @@ final class ObjectStorage {
 
     /// The greatest private number that an entity's objects have or reserve.
     func greatestNumber(of entity: Int) throws -> Int64 {
-        greatestNumber.bind(1, shapes.number(of: entity))
+        greatestNumber.bind(shapes.number(of: entity), at: 1)
         defer { greatestNumber.reset() }
         return try greatestNumber.step() ? greatestNumber.integer(0) : 0
     }

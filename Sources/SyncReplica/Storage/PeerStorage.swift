@@ -31,13 +31,12 @@ struct PeerStorage {
     init(_ connection: OpaquePointer, replicas: ReplicaNames) throws {
         self.replicas = replicas
         selectAll = try Statement(
-            connection, "SELECT replica, merged, behind FROM syncd_peer ORDER BY replica")
+            "SELECT replica, merged, behind FROM syncd_peer ORDER BY replica", on: connection)
         upsert = try Statement(
-            connection,
             """
             INSERT INTO syncd_peer(replica, merged, behind) VALUES (?1, ?2, ?3)
             ON CONFLICT(replica) DO UPDATE SET merged = excluded.merged, behind = excluded.behind
-            """)
+            """, on: connection)
     }
 
     /// All known replicas but this one.
@@ -57,9 +56,9 @@ struct PeerStorage {
     /// Stores what is known of a replica.
     /// - Throws: SQLite errors.
     func write(_ peer: Peer) throws {
-        upsert.bind(1, try replicas.number(of: peer.replica))
-        upsert.bind(2, peer.merged.stored)
-        upsert.bind(3, peer.behindSince.map(Value.integer) ?? .null)
+        upsert.bind(try replicas.number(of: peer.replica), at: 1)
+        upsert.bind(peer.merged.stored, at: 2)
+        upsert.bind(peer.behindSince.map(Value.integer) ?? .null, at: 3)
         try upsert.run()
     }
 }

@@ -13,9 +13,9 @@ import SyncValues
 struct RecordedTables {
     private let connection: OpaquePointer
     private let database: Database
-    private let settings: Settings
+    private let settings: Metadata
 
-    init(_ connection: OpaquePointer, database: Database, settings: Settings) {
+    init(_ connection: OpaquePointer, database: Database, settings: Metadata) {
         self.connection = connection
         self.database = database
         self.settings = settings
@@ -39,7 +39,7 @@ struct RecordedTables {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let text = String(decoding: try encoder.encode(keys), as: UTF8.self)
-        try settings.set(.keys, .text(text))
+        try settings.set(.keys, to: .text(text))
     }
 
     private func knownKeys() throws -> [String: [String]] {
@@ -66,7 +66,7 @@ struct RecordedTables {
     private func checkNames(_ schema: ReplicaSchema) throws {
         let stored = try Shapes.Stored(connection)
         let entities = Dictionary(
-            uniqueKeysWithValues: try Entity.all(database).map { ($0.id, $0) })
+            uniqueKeysWithValues: try EntityTable(database).all().map { ($0.id, $0) })
         for entity in entities.values.sorted(by: { $0.id < $1.id }) where !entity.isRetired {
             var step = entity
             while let previous = step.layout.previous.flatMap({ entities[$0] }) {

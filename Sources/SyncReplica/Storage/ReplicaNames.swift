@@ -12,9 +12,10 @@ final class ReplicaNames {
     private var names: [Int64: ReplicaID] = [:]
 
     init(_ connection: OpaquePointer) throws {
-        select = try Statement(connection, "SELECT id, replica FROM syncd_replica")
+        select = try Statement("SELECT id, replica FROM syncd_replica", on: connection)
         insert = try Statement(
-            connection, "INSERT INTO syncd_replica(replica, merged) VALUES (?1, 0) RETURNING id")
+            "INSERT INTO syncd_replica(replica, merged) VALUES (?1, 0) RETURNING id", on: connection
+        )
         try reload()
     }
 
@@ -35,7 +36,7 @@ final class ReplicaNames {
     /// - Throws: SQLite errors.
     func number(of replica: ReplicaID) throws -> Int64 {
         if let number = numbers[replica] { return number }
-        insert.bind(1, replica.bytes)
+        insert.bind(replica.bytes, at: 1)
         guard try insert.step() else {
             throw SyncError(.internalFault, "INSERT into syncd_replica returned no number")
         }

@@ -6,14 +6,14 @@ enum ReplicationTables {
     /// Creates missing tables, in the transaction that the connection is in.
     /// - Throws: SQLite errors.
     static func create(_ connection: OpaquePointer) throws {
-        for sql in StoreBlueprint.replication { try RawTransaction.execute(connection, sql) }
+        for sql in StoreBlueprint.replication {
+            try RawTransaction.execute(sql, on: connection)
+        }
     }
 
     /// Whether the store was ever merged or sent.
     /// - Throws: SQLite errors.
     static func exist(_ connection: OpaquePointer) throws -> Bool {
-        try Statement(
-            connection, "SELECT 1 FROM sqlite_schema WHERE name = 'syncd_object' AND type = 'table'"
-        ).step()
+        try SchemaReader.hasTable("syncd_object", on: connection)
     }
 }

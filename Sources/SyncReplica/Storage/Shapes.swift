@@ -24,19 +24,18 @@ final class Shapes {
         changed: (_ entity: Int, _ number: Int64, _ cells: [[String]]) throws -> Void
     ) throws {
         let select = try Statement(
-            connection, "SELECT id, cells FROM syncd_shape WHERE name = ?1")
+            "SELECT id, cells FROM syncd_shape WHERE name = ?1", on: connection)
         let insert = try Statement(
-            connection,
             """
             INSERT INTO syncd_shape(name, private, cells) VALUES (?1, ?2, ?3)
             ON CONFLICT(name) DO UPDATE SET private = excluded.private, cells = excluded.cells
-            """)
+            """, on: connection)
         var numbers: [Int64] = []
         for (position, entity) in schema.entities.enumerated() {
             let name = SQLName.folded(entity.name)
             let cells = Self.cells(entity)
             let text = try Self.text(cells)
-            select.bind(1, name)
+            select.bind(name, at: 1)
             let isKnown = try select.step()
             let (number, stored) = (select.integer(0), select.text(1))
             select.reset()
@@ -44,11 +43,11 @@ final class Shapes {
                 numbers.append(number)
                 continue
             }
-            insert.bind(1, name)
-            insert.bind(2, Int64(entity.isPrivate ? 1 : 0))
-            insert.bind(3, text)
+            insert.bind(name, at: 1)
+            insert.bind(Int64(entity.isPrivate ? 1 : 0), at: 2)
+            insert.bind(text, at: 3)
             try insert.run()
-            select.bind(1, name)
+            select.bind(name, at: 1)
             _ = try select.step()
             numbers.append(select.integer(0))
             select.reset()
@@ -60,9 +59,9 @@ final class Shapes {
         positions = Dictionary(zip(numbers, numbers.indices)) { first, _ in first }
         find = select
         read = try Statement(
-            connection, "SELECT name, private, cells FROM syncd_shape WHERE id = ?1")
+            "SELECT name, private, cells FROM syncd_shape WHERE id = ?1", on: connection)
         add = try Statement(
-            connection, "INSERT INTO syncd_shape(name, private, cells) VALUES (?1, ?2, ?3)")
+            "INSERT INTO syncd_shape(name, private, cells) VALUES (?1, ?2, ?3)", on: connection)
     }
 
     private static func cells(_ entity: MergeEntity) -> [[String]] {
@@ -85,9 +84,9 @@ final class Shapes {
         let name = SQLName.folded(entity.name)
         if let known = try stored(name) { return known }
         let cells = entity.cells.map { $0.map(SQLName.folded) }
-        add.bind(1, name)
-        add.bind(2, Int64(entity.isPrivate ? 1 : 0))
-        add.bind(3, try Self.text(cells))
+        add.bind(name, at: 1)
+        add.bind(Int64(entity.isPrivate ? 1 : 0), at: 2)
+        add.bind(try Self.text(cells), at: 3)
         try add.run()
         guard let known = try stored(name) else {
             throw SyncError(.internalFault, "the new row of syncd_shape is not there")
@@ -96,7 +95,7 @@ final class Shapes {
     }
 
     private func stored(_ name: String) throws -> (number: Int64, cells: [[String]])? {
-        find.bind(1, name)
+        find.bind(name, at: 1)
         defer { find.reset() }
         guard try find.step() else { return nil }
         return (find.integer(0), try Self.cells(find.text(1)))
@@ -105,7 +104,7 @@ final class Shapes {
     /// The entity of a number that this schema does not have; nil when there is none.
     /// - Throws: SQLite errors.
     func foreign(_ number: Int64) throws -> Batch.Entity? {
-        read.bind(1, number)
+        read.bind(number, at: 1)
         defer { read.reset() }
         guard try read.step() else { return nil }
         return Batch.Entity(
@@ -129,17 +128,16 @@ final class Shapes {
 
         init(_ connection: OpaquePointer) throws {
             select = try Statement(
-                connection,
                 """
                 SELECT private FROM syncd_shape WHERE name = ?1
                   AND EXISTS (SELECT 1 FROM syncd_object WHERE shape = syncd_shape.id)
-                """)
+                """, on: connection)
         }
 
         /// Whether an entity has private numbers; nil when no object of it is stored.
         /// - Throws: SQLite errors.
         func isPrivate(_ name: String) throws -> Bool? {
-            select.bind(1, name)
+            select.bind(name, at: 1)
             defer { select.reset() }
             return try select.step() ? select.integer(0) != 0 : nil
         }

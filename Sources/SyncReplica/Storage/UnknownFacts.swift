@@ -30,14 +30,14 @@ final class UnknownFacts {
     init(_ connection: OpaquePointer, replicas: ReplicaNames) throws {
         self.replicas = replicas
         insert = try Statement(
-            connection,
             """
             INSERT INTO syncd_unknown(replica, number, entity, private, columns, fact)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            """)
+            """, on: connection)
         select = try Statement(
-            connection, "SELECT id, entity, private, columns, fact FROM syncd_unknown ORDER BY id")
-        remove = try Statement(connection, "DELETE FROM syncd_unknown WHERE id = ?1")
+            "SELECT id, entity, private, columns, fact FROM syncd_unknown ORDER BY id",
+            on: connection)
+        remove = try Statement("DELETE FROM syncd_unknown WHERE id = ?1", on: connection)
     }
 
     /// Keeps a fact.
@@ -56,12 +56,12 @@ final class UnknownFacts {
             columns = entity.cells[cell]
             if columns.isEmpty { return }
         }
-        insert.bind(1, try replicas.number(of: fact.dot.replica))
-        insert.bind(2, fact.dot.number)
-        insert.bind(3, entity.name)
-        insert.bind(4, Int64(entity.isPrivate ? 1 : 0))
-        insert.bind(5, String(decoding: try JSONEncoder().encode(columns), as: UTF8.self))
-        insert.bind(6, try encoded(fact, number: number))
+        insert.bind(try replicas.number(of: fact.dot.replica), at: 1)
+        insert.bind(fact.dot.number, at: 2)
+        insert.bind(entity.name, at: 3)
+        insert.bind(Int64(entity.isPrivate ? 1 : 0), at: 4)
+        insert.bind(String(decoding: try JSONEncoder().encode(columns), as: UTF8.self), at: 5)
+        insert.bind(try encoded(fact, number: number), at: 6)
         try insert.run()
     }
 
@@ -108,7 +108,7 @@ final class UnknownFacts {
     /// - Throws: SQLite errors.
     static func exist(_ connection: OpaquePointer) throws -> Bool {
         guard try ReplicationTables.exist(connection) else { return false }
-        return try Statement(connection, "SELECT 1 FROM syncd_unknown LIMIT 1").step()
+        return try Statement("SELECT 1 FROM syncd_unknown LIMIT 1", on: connection).step()
     }
 
     /// The number of changes by entity, in the order of their names: facts of one transaction and
@@ -118,12 +118,11 @@ final class UnknownFacts {
     static func counts(_ connection: OpaquePointer) throws -> [(entity: String, count: Int)] {
         // A fact begins with the 16 bytes of its object.
         let select = try Statement(
-            connection,
             """
             SELECT max(entity), count(*) FROM (
               SELECT DISTINCT entity, replica, number, substr(fact, 1, 16) FROM syncd_unknown)
             GROUP BY lower(entity) ORDER BY lower(entity)
-            """)
+            """, on: connection)
         var counts: [(entity: String, count: Int)] = []
         while try select.step() {
             counts.append((select.text(0) ?? "", Int(clamping: select.integer(1))))
@@ -138,9 +137,10 @@ final class UnknownFacts {
         of entity: String, _ connection: OpaquePointer
     ) throws -> Set<String> {
         let select = try Statement(
-            connection, "SELECT DISTINCT columns FROM syncd_unknown WHERE lower(entity) = lower(?1)"
+            "SELECT DISTINCT columns FROM syncd_unknown WHERE lower(entity) = lower(?1)",
+            on: connection
         )
-        select.bind(1, entity)
+        select.bind(entity, at: 1)
         var names: Set<String> = []
         while try select.step() {
             let text = select.text(0) ?? "[]"

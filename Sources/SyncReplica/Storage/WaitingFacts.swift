@@ -23,9 +23,9 @@ struct WaitingFacts {
     private func reason(for entity: String) throws -> WaitingChanges.Reason {
         guard let position = schema.position(of: entity) else {
             let table = try Statement(
-                connection,
-                "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND lower(name) = lower(?1)")
-            table.bind(1, entity)
+                "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND lower(name) = lower(?1)",
+                on: connection)
+            table.bind(entity, at: 1)
             return try table.step() ? .notTracked : .noTable
         }
         let names = try UnknownFacts.columns(of: entity, connection)

@@ -123,7 +123,8 @@ final class FiringTriggers {
     /// - Returns: whether a tracked table has a trigger of the user.
     private func readTriggers() throws -> Bool {
         let select = try Statement(
-            connection, "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger'")
+            "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger'",
+            on: connection)
         var isFound = false
         while try select.step() {
             let name = select.text(0) ?? ""
@@ -142,7 +143,7 @@ final class FiringTriggers {
         let all = Array(table.columns.indices)
         do {
             for sql in [table.insert, table.update(all), table.delete] {
-                _ = try Statement(connection, sql)
+                _ = try Statement(sql, on: connection)
             }
             return Reach(triggers: reached)
         } catch {

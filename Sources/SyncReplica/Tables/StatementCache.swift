@@ -17,7 +17,7 @@ final class StatementCache {
     func statement(_ sql: String) throws -> Statement {
         if let statement = statements[sql] { return statement }
         if statements.count >= Self.statementsMax { statements = [:] }
-        let statement = try Statement(connection, sql)
+        let statement = try Statement(sql, on: connection)
         statements[sql] = statement
         return statement
     }

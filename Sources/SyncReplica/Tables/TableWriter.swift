@@ -42,16 +42,16 @@ struct TableWriter {
         let ordered = differences.sorted { $0.key.precedes($1.key) }
         guard triggers.isNeeded else { return try write(ordered, preparing: { _ in }) }
         let connection = statements.connection
-        try RawTransaction.execute(connection, "SAVEPOINT syncd_triggers")
+        try RawTransaction.execute("SAVEPOINT syncd_triggers", on: connection)
         do {
             try write(ordered, preparing: triggers.prepare)
         } catch {
             guard sqlite3_get_autocommit(connection) == 0 else { throw error }
-            try RawTransaction.execute(connection, "ROLLBACK TO syncd_triggers")
+            try RawTransaction.execute("ROLLBACK TO syncd_triggers", on: connection)
             triggers.disable()
             try write(ordered, preparing: { _ in })
         }
-        try RawTransaction.execute(connection, "RELEASE syncd_triggers")
+        try RawTransaction.execute("RELEASE syncd_triggers", on: connection)
     }
 
     private func write(

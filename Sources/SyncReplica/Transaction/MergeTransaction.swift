@@ -1,6 +1,7 @@
 import GRDB
 import SyncCore
 import SyncMerge
+import SyncStorage
 
 /// One write transaction on a replica: the store's tables, the clock, and the headers that the
 /// transaction appends. What is done in it is done by the types of `Region`, `Recording`,
@@ -23,7 +24,7 @@ final class MergeTransaction {
 
     var schema: ReplicaSchema { storage.schema }
     var connection: OpaquePointer { storage.connection }
-    var settings: Settings { storage.history.settings }
+    var settings: Metadata { storage.history.settings }
 
     /// Moves what is logged to the history tables, in the transaction that the connection is in.
     /// - Throws: SQLite errors; `corrupt` for settings that are out of range.
@@ -92,9 +93,9 @@ final class MergeTransaction {
     func finish() throws {
         try storage.history.finish()
         let clock = Int64(bitPattern: clock.last.rawValue)
-        if try settings.integer(.clock) != clock { try settings.set(.clock, .integer(clock)) }
+        if try settings.integer(.clock) != clock { try settings.set(.clock, to: .integer(clock)) }
         if try settings.position(.stated) < storage.history.head {
-            try settings.set(.stated, .integer(storage.history.head))
+            try settings.set(.stated, to: .integer(storage.history.head))
         }
     }
 }

@@ -1,5 +1,4 @@
 import CSQLite
-import SyncValues
 
 /// A file that a connection has open, read through SQLite's own file object.
 ///
@@ -12,15 +11,15 @@ package struct SQLiteFile {
 
     /// The database file of `connection`.
     package static func database(_ connection: OpaquePointer) -> SQLiteFile? {
-        SQLiteFile(connection, SQLITE_FCNTL_FILE_POINTER)
+        SQLiteFile(connection, control: SQLITE_FCNTL_FILE_POINTER)
     }
 
     /// Its WAL, or its rollback journal; nil while neither is open.
     package static func journal(_ connection: OpaquePointer) -> SQLiteFile? {
-        SQLiteFile(connection, SQLITE_FCNTL_JOURNAL_POINTER)
+        SQLiteFile(connection, control: SQLITE_FCNTL_JOURNAL_POINTER)
     }
 
-    private init?(_ connection: OpaquePointer, _ operation: Int32) {
+    private init?(_ connection: OpaquePointer, control operation: Int32) {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(connection, "main", operation, &file) == SQLITE_OK,
             let file, let methods = file.pointee.pMethods

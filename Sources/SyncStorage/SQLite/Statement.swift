@@ -2,7 +2,7 @@ import CSQLite
 import SyncValues
 
 /// A prepared statement on a connection that GRDB owns, for the loops where GRDB's own statement
-/// costs too much: capture set-up, digest, apply and history scans.
+/// costs too much: capture set-up, digest, merging and history scans.
 ///
 /// Confined to the connection's queue like the connection itself; never crosses it. Values read by
 /// `text` and `blob` are copies. Columns count from 0, parameters from 1, as in SQLite.
@@ -11,12 +11,12 @@ package final class Statement {
     private let connection: OpaquePointer
 
     /// - Throws: the error of `sqlite3_prepare_v3`, with the SQL in its reason.
-    package init(_ connection: OpaquePointer, _ sql: String) throws {
+    package init(_ sql: String, on connection: OpaquePointer) throws {
         var handle: OpaquePointer?
         let status = sqlite3_prepare_v3(
             connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
         guard status == SQLITE_OK, let handle else {
-            throw SyncError.sqlite(connection, status, sql: sql)
+            throw SyncError.sqlite(on: connection, status: status, sql: sql)
         }
         self.handle = handle
         self.connection = connection
@@ -26,13 +26,15 @@ package final class Statement {
 
     // MARK: Parameters
 
-    package func bind(_ index: Int32, _ value: Int64) { sqlite3_bind_int64(handle, index, value) }
+    package func bind(_ value: Int64, at index: Int32) { sqlite3_bind_int64(handle, index, value) }
 
-    package func bind(_ index: Int32, _ value: Double) { sqlite3_bind_double(handle, index, value) }
+    package func bind(_ value: Double, at index: Int32) {
+        sqlite3_bind_double(handle, index, value)
+    }
 
     package func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
 
-    package func bind(_ index: Int32, _ value: String?) {
+    package func bind(_ value: String?, at index: Int32) {
         guard var value else { return bindNull(index) }
         value.withUTF8 { bytes in
             _ = bytes.withMemoryRebound(to: CChar.self) {
@@ -41,36 +43,38 @@ package final class Statement {
         }
     }
 
-    package func bind(_ index: Int32, _ bytes: [UInt8]?) {
+    package func bind(_ bytes: [UInt8]?, at index: Int32) {
         guard let bytes else { return bindNull(index) }
         _ = bytes.withUnsafeBytes {
             syncd_sqlite_bind_blob(handle, index, $0.baseAddress, Int32($0.count))
         }
     }
 
-    package func bind(_ index: Int32, _ value: Value) {
+    package func bind(_ value: Value, at index: Int32) {
         switch value {
         case .null: bindNull(index)
-        case .integer(let value): bind(index, value)
-        case .real(let value): bind(index, value)
-        case .text(let value): bind(index, value)
-        case .blob(let bytes): bind(index, bytes)
+        case .integer(let value): bind(value, at: index)
+        case .real(let value): bind(value, at: index)
+        case .text(let value): bind(value, at: index)
+        case .blob(let bytes): bind(bytes, at: index)
         }
     }
 
+    /// Binds `values` from the first parameter on.
     package func bind(_ values: [Value]) {
-        for (offset, value) in values.enumerated() { bind(Int32(offset + 1), value) }
+        for (offset, value) in values.enumerated() { bind(value, at: Int32(offset + 1)) }
     }
 
     // MARK: Rows
 
     /// Moves to the next row; false when there is none. The statement is reset after the last row
     /// and after an error, so that it never holds a lock.
+    /// - Throws: the error of SQLite, with the SQL in its reason.
     package func step() throws -> Bool {
         let status = sqlite3_step(handle)
         if status == SQLITE_ROW { return true }
         guard status == SQLITE_DONE else {
-            let error = SyncError.sqlite(connection, status, sql: sql)
+            let error = SyncError.sqlite(on: connection, status: status, sql: sql)
             sqlite3_reset(handle)
             throw error
         }
@@ -78,12 +82,14 @@ package final class Statement {
         return false
     }
 
-    /// Runs a statement that returns no row, or whose rows are of no interest.
+    /// Runs a statement that returns no row, or whose rows are not wanted.
+    /// - Throws: as ``step()``.
     package func run() throws {
         while try step() {}
     }
 
     /// Runs with `values` bound from the first parameter on.
+    /// - Throws: as ``step()``.
     package func run(_ values: Value...) throws {
         bind(values)
         try run()

@@ -4,9 +4,9 @@ import SyncValues
 
 extension SyncError {
     /// The error that `connection` reports for `status`.
-    package static func sqlite(_ connection: OpaquePointer?, _ status: Int32, sql: String? = nil)
-        -> Self
-    {
+    package static func sqlite(
+        on connection: OpaquePointer?, status: Int32, sql: String? = nil
+    ) -> Self {
         let extended = connection.map { sqlite3_extended_errcode($0) } ?? status
         let message = connection.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
         return sqlite(
@@ -14,12 +14,17 @@ extension SyncError {
             sql: sql)
     }
 
-    /// The error for what GRDB threw; every other error is passed on as it is.
-    package static func wrapping(_ error: any Error) -> any Error {
-        guard let error = error as? DatabaseError else { return error }
-        return sqlite(
-            status: error.resultCode.rawValue, extended: error.extendedResultCode.rawValue,
-            message: error.message ?? error.resultCode.description, sql: error.sql)
+    /// The error itself, or the one for what GRDB threw; nil for an error of another kind.
+    package init?(wrapping error: any Error) {
+        if let error = error as? SyncError {
+            self = error
+        } else if let error = error as? DatabaseError {
+            self = Self.sqlite(
+                status: error.resultCode.rawValue, extended: error.extendedResultCode.rawValue,
+                message: error.message ?? error.resultCode.description, sql: error.sql)
+        } else {
+            return nil
+        }
     }
 
     private static func sqlite(
@@ -44,8 +49,8 @@ extension SyncError {
             return SyncError(.readOnly, message)
         case SQLITE_IOERR:
             return SyncError(
-                .readOnly, "input/output error \(extended): \(message)",
-                hint: "Look at the device and its file system")
+                .ioError, "input/output error \(extended): \(message)",
+                hint: "Check the device and its file system")
         default:
             return SyncError(.refused, reason)
         }

@@ -1,7 +1,5 @@
-import SyncValues
-
 /// What SQLite turns values into before it stores them in a column.
-public enum Affinity: String, Sendable, Hashable, Codable {
+package enum Affinity: String, Sendable, Hashable, Codable {
     case text, numeric, integer, real
     /// No conversion: columns declared BLOB, ANY of a STRICT table, or without a type.
     case blob

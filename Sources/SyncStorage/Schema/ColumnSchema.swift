@@ -1,9 +1,7 @@
-import SyncValues
-
 /// One column of a table, as its schema declares it.
-public struct ColumnSchema: Sendable, Hashable {
+package struct ColumnSchema: Sendable, Hashable {
     /// Where a column's value comes from.
-    public enum Storage: Sendable, Hashable {
+    package enum Storage: Sendable, Hashable {
         /// A value that writers give.
         case ordinary
         /// `GENERATED ALWAYS AS (…) VIRTUAL`: computed when read.
@@ -15,27 +13,27 @@ public struct ColumnSchema: Sendable, Hashable {
     }
 
     /// The name as the schema spells it.
-    public var name: String
+    package var name: String
     /// The declared type as the schema spells it; empty when there is none.
-    public var declaredType: String
+    package var declaredType: String
     /// What values are converted to.
-    public var affinity: Affinity
+    package var affinity: Affinity
     /// The declared collation; `BINARY` by default.
-    public var collation: String
+    package var collation: String
     /// Declared NOT NULL (or so by rule: a key column of a WITHOUT ROWID table).
-    public var isNotNull: Bool
+    package var isNotNull: Bool
     /// The SQL text of the default value.
-    public var defaultSQL: String?
+    package var defaultSQL: String?
     /// Where values come from.
-    public var storage: Storage
+    package var storage: Storage
     /// Declared AUTOINCREMENT.
-    public var isAutoincrement: Bool
+    package var isAutoincrement: Bool
 
-    /// Computed by SQLite, not written by anybody.
-    public var isGenerated: Bool { storage == .generatedVirtual || storage == .generatedStored }
+    /// Computed by SQLite, never written.
+    package var isGenerated: Bool { storage == .generatedVirtual || storage == .generatedStored }
 
     /// Two values may be equal in SQL and yet differ: `1` and `1.0`.
     package var isUntyped: Bool { affinity == .blob }
 
-    package var comparesBinary: Bool { SQLName.equal(collation, "BINARY") }
+    package var comparesBinary: Bool { SQLName.isEqual(collation, to: "BINARY") }
 }

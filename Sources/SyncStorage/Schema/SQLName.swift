@@ -1,8 +1,8 @@
 import SyncValues
 
-/// Names of the user's schema inside SQL that we generate.
+/// Names of the user's schema in generated SQL.
 package enum SQLName {
-    /// What every object that syncd adds to a database begins with.
+    /// The prefix of every object that syncd adds to a database.
     static let ownPrefix = "syncd_"
 
     /// `name` as a quoted identifier. Every name of the user is quoted, always: a keyword, a space
@@ -20,14 +20,16 @@ package enum SQLName {
     package static func literal(_ text: String) -> String { Value.text(text).description }
 
     /// Equal as SQLite compares names: ASCII letters fold, all others do not.
-    package static func equal(_ left: String, _ right: String) -> Bool {
-        left == right || folded(left) == folded(right)
+    package static func isEqual(_ name: String, to other: String) -> Bool {
+        name == other || folded(name) == folded(other)
     }
 
     /// The form under which names of tables and columns are equal.
     package static func folded(_ name: String) -> String {
-        String(
-            decoding: name.utf8.map { (65...90).contains($0) ? $0 + 32 : $0 }, as: UTF8.self)
+        let upper = UInt8(ascii: "A")...UInt8(ascii: "Z")
+        guard name.utf8.contains(where: upper.contains) else { return name }
+        return String(
+            decoding: name.utf8.map { upper.contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 
     /// The name belongs to syncd.

@@ -1,5 +1,3 @@
-import SyncValues
-
 /// The tokens of an SQL text, as far as taking a CREATE statement apart needs it: where quoted
 /// text, comments and brackets begin and end. Positions are byte offsets.
 package struct SQLTokens {
@@ -11,7 +9,7 @@ package struct SQLTokens {
         /// How many parentheses are open before it.
         package var depth: Int
 
-        package func isWord(_ word: String) -> Bool { SQLName.equal(text, word) }
+        package func isWord(_ word: String) -> Bool { SQLName.isEqual(text, to: word) }
     }
 
     package let bytes: [UInt8]
@@ -96,7 +94,7 @@ package struct SQLTokens {
         return max(index, start + 1)
     }
 
-    /// A doubled quote stands for itself; brackets have no such rule.
+    /// A doubled quote is one quote of the text; brackets have no such rule.
     private func endOfQuoted(_ start: Int, by quote: UInt8) -> Int {
         var index = start + 1
         while index < bytes.count {

@@ -1,43 +1,67 @@
 import CSQLite
 import GRDB
-import SyncValues
 
 /// Reads the schema of a database's `main` file.
 ///
 /// Bound to one connection and used inside one read or write of it; what it returns is a value and
 /// may go anywhere.
-public struct SchemaReader {
+package struct SchemaReader {
     package let db: Database
 
     /// Reads from `db`.
-    public init(_ db: Database) { self.db = db }
+    package init(_ db: Database) { self.db = db }
 
     /// The number that SQLite raises with each change of the schema (and with VACUUM).
-    public func schemaVersion() throws -> Int64 {
+    /// - Throws: the error of SQLite.
+    package func schemaVersion() throws -> Int64 {
         try Int64.fetchOne(db, sql: "PRAGMA main.schema_version") ?? 0
     }
 
     /// Everything that has a table's name, in order of name; SQLite's own tables too.
     /// - Complexity: O(columns and indexes of the whole schema).
-    public func tables() throws -> [TableSchema] {
+    /// - Throws: the error of SQLite.
+    package func tables() throws -> [TableSchema] {
         try Row.fetchAll(
             db, sql: "SELECT * FROM pragma_table_list WHERE schema = 'main' ORDER BY name"
         ).map { try table($0) }
     }
 
     /// The table of that name, as SQLite compares names; nil when there is none.
-    public func table(_ name: String) throws -> TableSchema? {
+    /// - Throws: the error of SQLite.
+    package func table(_ name: String) throws -> TableSchema? {
         try Row.fetchOne(
             db, sql: "SELECT * FROM pragma_table_list(?) WHERE schema = 'main'",
             arguments: [name]
         ).map { try table($0) }
     }
 
+    /// The names, in lower case, of the tables that begin with `syncd_`.
+    /// - Throws: the error of SQLite.
+    package func ownTables() throws -> Set<String> {
+        Set(
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT lower(name) FROM main.sqlite_schema
+                    WHERE type = 'table' AND name LIKE 'syncd\\_%' ESCAPE '\\'
+                    """))
+    }
+
+    /// Whether the database has a table of exactly this name.
+    /// - Throws: the error of SQLite.
+    package static func hasTable(_ name: String, on connection: OpaquePointer) throws -> Bool {
+        let select = try Statement(
+            "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1", on: connection)
+        select.bind(name, at: 1)
+        return try select.step()
+    }
+
     private func table(_ row: Row) throws -> TableSchema {
         let name: String = row["name"]
         let strict: Bool = row["strict"]
         var table = TableSchema(
-            name: name, kind: kind(row["type"], name), columns: [], key: [], isIntegerKey: false,
+            name: name, kind: kind(ofType: row["type"], named: name), columns: [], key: [],
+            isIntegerKey: false,
             isWithoutRowID: row["wr"], isStrict: strict, uniqueIndexes: [], foreignKeys: [],
             checks: [], sql: try sql(of: name, type: "table"))
         guard table.kind == .table || table.kind == .shadow else { return table }
@@ -52,14 +76,14 @@ public struct SchemaReader {
         // INTEGER PRIMARY KEY DESC, and every other spelling, gets an index of its own.
         table.isIntegerKey =
             key.count == 1 && !table.isWithoutRowID
-            && SQLName.equal(key[0]["type"] as String? ?? "", "INTEGER")
+            && SQLName.isEqual(key[0]["type"] as String? ?? "", to: "INTEGER")
             && !table.uniqueIndexes.contains { $0.origin == .primaryKey }
         table.foreignKeys = try foreignKeys(of: name)
         table.checks = Self.checks(in: table.sql)
         return table
     }
 
-    private func kind(_ type: String, _ name: String) -> TableSchema.Kind {
+    private func kind(ofType type: String, named name: String) -> TableSchema.Kind {
         if SQLName.folded(name).hasPrefix("sqlite_") { return .system }
         switch type {
         case "view": return .view

@@ -1,9 +1,7 @@
-import SyncValues
-
 /// What a table of the user's database is: everything that capture and merging need to know.
-public struct TableSchema: Sendable, Hashable {
+package struct TableSchema: Sendable, Hashable {
     /// What sort of thing bears the name.
-    public enum Kind: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
         case table, view, virtual
         /// A table in which a virtual table keeps its data.
         case shadow
@@ -12,44 +10,62 @@ public struct TableSchema: Sendable, Hashable {
     }
 
     /// The name as the schema spells it.
-    public var name: String
+    package var name: String
     /// What sort of thing bears the name.
-    public var kind: Kind
+    package var kind: Kind
     /// All columns in order, generated ones too.
-    public var columns: [ColumnSchema]
+    package var columns: [ColumnSchema]
     /// The columns of the declared PRIMARY KEY, in key order; empty when none is declared.
-    public var key: [String]
+    package var key: [String]
     /// The key is one column that is the rowid: declared exactly INTEGER PRIMARY KEY.
-    public var isIntegerKey: Bool
+    package var isIntegerKey: Bool
     /// Declared WITHOUT ROWID.
-    public var isWithoutRowID: Bool
+    package var isWithoutRowID: Bool
     /// Declared STRICT.
-    public var isStrict: Bool
+    package var isStrict: Bool
     /// Every UNIQUE index, that of a key that is not the rowid too.
-    public var uniqueIndexes: [UniqueIndex]
+    package var uniqueIndexes: [UniqueIndex]
     /// The references to other tables.
-    public var foreignKeys: [ForeignKeySchema]
+    package var foreignKeys: [ForeignKeySchema]
     /// The SQL text inside each CHECK, of columns and of the table.
-    public var checks: [String]
+    package var checks: [String]
     /// The CREATE statement.
-    public var sql: String
+    package var sql: String
 
     /// The columns that writers give values to; the position of one is its bit in masks.
-    public var storedColumns: [ColumnSchema] {
+    package var storedColumns: [ColumnSchema] {
         columns.filter { $0.storage == .ordinary }
     }
 
     /// The column of that name, as SQLite compares names.
     /// - Complexity: O(columns).
-    public func column(_ name: String) -> ColumnSchema? {
-        columns.first { SQLName.equal($0.name, name) }
+    package func column(_ name: String) -> ColumnSchema? {
+        columns.first { SQLName.isEqual($0.name, to: name) }
     }
 
     /// A name by which SQL reaches the rowid; nil when there is none, or the table's own columns
     /// have taken all three.
     package var rowIDName: String? {
-        if isWithoutRowID { return nil }
-        return Self.rowIDNames.first { column($0) == nil }
+        isWithoutRowID ? nil : Self.rowIDNames.first { column($0) == nil }
+    }
+
+    /// ``rowIDName`` of a table by name, without reading all of its schema; nil also when there is
+    /// no such table.
+    /// - Throws: the error of SQLite.
+    package static func rowIDName(
+        of table: String, on connection: OpaquePointer
+    ) throws -> String? {
+        let kind = try Statement(
+            "SELECT wr FROM pragma_table_list(?1) WHERE schema = 'main'", on: connection)
+        kind.bind(table, at: 1)
+        guard try kind.step(), kind.integer(0) == 0 else { return nil }
+        kind.reset()
+        let columns = try Statement(
+            "SELECT lower(name) FROM pragma_table_xinfo(?1)", on: connection)
+        columns.bind(table, at: 1)
+        var names: Set<String> = []
+        while try columns.step() { names.insert(columns.text(0) ?? "") }
+        return rowIDNames.first { !names.contains($0) }
     }
 
     /// The names SQLite gives to the rowid where no column has them.
@@ -58,5 +74,5 @@ public struct TableSchema: Sendable, Hashable {
     package var keyColumns: [ColumnSchema] { key.compactMap { column($0) } }
 
     /// The UNIQUE indexes besides the key's.
-    public var alternateKeys: [UniqueIndex] { uniqueIndexes.filter { $0.origin != .primaryKey } }
+    package var alternateKeys: [UniqueIndex] { uniqueIndexes.filter { $0.origin != .primaryKey } }
 }

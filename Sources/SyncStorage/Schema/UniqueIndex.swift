@@ -1,33 +1,31 @@
-import SyncValues
-
 /// A UNIQUE index: of a PRIMARY KEY, of a UNIQUE constraint or made by CREATE UNIQUE INDEX.
-public struct UniqueIndex: Sendable, Hashable {
+package struct UniqueIndex: Sendable, Hashable {
     /// What made the index.
-    public enum Origin: Sendable, Hashable {
+    package enum Origin: Sendable, Hashable {
         case primaryKey, constraint, createIndex
     }
 
     /// One column of the index.
-    public struct Term: Sendable, Hashable {
+    package struct Term: Sendable, Hashable {
         /// The table's column; nil when the term is an expression.
-        public var column: String?
+        package var column: String?
         /// The expression's SQL text; nil when the term is a column.
-        public var expression: String?
+        package var expression: String?
         /// The collation that decides what is equal.
-        public var collation: String
+        package var collation: String
     }
 
     /// The index's name.
-    public var name: String
+    package var name: String
     /// What made it.
-    public var origin: Origin
+    package var origin: Origin
     /// What must be unique together.
-    public var terms: [Term]
+    package var terms: [Term]
     /// The SQL text after WHERE of a partial index.
-    public var condition: String?
+    package var condition: String?
 
     /// Only rows that satisfy ``condition`` are in the index.
-    public var isPartial: Bool { condition != nil }
+    package var isPartial: Bool { condition != nil }
     /// At least one term is an expression.
-    public var isExpression: Bool { terms.contains { $0.expression != nil } }
+    package var isExpression: Bool { terms.contains { $0.expression != nil } }
 }

@@ -74,7 +74,7 @@ struct SchemaGrowth {
         if isForeign.chance(0.5) {
             try store.database.run(sql)
         } else {
-            _ = try Store.alter(store.path, sql)
+            _ = try Store.alter(store.path, running: sql)
         }
         grown.insert(store.path)
     }

@@ -99,7 +99,7 @@ struct TableGrowth {
 
     private mutating func grow(_ store: SimulatedStore) throws {
         if random.chance(0.5) {
-            _ = try Store.alter(store.path, sql)
+            _ = try Store.alter(store.path, running: sql)
         } else {
             try store.database.run(sql)
         }

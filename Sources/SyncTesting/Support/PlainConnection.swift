@@ -21,7 +21,7 @@ package final class PlainConnection: @unchecked Sendable {  // SQLITE_OPEN_FULLM
         let status = sqlite3_open_v2(path, &opened, flags, nil)
         guard status == SQLITE_OK, let handle = opened else {
             defer { sqlite3_close_v2(opened) }
-            throw SyncError.sqlite(opened, status)
+            throw SyncError.sqlite(on: opened, status: status)
         }
         self.handle = handle
         sqlite3_busy_timeout(handle, 10_000)
@@ -40,13 +40,13 @@ package final class PlainConnection: @unchecked Sendable {  // SQLITE_OPEN_FULLM
     /// - Throws: `SyncError` for what SQLite refuses.
     package func run(_ sql: String) throws {
         let status = sqlite3_exec(handle, sql, nil, nil, nil)
-        if status != SQLITE_OK { throw SyncError.sqlite(handle, status, sql: sql) }
+        if status != SQLITE_OK { throw SyncError.sqlite(on: handle, status: status, sql: sql) }
     }
 
     /// The rows of one query.
     /// - Throws: `SyncError` for what SQLite refuses.
     package func rows(_ sql: String) throws -> [[Value]] {
-        let statement = try Statement(handle, sql)
+        let statement = try Statement(sql, on: handle)
         var rows: [[Value]] = []
         while try statement.step() {
             rows.append((0..<statement.columnCount).map { statement.value($0) })

@@ -1,4 +1,4 @@
-/// Sixteen random bytes that name a thing for ever.
+/// An identifier of sixteen random bytes, never used again.
 package protocol Identifier: Sendable, Hashable, CustomStringConvertible {
     var high: UInt64 { get }
     var low: UInt64 { get }
@@ -35,7 +35,7 @@ extension Identifier {
     package var text: String { Hex.encode(bytes) }
 }
 
-/// Names a store: one family of replicas. Sixteen bytes, made when the first replica was tracked.
+/// Identifies a store, that is, all its replicas. Made when the first replica was tracked.
 public struct StoreID: Identifier {
     package let high: UInt64
     package let low: UInt64
@@ -52,7 +52,7 @@ public struct StoreID: Identifier {
     public var description: String { text }
 }
 
-/// Names one copy of a store. A copied or restored file gets a new one.
+/// Identifies one replica of a store. A copied or restored file gets a new one.
 public struct ReplicaID: Identifier {
     package let high: UInt64
     package let low: UInt64

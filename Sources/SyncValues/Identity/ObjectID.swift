@@ -1,4 +1,4 @@
-/// Names one object of one store: entity, key and incarnation.
+/// Identifies one object of one store: entity, key and incarnation.
 ///
 /// The *incarnation* is the number of the transaction that created the object, or 0 when it was
 /// there before history began. A key that was deleted and inserted again names another object than

@@ -62,18 +62,23 @@ package struct ByteReader {
     package var remaining: Int { bytes.count - position }
 
     /// The next `count` bytes.
+    /// - Throws: `badData`.
     package mutating func raw(_ count: Int) throws -> ArraySlice<UInt8> {
         guard count <= remaining else { throw Self.cutShort }
         defer { position += count }
         return bytes[position..<position + count]
     }
 
+    /// The next byte.
+    /// - Throws: `badData`.
     package mutating func byte() throws -> UInt8 {
         guard position < bytes.count else { throw Self.cutShort }
         defer { position += 1 }
         return bytes[position]
     }
 
+    /// A LEB128 number.
+    /// - Throws: `badData`.
     package mutating func varint() throws -> UInt64 {
         var value: UInt64 = 0
         for shift in stride(from: UInt64(0), to: 64, by: 7) {
@@ -87,11 +92,15 @@ package struct ByteReader {
         throw SyncError(.badData, "a number has more than 64 bits")
     }
 
+    /// A zigzag LEB128 number.
+    /// - Throws: `badData`.
     package mutating func signed() throws -> Int64 {
         let raw = try varint()
         return Int64(bitPattern: raw >> 1) ^ -Int64(bitPattern: raw & 1)
     }
 
+    /// Bytes after their count.
+    /// - Throws: `badData`.
     package mutating func counted() throws -> ArraySlice<UInt8> {
         let count = try varint()
         guard count <= UInt64(bytes.count - position) else { throw Self.cutShort }
@@ -99,9 +108,12 @@ package struct ByteReader {
         return bytes[position..<position + Int(count)]
     }
 
+    /// A value after its tag.
+    /// - Throws: `badData`.
     package mutating func value() throws -> Value { try value(tag: try byte()) }
 
     /// A value whose tag has been read.
+    /// - Throws: `badData`.
     package mutating func value(tag: UInt8) throws -> Value {
         switch tag {
         case 0: return .null
@@ -116,5 +128,5 @@ package struct ByteReader {
         }
     }
 
-    private static var cutShort: SyncError { SyncError(.badData, "the data ends too soon") }
+    private static var cutShort: SyncError { SyncError(.badData, "the data is truncated") }
 }

@@ -1,7 +1,7 @@
 extension String {
-    /// The beginning of a text that somebody else wrote, for an error message: control and format
+    /// The beginning of an untrusted text, for an error message: control and format
     /// characters are escaped, so that a terminal shows them and obeys none.
-    /// - Parameter countMax: Unicode scalars that are shown; an ellipsis stands for the rest.
+    /// - Parameter countMax: Unicode scalars that are shown; an ellipsis replaces the rest.
     package func printable(countMax: Int) -> String {
         var text = ""
         for scalar in unicodeScalars.prefix(countMax) {

@@ -1,7 +1,7 @@
-/// What went wrong in a store: a code to decide on, and words for a person.
+/// An error of a store: a code for programs, and a message for people.
 ///
-/// Two errors are equal when their codes are. Nothing ever parses the text: `code`,
-/// ``isTransient`` and ``needsResync`` are what programs look at.
+/// Two errors are equal when their codes are. Programs never parse the text: they
+/// use `code`, ``isTransient`` and ``needsResync``.
 public struct SyncError: Error, Sendable {
     /// The reason, as a program sees it. An open set: new codes may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -43,7 +43,7 @@ public struct SyncError: Error, Sendable {
     /// The same call may succeed later without any other change.
     public var isTransient: Bool { code == .busy || code == .unreachable || code == .diskFull }
 
-    /// The caller's position in history is of no use any more: read the present objects, then go on
+    /// The caller's position in history is no longer valid: read the present objects, then continue
     /// from the token that comes with them.
     public var needsResync: Bool { code == .historyExpired || code == .foreignHistory }
 }
@@ -63,13 +63,15 @@ extension SyncError.Code {
     public static let busy = Self("busy")
     /// No space left on the device.
     public static let diskFull = Self("diskFull")
+    /// The device or its file system failed to read or write.
+    public static let ioError = Self("ioError")
     /// The database has no history: it was never tracked.
     public static let notTracked = Self("notTracked")
-    /// Tables of the store itself are missing: another program dropped them.
+    /// Tables of syncd are missing: another program dropped them.
     public static let storeDamaged = Self("storeDamaged")
     /// A newer version of syncd wrote this store.
     public static let newerFormat = Self("newerFormat")
-    /// The database cannot be tracked as it is.
+    /// The database cannot be tracked.
     public static let cannotTrack = Self("cannotTrack")
     /// The daemon does not know this store.
     public static let unknownStore = Self("unknownStore")
@@ -89,17 +91,17 @@ extension SyncError.Code {
     public static let stillNeeded = Self("stillNeeded")
     /// An argument that makes no sense.
     public static let invalidArgument = Self("invalidArgument")
-    /// The file at the store's path is another one now.
+    /// The file at the store's path was replaced.
     public static let storeReplaced = Self("storeReplaced")
-    /// The store's file is gone.
+    /// The store's file was removed.
     public static let storeRemoved = Self("storeRemoved")
     /// The daemon or a remote does not answer.
     public static let unreachable = Self("unreachable")
-    /// Bytes that are not what they claim to be.
+    /// Bytes that cannot be decoded.
     public static let badData = Self("badData")
     /// A statement that SQLite refused for a reason of the data or the schema.
     public static let refused = Self("refused")
-    /// A fault of syncd itself.
+    /// A fault of syncd.
     public static let internalFault = Self("internalFault")
 }
 

@@ -37,13 +37,14 @@ extension Timestamp: CustomStringConvertible {
         let (days, rest) = milliseconds.quotientAndRemainder(dividingByFloor: 86_400_000)
         let (year, month, day) = Self.civil(days)
         let seconds = rest / 1000
-        func pad(_ value: Int64, _ width: Int) -> String {
+        func pad(_ value: Int64, width: Int) -> String {
             let text = String(value)
             return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
         }
-        return pad(year, 4) + "-" + pad(month, 2) + "-" + pad(day, 2) + "T" + pad(seconds / 3600, 2)
-            + ":" + pad(seconds / 60 % 60, 2) + ":" + pad(seconds % 60, 2) + "."
-            + pad(rest % 1000, 3) + "Z"
+        return pad(year, width: 4) + "-" + pad(month, width: 2) + "-" + pad(day, width: 2) + "T"
+            + pad(seconds / 3600, width: 2)
+            + ":" + pad(seconds / 60 % 60, width: 2) + ":" + pad(seconds % 60, width: 2) + "."
+            + pad(rest % 1000, width: 3) + "Z"
     }
 
     /// Reads `2026-01-01`, `2026-01-01T12:00`, `…:30`, `….250`, each with an optional `Z` or an
@@ -54,7 +55,7 @@ extension Timestamp: CustomStringConvertible {
         guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2),
             scanner.skip("-"), let day = scanner.number(2), 1...12 ~= month, 1...31 ~= day
         else { return nil }
-        var milliseconds = Self.days(year, month, day) * 86_400_000
+        var milliseconds = Self.days(year: year, month: month, day: day) * 86_400_000
         if scanner.skip("T") || scanner.skip(" ") {
             guard let hour = scanner.number(2), scanner.skip(":"), let minute = scanner.number(2),
                 hour < 24, minute < 60
@@ -92,7 +93,7 @@ extension Timestamp: CustomStringConvertible {
         return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
     }
 
-    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = shiftedYear.quotientAndRemainder(dividingByFloor: 400)
         let shiftedMonth = month > 2 ? month - 3 : month + 9

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import SyncCore
+import SyncStorage
 import Varlink
 
 /// Whether a caller could open a file itself: the daemon shows and changes no more than that.

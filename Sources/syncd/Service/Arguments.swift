@@ -46,7 +46,7 @@ struct Arguments {
     }
 
     /// `objects`; nil when it is absent.
-    func objects() throws -> [HistoryQuery.ObjectName]? {
+    func objects() throws -> [ObjectName]? {
         try strings("objects")?.map { try .init(held: $0) }
     }
 

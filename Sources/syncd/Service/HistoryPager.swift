@@ -52,7 +52,7 @@ struct HistoryPager: Sendable {
         // One more shows whether there is another page, and one may be shown already.
         scan.limit = countMax + 2
         let shown = shown
-        try store.forEachTransaction(scan) { transaction in
+        try store.forEachTransaction(matching: scan) { transaction in
             if transaction.number == shown { return true }
             if page.transactions.count == countMax || bytes >= Self.bytesMax {
                 page.isLast = false

@@ -52,7 +52,7 @@ struct CatchUp: Sendable {
         let query = query(for: step)
         var count = 0
         var goesOn = true
-        try step.opened.store.forEachTransaction(query) { transaction in
+        try step.opened.store.forEachTransaction(matching: query) { transaction in
             count += 1
             goesOn = send(transaction, era: step.era)
             return goesOn

@@ -165,7 +165,7 @@ final class HubState: Sendable {
                 let head = content.lifecycle.end?.token
             else { return nil }
             content.fanOut.add(subscriber, at: options.after ?? head)
-            content.fanOut.hold(options.hold.map(HeldName.init), for: subscriber)
+            content.fanOut.hold(options.hold.map(\.folded), for: subscriber)
             return head
         }
     }
@@ -174,7 +174,7 @@ final class HubState: Sendable {
 
     /// - Parameter heldMax: how many objects it may hold in all.
     /// - Returns: false, and nothing is held, when that would be more than `heldMax`.
-    func hold(_ names: [HeldName], for subscriber: Subscriber, heldMax: Int) -> Bool {
+    func hold(_ names: [ObjectName], for subscriber: Subscriber, heldMax: Int) -> Bool {
         content.withLock { content in
             guard content.fanOut.heldCount(of: subscriber) + names.count <= heldMax else {
                 return false
@@ -185,7 +185,7 @@ final class HubState: Sendable {
     }
 
     /// - Parameter names: nil: all.
-    func release(_ names: [HeldName]?, for subscriber: Subscriber) {
+    func release(_ names: [ObjectName]?, for subscriber: Subscriber) {
         content.withLock { $0.fanOut.release(names, for: subscriber) }
     }
 

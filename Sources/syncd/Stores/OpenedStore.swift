@@ -1,9 +1,10 @@
 import SyncCore
+import SyncStorage
 
 /// A store that is open and watched: what one opening of ``StoreHub`` made.
 struct OpenedStore: Sendable {
     let store: Store
-    let watch: StoreWatcher.StoreID
+    let watch: StoreWatcher.WatchID
     /// Which opening of the hub this is; events and pages of an earlier one are dropped by it.
     let generation: Int
     let journal: BoundaryJournal

@@ -1,4 +1,4 @@
-import CLinux
+import SyncStorage
 
 /// When a store that could not be opened is tried again: at once when its files have changed, else
 /// after a pause that doubles each time, from 1 s to 30 s. Shorter pauses let a thousand broken
@@ -7,7 +7,7 @@ struct RetryPace {
     private static let pauseMin = Duration.seconds(1)
     private static let pauseMax = Duration.seconds(30)
 
-    private var files: [Stamp] = []
+    private var files: [FileStamp?] = []
     private var pause = Self.pauseMin
     private var next = ContinuousClock.now
 
@@ -15,7 +15,7 @@ struct RetryPace {
     ///
     /// - Complexity: O(1), two system calls.
     mutating func mayTry(_ path: String, now: ContinuousClock.Instant = .now) -> Bool {
-        let present = [path, path + "-wal"].map(Stamp.init)
+        let present = [path, path + "-wal"].map(FileStamp.init(path:))
         if present != files {
             files = present
             pause = Self.pauseMin
@@ -25,19 +25,5 @@ struct RetryPace {
         next = now + pause
         pause = min(pause * 2, Self.pauseMax)
         return true
-    }
-
-    /// Which file it is, and what its metadata say about its content.
-    private struct Stamp: Equatable {
-        private let numbers: [Int64]
-
-        init(_ path: String) {
-            var file = syncd_file()
-            _ = syncd_identify(path, &file)
-            numbers = [
-                Int64(bitPattern: file.device), Int64(bitPattern: file.inode), file.birth_seconds,
-                file.write_seconds, Int64(file.write_nanoseconds), Int64(bitPattern: file.length),
-            ]
-        }
     }
 }

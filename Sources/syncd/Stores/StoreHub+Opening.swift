@@ -1,6 +1,8 @@
 import NIOPosix
 import SyncClient
 import SyncCore
+import SyncStorage
+import Varlink
 
 /// Opening, and opening again when the file was removed or replaced. Everything here blocks: on the
 /// pool, or before the daemon serves.
@@ -106,7 +108,7 @@ extension StoreHub {
         try trackIfMissing()
         let store = try openRepaired()
         let journal = BoundaryJournal(directory: environment.stateDirectory, of: store)
-        try store.adopt(journal.boundaries) { journal.append($0) }
+        try store.restoreBoundaries(journal.boundaries) { journal.append($0) }
         var isDamaged = false
         do {
             try repair(try store.verifyCapture(), in: store)
@@ -115,7 +117,7 @@ extension StoreHub {
             if !isDamaged { logOnce("schema: \(error)") }
         }
         // What was committed before is history: only later commits are sent as they happen.
-        _ = try? store.look()
+        _ = try? store.poll()
         let head = try store.head()
         let index = try store.walIndex()
         let generation = state.nextGeneration()

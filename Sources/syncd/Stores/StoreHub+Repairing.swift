@@ -85,7 +85,7 @@ extension StoreHub {
         do {
             try Store.open(path, isResolved: true).close()
         } catch let error as SyncError where error.code == .notTracked {
-            _ = try Store.track(path, entry.captureChoice)
+            _ = try Store.track(path, choosing: entry.captureChoice)
         } catch let error as SyncError where error.code == .storeDamaged {
             // Opening repairs it.
         }

@@ -1,5 +1,6 @@
 import SyncClient
 import SyncCore
+import SyncStorage
 import Varlink
 
 /// Subscriptions as their clients start and change them. Calls that ask the store block: on the
@@ -48,11 +49,11 @@ extension StoreHub {
     /// - Returns: how the objects are now.
     /// - Throws: ``SyncError`` for too many objects, or an entity that the store does not have.
     func hold(
-        _ names: [HistoryQuery.ObjectName], for subscriber: Subscriber, in store: Store
+        _ names: [ObjectName], for subscriber: Subscriber, in store: Store
     ) throws -> [HeldObject] {
         try checkCount(names.count)
         let isHeld = state.hold(
-            names.map(HeldName.init), for: subscriber, heldMax: Self.heldMax)
+            names.map(\.folded), for: subscriber, heldMax: Self.heldMax)
         guard isHeld else { throw Self.tooManyHeld }
         do {
             return try names.map { try store.held($0) }
@@ -63,8 +64,8 @@ extension StoreHub {
     }
 
     /// - Parameter names: nil: all.
-    func release(_ names: [HistoryQuery.ObjectName]?, for subscriber: Subscriber) {
-        state.release(names?.map(HeldName.init), for: subscriber)
+    func release(_ names: [ObjectName]?, for subscriber: Subscriber) {
+        state.release(names?.map(\.folded), for: subscriber)
     }
 
     private func checkCount(_ count: Int) throws {
@@ -82,7 +83,7 @@ extension StoreHub {
         var query = HistoryQuery()
         query.entities = options.filter.entities
         query.limit = 0
-        try store.forEachTransaction(query) { _ in false }
+        try store.forEachTransaction(matching: query) { _ in false }
     }
 }
 
@@ -116,7 +117,7 @@ extension StoreHub {
 
 extension Store {
     /// How an object is now.
-    fileprivate func held(_ name: HistoryQuery.ObjectName) throws -> HeldObject {
+    fileprivate func held(_ name: ObjectName) throws -> HeldObject {
         if let object = try object(named: name) {
             return HeldObject(object: object, isPresent: true)
         }

@@ -3,6 +3,9 @@ import NIOCore
 import NIOPosix
 import SyncClient
 import SyncCore
+import SyncStorage
+import Synchronization
+import Varlink
 
 /// One store of the daemon: opened, watched, its commits given to its subscribers.
 ///
@@ -122,9 +125,9 @@ extension StoreHub {
 
     /// The live path: what was committed goes to all subscribers, at once.
     private func readCommits(of opened: OpenedStore) {
-        let look: Store.Look
+        let look: PollResult
         do {
-            look = try opened.store.look()
+            look = try opened.store.poll()
         } catch {
             readFailed(error as? SyncError, of: opened)
             return
@@ -141,7 +144,7 @@ extension StoreHub {
     }
 
     /// Others lack what was written here; what came from them does not go back.
-    private func notifyReplication(of look: Store.Look) {
+    private func notifyReplication(of look: PollResult) {
         let isOwn = look.tooLarge || look.transactions.contains { !$0.flags.contains(.remote) }
         guard isOwn || look.schemaChanged else { return }
         environment.replication.post(about: path) { events in
@@ -163,7 +166,7 @@ extension StoreHub {
                 rest.prefix(Self.distributedMax), atOnce: atOnce, generation: opened.generation)
             rest = rest.dropFirst(Self.distributedMax)
             // A failure comes again with the next event, which deals with it.
-            if !rest.isEmpty { try? opened.store.follow() }
+            if !rest.isEmpty { try? opened.store.findNewBoundaries() }
         }
     }
 

@@ -1,4 +1,5 @@
 import SyncCore
+import SyncStorage
 
 /// Whether a store is open, and which caller may change that. A value, guarded by its ``HubState``.
 ///

@@ -1,6 +1,7 @@
 import Glibc
 import SyncClient
 import SyncCore
+import SyncStorage
 import Synchronization
 import Varlink
 
@@ -45,9 +46,9 @@ final class StoreRegistry: Sendable {
         let entries = configuration.stores
         var wanted: [String: Configuration.StoreEntry] = [:]
         for path in remembered.all {
-            wanted[FilePath.resolved(path)] = Configuration.StoreEntry(path: path)
+            wanted[PathResolution.resolved(path)] = Configuration.StoreEntry(path: path)
         }
-        for entry in entries { wanted[FilePath.resolved(entry.path)] = entry }
+        for entry in entries { wanted[PathResolution.resolved(entry.path)] = entry }
         let (new, old) = state.withLock { state -> ([StoreHub], [StoreHub]) in
             state.limits = configuration.limits
             state.limitsByPath = wanted.mapValues(\.limits).filter { !$0.value.isEmpty }
@@ -78,7 +79,7 @@ final class StoreRegistry: Sendable {
     func unloadIdle() {
         for hub in hubs {
             hub.dismissExcluded()
-            try? hub.store().rest()
+            try? hub.store().unload()
         }
     }
 
@@ -127,7 +128,7 @@ final class StoreRegistry: Sendable {
             }
             return nil
         }
-        let path = FilePath.resolved(name)
+        let path = PathResolution.resolved(name)
         guard let hub = state.withLock({ $0.hubs[path] }) else { return nil }
         return permitted(hub, for: peer, need: .read)
     }
@@ -163,7 +164,7 @@ final class StoreRegistry: Sendable {
     func track(
         _ entry: Configuration.StoreEntry, for peer: PeerIdentity
     ) throws -> (store: PermittedStore, report: TrackReport) {
-        let path = FilePath.resolved(entry.path)
+        let path = PathResolution.resolved(entry.path)
         guard entry.path.hasPrefix("/") else {
             throw SyncError(
                 .invalidArgument, "'\(entry.path)' is not an absolute path",
@@ -177,7 +178,7 @@ final class StoreRegistry: Sendable {
         }
         let report = try hub.whileClosed {
             // The path may have become another file's since it was resolved.
-            try Store.track(path, entry.captureChoice) {
+            try Store.track(path, choosing: entry.captureChoice) {
                 try Self.check($0, isAt: path, peer: peer)
             }
         }

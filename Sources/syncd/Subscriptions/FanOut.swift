@@ -1,6 +1,7 @@
 import SyncClient
 import SyncCore
 import SyncMerge
+import SyncStorage
 import Varlink
 
 /// The subscriptions of one store, and what each of them has got. A value, guarded by its
@@ -32,7 +33,7 @@ struct FanOut {
         fileprivate let group: Int
         fileprivate(set) var phase = Phase.catchingUp
         fileprivate(set) var position: Token
-        fileprivate(set) var held: Set<HeldName> = []
+        fileprivate(set) var held: Set<ObjectName> = []
         /// The client has emptied its queue since the last reply of a catch-up.
         fileprivate(set) var hasDrained = false
         /// The last position that was sent to the client.
@@ -42,7 +43,7 @@ struct FanOut {
     private(set) var entries: [Entry] = []
     /// Grows when the store is replaced: what a catch-up read before is of no use any more.
     private(set) var era = 0
-    private var holders: [HeldName: Int] = [:]
+    private var holders: [ObjectName: Int] = [:]
     private var groups: [HistoryQuery: Int] = [:]
 
     /// Nil when there is no such subscription any more; then every change of it does nothing.
@@ -72,7 +73,7 @@ struct FanOut {
 
     func heldCount(of subscriber: Subscriber) -> Int { entry(of: subscriber)?.held.count ?? 0 }
 
-    mutating func hold(_ names: [HeldName], for subscriber: Subscriber) {
+    mutating func hold(_ names: [ObjectName], for subscriber: Subscriber) {
         guard let index = index(of: subscriber) else { return }
         for name in names where entries[index].held.insert(name).inserted {
             holders[name, default: 0] += 1
@@ -80,7 +81,7 @@ struct FanOut {
     }
 
     /// - Parameter names: nil: all.
-    mutating func release(_ names: [HeldName]?, for subscriber: Subscriber) {
+    mutating func release(_ names: [ObjectName]?, for subscriber: Subscriber) {
         guard let index = index(of: subscriber) else { return }
         for name in names ?? Array(entries[index].held) {
             guard entries[index].held.remove(name) != nil, let count = holders[name] else {
@@ -143,7 +144,7 @@ struct FanOut {
     mutating func distribute(_ transaction: Transaction, atOnce: Bool) {
         let touchesHeld =
             !holders.isEmpty
-            && transaction.changes.contains { holders[HeldName($0.object)] != nil }
+            && transaction.changes.contains { holders[ObjectName(foldedNameOf: $0.object)] != nil }
         var shared = SharedReplies(transaction, groupCount: groups.count)
         for index in entries.indices where entries[index].phase == .live {
             guard transaction.number > entries[index].position.number else { continue }
@@ -203,7 +204,9 @@ struct FanOut {
         if subscriber.wantsTransactions {
             shown = subscriber.query.filter(transaction)
             if subscriber.heldOnly, var transaction = shown {
-                transaction.changes.removeAll { !entry.held.contains(HeldName($0.object)) }
+                transaction.changes.removeAll {
+                    !entry.held.contains(ObjectName(foldedNameOf: $0.object))
+                }
                 shown = transaction.changes.isEmpty ? nil : transaction
             }
         }

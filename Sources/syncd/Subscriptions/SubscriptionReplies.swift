@@ -1,5 +1,6 @@
 import SyncClient
 import SyncCore
+import SyncStorage
 import Varlink
 
 /// The replies of `Subscribe`, encoded.
@@ -61,11 +62,11 @@ enum SubscriptionReplies {
 
     /// What a transaction did to the objects that are held, in its order.
     static func notices(
-        of transaction: Transaction, isHeld: (HeldName) -> Bool
+        of transaction: Transaction, isHeld: (ObjectName) -> Bool
     ) -> [Notice] {
         var notices: [Notice] = []
         var head: TransactionHead?
-        for change in transaction.changes where isHeld(HeldName(change.object)) {
+        for change in transaction.changes where isHeld(ObjectName(foldedNameOf: change.object)) {
             let by = head ?? TransactionHead(transaction)
             head = by
             switch change.kind {

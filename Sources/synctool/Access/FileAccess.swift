@@ -36,7 +36,7 @@ struct FileAccess: StoreAccess {
     func track(_ choice: CaptureChoice) async throws -> (
         tables: [TableSummary], repaired: [String]
     ) {
-        let report = try Store.track(absolute, choice)
+        let report = try Store.track(absolute, choosing: choice)
         try StoreReplica.showWaiting(at: absolute)
         return (report.entries.map(TableSummary.init), report.repair?.explanations ?? [])
     }
@@ -78,7 +78,7 @@ struct FileAccess: StoreAccess {
         matching query: HistoryQuery, _ body: (Transaction) throws -> Void
     ) async throws {
         try withStore { store in
-            try store.forEachTransaction(query) {
+            try store.forEachTransaction(matching: query) {
                 try body($0)
                 return true
             }

@@ -41,14 +41,14 @@ struct FileWatch {
         from store: Store, after token: inout Token, to body: @Sendable (Notice) throws -> Bool
     ) throws -> Bool {
         // This records the boundaries of the new commits; the query then reads them, filtered.
-        _ = try store.look()
+        _ = try store.poll()
         var query = choice.filter
         query.after = token
         let head = try store.head()
         guard head.number > token.number else { return true }
         query.upTo = head
         var isWanted = true
-        try store.forEachTransaction(query) { transaction in
+        try store.forEachTransaction(matching: query) { transaction in
             isWanted = try body(.transaction(transaction))
             return isWanted
         }

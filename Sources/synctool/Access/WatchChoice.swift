@@ -5,5 +5,5 @@ struct WatchChoice: Sendable {
     var after: Token?
     /// Uses `entities`, `kinds`, `properties`, `authors` and `excludedAuthors`.
     var filter = HistoryQuery()
-    var held: [HistoryQuery.ObjectName] = []
+    var held: [ObjectName] = []
 }

@@ -75,7 +75,7 @@ struct HistoryFilter: ParsableArguments {
         query.excludedAuthors = notAuthor
         query.context = context
         query.entities = entity
-        query.object = try object.map { try HistoryQuery.ObjectName(path: $0) }
+        query.object = try object.map { try ObjectName(path: $0) }
         query.kinds = Set(kind)
         query.properties = property
         query.limit = limit

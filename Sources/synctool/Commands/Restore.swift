@@ -25,7 +25,7 @@ struct Restore: FileCommand {
     var database: String? { path }
 
     mutating func run() async throws {
-        let name = try HistoryQuery.ObjectName(path: object)
+        let name = try ObjectName(path: object)
         let store = try Store.open(StorePath.absolute(path))
         defer { try? store.close() }
         let report = try store.restore(name, author: Revert.author)

@@ -83,7 +83,7 @@ struct Watch: StoreCommand {
         filter.properties = property
         filter.authors = author
         filter.excludedAuthors = notAuthor
-        let held = try hold.map { try HistoryQuery.ObjectName(held: $0) }
+        let held = try hold.map { try ObjectName(held: $0) }
         return WatchChoice(after: try after.map { try Token($0) }, filter: filter, held: held)
     }
 

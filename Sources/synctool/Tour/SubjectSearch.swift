@@ -65,7 +65,7 @@ struct SubjectSearch {
             "UPDATE \(identifier(table)) SET \(identifier(text)) = \(literal(words)) \(`where`(0))"
         }
         let held = keys.prefix(2).map { key in
-            HistoryQuery.ObjectName(entity: table, key: ObjectKey(.integer(Int64(key) ?? 0))).path
+            ObjectName(entity: table, key: ObjectKey(.integer(Int64(key) ?? 0))).path
         }
         return TourSubjects(
             held: held,

@@ -73,7 +73,7 @@ struct Tour {
         _ subjects: TourSubjects, in scene: TourScene, with client: TourClient
     ) async throws {
         try narrator.act(2, title: "A client subscribes and names the objects that it holds.")
-        let held = try subjects.held.map { try HistoryQuery.ObjectName(path: $0) }
+        let held = try subjects.held.map { try ObjectName(path: $0) }
         try await client.start(socket: scene.socket, store: scene.path, holding: held)
         try narrator.say("It holds \(Self.list(subjects.held)).")
         await narrator.pause()

@@ -11,7 +11,7 @@ actor TourClient {
     private var task: Task<Void, Never>?
 
     /// Subscribes, and waits until the stream has begun.
-    func start(socket: String, store: String, holding: [HistoryQuery.ObjectName]) async throws {
+    func start(socket: String, store: String, holding: [ObjectName]) async throws {
         var options = SubscriptionOptions()
         options.hold = Set(holding)
         let subscription = StoreClient(socket: socket).subscribe(store, options: options)

@@ -3,6 +3,7 @@ import SyncTesting
 import Testing
 
 @testable import SyncCore
+@testable import SyncStorage
 @testable import SyncValues
 
 /// Which files are refused, and why; and that a refusal leaves the file as it was.
@@ -31,7 +32,9 @@ import Testing
         }
     }
 
-    private func openCode() -> SyncError.Code? { code { _ = try StoreFile.open(path) } }
+    private func openCode() -> SyncError.Code? {
+        code { _ = try DatabaseOpener.open(path, for: .writing) }
+    }
 
     private func setMode(_ mode: Int, _ path: String) throws {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
@@ -92,8 +95,8 @@ import Testing
 
     private struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
-        var file: StoreFile.Permissions
-        var folder = StoreFile.Permissions(owner: 1, group: 10, mode: 0o755)
+        var file: FilePermissions
+        var folder = FilePermissions(owner: 1, group: 10, mode: 0o755)
         var user: UInt32
         var group: UInt32
         /// The groups of the file's owner.
@@ -102,11 +105,11 @@ import Testing
         var lockedOut: String?
     }
 
-    private static func file(_ mode: UInt32, group: UInt32 = 10) -> StoreFile.Permissions {
-        StoreFile.Permissions(owner: 1, group: group, mode: mode)
+    private static func file(_ mode: UInt32, group: UInt32 = 10) -> FilePermissions {
+        FilePermissions(owner: 1, group: group, mode: mode)
     }
 
-    private static let shared = StoreFile.Permissions(owner: 1, group: 20, mode: 0o2775)
+    private static let shared = FilePermissions(owner: 1, group: 20, mode: 0o2775)
 
     private static let cases = [
         Case(testDescription: "the owner", file: file(0o600), user: 1, group: 10),
@@ -150,7 +153,7 @@ import Testing
 
     @Test(arguments: cases)
     private func nobodyIsLockedOut(_ example: Case) {
-        let reason = StoreFile.lockout(
+        let reason = FilePermissions.lockout(
             database: example.file, directory: example.folder, user: example.user,
             group: example.group, ownerIsIn: { example.ownerGroups.contains($0) })
         if let lockedOut = example.lockedOut {
@@ -167,7 +170,7 @@ import Testing
         let owner: [FileAttributeKey: Any] = [.ownerAccountID: 1, .groupOwnerAccountID: 1]
         try FileManager.default.setAttributes(owner, ofItemAtPath: path)
         try setMode(0o640, path)
-        let queue = try StoreFile.open(path)
+        let queue = try DatabaseOpener.open(path, for: .writing)
         try Tracker(queue).track()
         for suffix in ["-wal", "-shm"] {
             let made = try FileManager.default.attributesOfItem(atPath: path + suffix)
@@ -184,7 +187,7 @@ import Testing
         try makeDatabase()
         let writer = try PlainConnection(path)
         try writer.run("BEGIN EXCLUSIVE")
-        _ = code { _ = try StoreFile.open(path) }
+        _ = code { _ = try DatabaseOpener.open(path, for: .writing) }
         let other = Process()
         other.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         other.arguments = ["sqlite3", path, "SELECT count(*) FROM item"]

@@ -33,7 +33,7 @@ import Testing
         #expect(reasons["words_data"] == .shadow)
         #expect(reasons["other"] == .filteredOut)
         #expect(reasons["sqlite_schema"] == .internal)
-        #expect(report.store.count == 16 && report.replica.count == 16)
+        #expect(report.store.bytes.count == 16 && report.replica.bytes.count == 16)
     }
 
     @Test func trackingTwiceChangesNothing() throws {

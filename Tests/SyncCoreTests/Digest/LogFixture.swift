@@ -19,10 +19,10 @@ final class LogFixture {
                 + "seq INTEGER PRIMARY KEY, op, m, ts REAL, pk, v0, v1, v2, v3, v4, v5)",
             "CREATE TABLE syncd_entity(id INTEGER PRIMARY KEY, name, layout, retired)",
             "CREATE TABLE syncd_meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID",
-        ] { try RawTransaction.execute(connection, sql) }
+        ] { try RawTransaction.execute(sql, on: connection) }
         try HistorySchema.create(connection)
         for (id, name, layout) in Self.entities {
-            try Statement(connection, "INSERT INTO syncd_entity VALUES (?1, ?2, ?3, 0)")
+            try Statement("INSERT INTO syncd_entity VALUES (?1, ?2, ?3, 0)", on: connection)
                 .run(.integer(id), .text(name), .text(layout))
         }
     }
@@ -52,7 +52,7 @@ final class LogFixture {
         let row: [Value] = [.integer(seq), .integer(kind.op(entity)), m, .real(time)]
         let padding = [Value](repeating: .null, count: 7 - values.count)
         let insert = try Statement(
-            connection, "INSERT INTO syncd_log VALUES (?,?,?,?,?,?,?,?,?,?,?)")
+            "INSERT INTO syncd_log VALUES (?,?,?,?,?,?,?,?,?,?,?)", on: connection)
         insert.bind(row + values + padding)
         try insert.run()
         return seq
@@ -63,7 +63,7 @@ final class LogFixture {
         let reader = try LogReader(connection, catalog: try EntityCatalog(connection))
         var result: [NetTransaction] = []
         try TransactionAssembler(reader).forEach(
-            after: 0, boundaries ?? [Boundary(last: seq, isExact: true)]
+            after: 0, in: boundaries ?? [Boundary(last: seq, isExact: true)]
         ) {
             result.append($0)
             return true

@@ -193,10 +193,8 @@ import Testing
 
     @Test func nonsenseRowsArePassedOver() throws {
         try RawTransaction.execute(
-            log.connection,
             "INSERT INTO syncd_log(seq, op, pk) "
-                + "VALUES (1,'junk',1), (2,-5,1), (3,8000,1), (4,NULL,2)"
-        )
+                + "VALUES (1,'junk',1), (2,-5,1), (3,8000,1), (4,NULL,2)", on: log.connection)
         #expect(try log.transactions([Boundary(last: 4, isExact: true)]).isEmpty)
     }
 }

@@ -14,7 +14,7 @@ import Testing
                 BEGIN; INSERT INTO syncd_txn(author) VALUES ('\(author)');
                 INSERT INTO item VALUES (\(id), 1); COMMIT
                 """)
-            _ = try store.look()
+            _ = try store.poll()
             _ = try store.digest()
             return try store.head()
         }
@@ -38,7 +38,7 @@ import Testing
                 BEGIN; INSERT INTO syncd_txn(author, context) VALUES ('\(author)', \(context));
                 INSERT INTO item VALUES (\(number), 1); COMMIT
                 """)
-            _ = try store.look()
+            _ = try store.poll()
         }
         _ = try store.digest()
         let all = try store.history()

@@ -54,11 +54,11 @@ struct QueryPlanTests {
             }
         },
         Question(testDescription: "an object") { store, _ in
-            try query(store) { $0.object = try HistoryQuery.ObjectName(path: "item/7") }
+            try query(store) { $0.object = try ObjectName(path: "item/7") }
         },
         Question(testDescription: "the last change of an object") { store, _ in
             try query(store) {
-                $0.object = try HistoryQuery.ObjectName(path: "item/7")
+                $0.object = try ObjectName(path: "item/7")
                 $0.reverse = true
                 $0.limit = 1
             }
@@ -82,12 +82,12 @@ struct QueryPlanTests {
             }
         },
         Question(testDescription: "a look") { store, _ in
-            _ = try store.look()
+            _ = try store.poll()
             return 1
         },
         Question(testDescription: "the objects that are held") { store, _ in
             try query(store) {
-                $0.object = try HistoryQuery.ObjectName(path: "item/1")
+                $0.object = try ObjectName(path: "item/1")
                 $0.kinds = [.delete]
             } + 1
         },
@@ -111,7 +111,7 @@ struct QueryPlanTests {
         let trace = StatementTrace(history.database.path)
         let store = try Store.open(history.database.path)
         _ = try store.digest()
-        _ = try store.look()
+        _ = try store.poll()
         _ = trace.take()
         let answer = try question.ask(store, count)
         let entries = trace.take()
@@ -152,7 +152,7 @@ struct QueryPlanTests {
                 UPDATE item SET b = \(number) WHERE id < 20; DELETE FROM item WHERE id = \(number);
                 COMMIT
                 """)
-            _ = try store.look()
+            _ = try store.poll()
         }
         _ = try store.digest()
         try checkPlans(trace.take(), history.database, "digest")

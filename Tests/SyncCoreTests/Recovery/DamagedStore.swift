@@ -1,5 +1,5 @@
 import Foundation
-import SyncTesting
+import SyncStorage
 import Testing
 
 @testable import SyncCore
@@ -31,9 +31,9 @@ final class DamagedStore {
             template.token, template.id, template.replica, template.plain
         )
         // The same replica, not a copy.
-        let mark = try #require(FileIdentity(path: path).map { FileMark($0) })
+        let mark = try #require(FileIdentity(path: path)?.mark)
         try PlainConnection(path).run(
-            "UPDATE syncd_meta SET value = '\(mark.text)' WHERE key = 'file'")
+            "UPDATE syncd_meta SET value = '\(mark)' WHERE key = 'file'")
     }
 
     /// Made once for each journal mode.
@@ -153,6 +153,6 @@ final class DamagedStore {
 
 extension StoreObjects {
     init(of path: String) throws {
-        self = try StoreConnection.openQueue(path).read { try StoreObjects($0) }
+        self = try DatabaseOpener.open(path).read { try StoreObjects($0) }
     }
 }

@@ -283,12 +283,12 @@ import Testing
         let store = try Store.open(damaged.path)
         defer { try? store.close() }
         try damaged.drop(try damaged.objects().filter { $0.type == "table" })
-        #expect(throws: SyncError(.storeDamaged, "")) { try store.look() }
+        #expect(throws: SyncError(.storeDamaged, "")) { try store.poll() }
         #expect(throws: SyncError(.storeDamaged, "")) { try store.history() }
         #expect(throws: SyncError(.storeDamaged, "")) { try store.status() }
         #expect(throws: SyncError(.storeDamaged, "")) { try store.verifyCapture() }
         #expect(throws: SyncError(.storeDamaged, "")) { try store.repairCapture() }
         try Store.mend(damaged.path)
-        #expect(throws: SyncError(.foreignHistory, "")) { try store.look() }
+        #expect(throws: SyncError(.foreignHistory, "")) { try store.poll() }
     }
 }

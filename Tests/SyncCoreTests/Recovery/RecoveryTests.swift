@@ -25,7 +25,7 @@ import Testing
 
     private func recovered(_ store: Store, comparing: Bool = false) throws -> String {
         let report = try store.repairCapture(comparing: comparing)
-        let transactions = try store.look().transactions.filter { $0.flags.contains(.recovered) }
+        let transactions = try store.poll().transactions.filter { $0.flags.contains(.recovered) }
         #expect(report.recoveredCount == transactions.reduce(0) { $0 + $1.changes.count })
         #expect(transactions.count <= 1)
         #expect(try store.digest() == false)
@@ -87,7 +87,7 @@ import Testing
             """)
         #expect(try recovered(store) == "update item/3 c, delete item/1")
         try database.sql("UPDATE item SET c = 'x' WHERE id = 2")
-        #expect(try store.look().transactions.map(\.summary) == ["update item/2 c"])
+        #expect(try store.poll().transactions.map(\.summary) == ["update item/2 c"])
     }
 
     @Test func addedColumnThatWasWrittenBeforeItWasRecorded() throws {
@@ -118,7 +118,7 @@ import Testing
         try database.sql("CREATE TABLE later(k TEXT PRIMARY KEY); INSERT INTO later VALUES ('x')")
         #expect(try recovered(store) == "insert later/x")
         try database.sql("INSERT INTO later VALUES ('y')")
-        #expect(try store.look().transactions.map(\.summary) == ["insert later/y"])
+        #expect(try store.poll().transactions.map(\.summary) == ["insert later/y"])
     }
 
     /// A rebuild one statement after the other, with somebody looking in the middle of it.
@@ -129,9 +129,9 @@ import Testing
         try database.sql("INSERT INTO new SELECT * FROM item; DROP TABLE item")
         try database.sql("ALTER TABLE new RENAME TO item")
         try store.repairCapture()
-        _ = try store.look()
+        _ = try store.poll()
         try database.sql("UPDATE item SET a = 'x' WHERE id = 1")
-        #expect(try store.look().transactions.map(\.summary) == ["update item/1 a"])
+        #expect(try store.poll().transactions.map(\.summary) == ["update item/1 a"])
         let owners = try database.rows(
             "SELECT count(DISTINCT substr(name, 1, 8)) FROM sqlite_schema WHERE tbl_name = 'item' "
                 + "AND type = 'trigger'")
@@ -151,7 +151,7 @@ import Testing
     @Test func writersWithTriggersSwitchedOffAreFoundByComparing() throws {
         let store = try store()
         try database.withoutTriggers { try database.sql("DELETE FROM item WHERE id = 3") }
-        #expect(try store.look().transactions.isEmpty)
+        #expect(try store.poll().transactions.isEmpty)
         #expect(try recovered(store, comparing: true) == "delete item/3")
     }
 

@@ -133,9 +133,9 @@ private final class ReplayRun {
             var query = HistoryQuery()
             query.after = told.last?.token
             new = try store.history(query)
-            _ = try store.look()
+            _ = try store.poll()
         } else {
-            new = try store.look().transactions
+            new = try store.poll().transactions
         }
         for transaction in new {
             trail.append("-- \(transaction.number): \(transaction.summary)")

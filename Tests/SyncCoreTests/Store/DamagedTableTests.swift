@@ -61,7 +61,7 @@ import Testing
         var opened: Store?
         attempt { opened = try Store.open(database.path) }
         guard let store = opened else { return }
-        attempt { _ = try store.look() }
+        attempt { _ = try store.poll() }
         attempt { _ = try store.history() }
         attempt { _ = try store.status() }
         attempt { _ = try store.verifyCapture() }

@@ -13,7 +13,7 @@ import Testing
         try database.store().close()
         try database.sql("INSERT INTO item VALUES (1, 'a'), (2, 'b')")
         try database.sql("DELETE FROM item WHERE id = 1")
-        try Store.alter(database.path, "ALTER TABLE item ADD COLUMN later")
+        try Store.alter(database.path, running: "ALTER TABLE item ADD COLUMN later")
         try database.sql("DELETE FROM item WHERE id = 2")
         let store = try Store.open(database.path)
         let deletes = try store.history().flatMap(\.changes).filter { $0.kind == .delete }
@@ -32,7 +32,7 @@ import Testing
         let before = try store.history()
         _ = try store.digest()
         try store.close()
-        try Store.alter(database.path, "DROP TABLE item")
+        try Store.alter(database.path, running: "DROP TABLE item")
         let again = try Store.open(database.path)
         #expect(try again.history().prefix(2) == before[...])
         try again.check(try #require(before.last).token)
@@ -71,7 +71,7 @@ import Testing
             BEGIN; INSERT INTO syncd_txn(author) VALUES ('me');
             INSERT INTO item VALUES (2, 'a'); COMMIT
             """)
-        _ = try store.look()
+        _ = try store.poll()
         var query = HistoryQuery()
         query.excludedAuthors = ["me"]
         #expect(try store.history(query).map(\.author) == [nil])
@@ -91,7 +91,7 @@ import Testing
         try database.sql("INSERT OR IGNORE INTO item VALUES (1, 'b')")
         try database.sql(
             "BEGIN; INSERT INTO item VALUES (2, 'b'); DELETE FROM item WHERE id = 2; COMMIT")
-        #expect(try store.look().transactions.map(\.summary) == ["insert item/1"])
+        #expect(try store.poll().transactions.map(\.summary) == ["insert item/1"])
     }
 
     /// A consumer that found nothing of interest acknowledges all the same, and holds nothing back.
@@ -101,7 +101,7 @@ import Testing
         try store.register(consumer: "reader")
         try store.register(consumer: "importer", kind: .writer)
         for id in 1...5 { try database.sql("INSERT INTO item VALUES (\(id), 'a')") }
-        _ = try store.look()
+        _ = try store.poll()
         #expect(try store.purge().transactions == 0)
         try store.acknowledge(consumer: "reader", try store.head())
         #expect(try store.purge().transactions == 4)

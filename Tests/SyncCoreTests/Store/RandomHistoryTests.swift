@@ -49,7 +49,7 @@ import Testing
             before = after
             // In the rollback modes commits are told apart only when each is looked at.
             if !wal || Int.random(in: 0..<3, using: &random) == 0 {
-                told += try store.look().transactions
+                told += try store.poll().transactions
             }
             if Int.random(in: 0..<8, using: &random) == 0 { _ = try store.digest() }
             if Int.random(in: 0..<25, using: &random) == 0 {
@@ -60,10 +60,10 @@ import Testing
                 var query = HistoryQuery()
                 query.after = told.last?.token
                 told += try store.history(query)
-                _ = try store.look()
+                _ = try store.poll()
             }
         }
-        told += try store.look().transactions
+        told += try store.poll().transactions
         for _ in 0..<2 {
             let history = try store.history()
             #expect(history.map(\.number) == told.map(\.number), "\(seed)")

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import SyncCore
+@testable import SyncStorage
 @testable import SyncValues
 
 @Suite struct StoreTests {
@@ -22,17 +23,17 @@ import Testing
 
     @Test(arguments: [true, false]) func foreignCommitsAreSeenOnceAndInOrder(digests: Bool) throws {
         let store = try database.store()
-        #expect(try store.look().transactions.isEmpty)
+        #expect(try store.poll().transactions.isEmpty)
         try database.sql("UPDATE Album SET Title = 'x' WHERE Id = 10")
         try database.sql(
             "BEGIN; INSERT INTO Artist VALUES (3, 'B'); DELETE FROM Album WHERE Id = 20; COMMIT")
         if digests { _ = try store.digest() }
-        let look = try store.look()
+        let look = try store.poll()
         #expect(
             look.transactions.map(\.summary) == [
                 "update Album/10 Title", "insert Artist/3, delete Album/20",
             ])
-        #expect(try store.look().transactions.isEmpty)
+        #expect(try store.poll().transactions.isEmpty)
         #expect(try store.history() == look.transactions)
         _ = try store.digest()
         #expect(try store.history() == look.transactions)
@@ -45,7 +46,7 @@ import Testing
         let store = try Store.open(database.path)
         for number in 1...9 { try database.sql("INSERT INTO Number VALUES (\(number))") }
         try database.sql("BEGIN; UPDATE Album SET Title = 'x'; DELETE FROM Artist; COMMIT")
-        #expect(try store.look().transactions.map(\.changes.count) == [4])
+        #expect(try store.poll().transactions.map(\.changes.count) == [4])
     }
 
     /// Pages of a backlog begin where the page before ended, for several readers at once, and while
@@ -65,7 +66,7 @@ import Testing
                     "BEGIN; DELETE FROM Artist WHERE Id = \(key); "
                         + "INSERT INTO Artist VALUES (\(key), 'again'); COMMIT",
                 ][number % 4])
-            _ = try store.look()
+            _ = try store.poll()
         }
         let whole = try store.history()
         var pages: [[Transaction]] = [[], [], []]
@@ -93,7 +94,7 @@ import Testing
             INSERT INTO Artist SELECT i, hex(randomblob(20)) FROM n
             """)
         let store = try database.store()
-        let queue = try StoreConnection.openQueue(database.path)
+        let queue = try DatabaseOpener.open(database.path)
         try queue.writeWithoutTransaction { db in
             try db.execute(sql: "BEGIN; UPDATE Artist SET Name = Name || 'x'; COMMIT")
         }
@@ -101,13 +102,13 @@ import Testing
         while try store.digest() {}
         #expect(try store.count().changes == rows)
         // Has no effect in this process, whose first connection was not ours.
-        #expect(StoreConnection.statementJournalBytes < 1 << 17)
+        #expect(DatabaseOpener.statementJournalBytes < 1 << 17)
     }
 
     @Test func tombstonesAndCascadesTellWhatWasLost() throws {
         let store = try database.store()
         try database.sql("DELETE FROM Artist WHERE Id = 1")
-        let transaction = try #require(try store.look().transactions.first)
+        let transaction = try #require(try store.poll().transactions.first)
         #expect(transaction.summary == "delete Artist/1, delete Album/10")
         #expect(transaction.changes[1].cause == .cascade(of: transaction.changes[0].object))
         #expect(transaction.changes[1].tombstone?["Title"] == "Back in Black")
@@ -284,17 +285,17 @@ import Testing
 
     @Test func aLargeCommitIsLeftToTheHistoryTables() throws {
         let store = try database.store()
-        _ = try store.look()
+        _ = try store.poll()
         try database.sql(
             """
             WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 15000)
             INSERT INTO Artist SELECT i, 'n' || i FROM n
             """)
-        let look = try store.look()
+        let look = try store.poll()
         #expect(look.tooLarge)
         #expect(look.transactions.isEmpty)
         try database.sql("UPDATE Artist SET Name = 'x' WHERE Id = 1")
-        #expect(try store.look().transactions.map(\.summary) == ["update Artist/1 Name"])
+        #expect(try store.poll().transactions.map(\.summary) == ["update Artist/1 Name"])
         #expect(try store.digest() == false)
         let history = try store.history()
         #expect(history.map(\.changes.count) == [14_901, 1])
@@ -304,12 +305,12 @@ import Testing
     @Test func whatAnEarlierProcessToldStaysWhatItWas() throws {
         let store = try database.store()
         let kept = Mutex<[Boundary]>([])
-        try store.adopt([]) { found in kept.withLock { $0 += found } }
+        try store.restoreBoundaries([]) { found in kept.withLock { $0 += found } }
         try database.sql("INSERT INTO Artist VALUES (5, 'x')")
         try database.sql(
             "BEGIN; INSERT INTO Artist VALUES (6, 'y'); DELETE FROM Artist WHERE Id = 6; COMMIT")
         try database.sql("INSERT INTO Artist VALUES (6, 'z')")
-        let look = try store.look()
+        let look = try store.poll()
         #expect(look.transactions.map(\.summary) == ["insert Artist/5", "insert Artist/6"])
         #expect(kept.withLock { $0.count } == 3)
         try store.close()
@@ -319,7 +320,7 @@ import Testing
         #expect(
             try after.history().map(\.summary)
                 == ["insert Artist/5, insert Artist/6, delete Artist/6, insert Artist/6"])
-        try after.adopt(kept.withLock { $0 }) { _ in }
+        try after.restoreBoundaries(kept.withLock { $0 }) { _ in }
         #expect(try after.history() == look.transactions)
         _ = try after.digest()
         #expect(try after.history() == look.transactions)
@@ -330,7 +331,7 @@ import Testing
         let store = try database.store()
         try database.sql(
             "BEGIN; INSERT INTO Word VALUES (char(233), 1), ('e' || char(769), 2); COMMIT")
-        #expect(try store.look().transactions.first?.changes.count == 2)
+        #expect(try store.poll().transactions.first?.changes.count == 2)
         _ = try store.digest()
         #expect(try store.history().first?.changes.count == 2)
     }

@@ -91,7 +91,7 @@ import Testing
                 guard try tables()[change.entity]?[key] == nil,
                     let old = before[change.entity]?[key]
                 else { continue }
-                let name = HistoryQuery.ObjectName(entity: change.entity, key: key)
+                let name = ObjectName(entity: change.entity, key: key)
                 do {
                     let report = try stage.store.restore(name)
                     try stage.settle()

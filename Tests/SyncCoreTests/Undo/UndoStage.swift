@@ -39,7 +39,7 @@ final class UndoStage {
     /// In the rollback journal modes commits are told apart only when each is looked at.
     func settle() throws {
         writes += 1
-        _ = try store.look()
+        _ = try store.poll()
         switch mode.digests {
         case .never: break
         case .always: _ = try store.digest()

@@ -123,7 +123,7 @@ import Testing
     @Test(arguments: UndoMode.all) func asOfShowsEveryStateThatWas(_ mode: UndoMode) throws {
         let stage = try stage(mode)
         let (database, store) = (stage.database, stage.store)
-        let name = try HistoryQuery.ObjectName(path: "album/10")
+        let name = try ObjectName(path: "album/10")
         var states: [(Token, [[Value]])] = []
         let statements = [
             "UPDATE album SET title = 'x' WHERE id = 10", "UPDATE album SET year = 2 WHERE id = 10",

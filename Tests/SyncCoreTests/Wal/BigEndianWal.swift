@@ -4,7 +4,7 @@
 enum BigEndianWal {
     static func convert(_ wal: inout [UInt8], pageSize: Int) {
         wal[3] |= 1
-        var checksum = WalChecksum(0, 0)
+        var checksum = WalChecksum(first: 0, second: 0)
         wal.withUnsafeMutableBytes { bytes in
             func put(_ value: UInt32, _ offset: Int) {
                 bytes.storeBytes(of: value.bigEndian, toByteOffset: offset, as: UInt32.self)

@@ -55,13 +55,13 @@ final class WatchedTail: @unchecked Sendable {
     func names() throws -> [Set<String>] {
         try state.withLock { state in
             let rows = try Statement(
-                connection.handle,
-                "SELECT a FROM syncd_log l JOIN t ON t.id = l.pk WHERE seq > ? AND seq <= ?")
+                "SELECT a FROM syncd_log l JOIN t ON t.id = l.pk WHERE seq > ? AND seq <= ?",
+                on: connection.handle)
             var names: [Set<String>] = []
             var previous: Int64 = 0
             for boundary in state.boundaries {
-                rows.bind(1, previous)
-                rows.bind(2, boundary.last)
+                rows.bind(previous, at: 1)
+                rows.bind(boundary.last, at: 2)
                 var group: Set<String> = []
                 while try rows.step() { group.insert(rows.text(0) ?? "") }
                 names.append(group)

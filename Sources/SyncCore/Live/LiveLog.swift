@@ -1,20 +1,23 @@
 import SyncStorage
 import SyncValues
 
-/// The moving end of a store's history, on the store's live connection.
+/// The end of a store's history, on the store's live connection: the commits that are in the log.
 ///
 /// Invariants:
 /// - `boundaries` are the ends of commits after `digested`, ascending; once found, a boundary
 ///   stays, because the WAL that showed it may be gone later.
-/// - `seen` only grows. What ``look()`` returned is at or before it, and is never returned again.
+/// - `seen` only grows. What ``poll()`` returned is at or before it, and is never returned again.
 /// - Reading never holds a lock for longer than it takes to read the new rows.
 package final class LiveLog {
-    /// A commit with more log rows than this is not put together in memory: readers get it from the
+    private static let restartHint =
+        "Consumers must read the current objects, then continue from the newest token"
+
+    /// A commit with more log rows than this is not assembled in memory: readers get it from the
     /// history tables, in pages.
-    static let lookRowsMax: Int64 = 10_000
+    static let pollRowsMax: Int64 = 10_000
 
     package let catalog: EntityCatalog
-    let settings: Settings
+    let metadata: Metadata
     private let connection: OpaquePointer
     private let identity: StoreIdentity
     private let resolver: ChangeResolver
@@ -23,64 +26,69 @@ package final class LiveLog {
     private let schemaVersion: Statement
     private let newestSeq: Statement
 
-    /// Made at the first need, and given up when the store is quiet.
+    /// Made when first needed, and released when the store is idle.
     private var digestion: Digestion?
     private var boundaries: [Boundary] = []
-    private var keep: (([Boundary]) -> Void)?
+    private var record: (([Boundary]) -> Void)?
     private var seen: Int64
     private var bounded: Int64
     private var schema: Int64
 
-    init(_ connection: OpaquePointer, _ identity: StoreIdentity) throws {
+    init(_ connection: OpaquePointer, identity: StoreIdentity) throws {
         self.connection = connection
         self.identity = identity
         catalog = try EntityCatalog(connection)
-        settings = try Settings(connection)
+        metadata = Metadata(connection)
         resolver = try ChangeResolver(
             connection, store: identity.store, epoch: identity.epoch, catalog: catalog)
         assembler = TransactionAssembler(try LogReader(connection, catalog: catalog))
         commits = try BoundaryReader(connection)
-        schemaVersion = try Statement(connection, "PRAGMA schema_version")
-        newestSeq = try Statement(connection, "SELECT max(seq) FROM syncd_log")
-        let digested = try settings.position(.digested)
+        schemaVersion = try Statement("PRAGMA schema_version", on: connection)
+        newestSeq = try Statement(LogTable.newestSQL, on: connection)
+        let digested = try metadata.position(.digested)
         seen = digested
         bounded = digested
         schema = 0
-        // From now on every commit is told from the next.
+        // From now on every commit is distinguished from the next.
         _ = try pendingBoundaries()
         schema = try readSchemaVersion()
     }
 
-    /// The wal-index as of the last look.
+    /// The wal-index as of the last read.
     var walIndex: WalIndex? { commits.index }
 
-    /// The owner has committed on this connection.
+    /// To be called after a commit on this connection.
     func didCommit() { commits.didCommit() }
 
-    /// What was committed since the last look.
-    func look() throws -> Store.Look {
+    /// The transactions committed since the last call.
+    /// - Throws: `foreignHistory` when the history went back; `busy` in the rollback journal modes.
+    func poll() throws -> PollResult {
         commits.willRead()
-        return try RawTransaction.read(connection) {
+        return try RawTransaction.read(on: connection) {
             let digested = try extendBoundaries()
-            var look = Store.Look(schemaChanged: try noticeSchemaChange())
-            // Another process may have digested what was not looked at yet.
-            if digested > seen { try takeDigested(upTo: digested, into: &look) }
-            try takePending(into: &look)
+            var result = PollResult(schemaChanged: try noticeSchemaChange())
+            // Another process may have digested what was not returned yet.
+            if digested > seen { try takeDigested(upTo: digested, into: &result) }
+            try takePending(into: &result)
             seen = max(seen, bounded)
-            return look
+            return result
         }
     }
 
-    /// Takes over what an earlier process found: the ends of commits, ascending. What looks like
-    /// one commit by now is several again. Those that the history tables hold are of no use;
-    /// numbers beyond the log are of another history.
+    /// Restores what an earlier process found: the ends of commits, ascending. Commits that can no
+    /// longer be told apart in the WAL are separate again. Boundaries that the history tables
+    /// cover are dropped; numbers beyond the log belong to another history.
     ///
-    /// - Parameter keep: gets what was found since, and what will be found, before anybody is told.
-    func adopt(_ found: [Boundary], keeping keep: @escaping ([Boundary]) -> Void) throws {
-        self.keep = keep
+    /// - Parameter record: gets what was found since, and what will be found, before any subscriber
+    ///   is notified.
+    /// - Throws: the error of SQLite.
+    func restoreBoundaries(
+        _ found: [Boundary], recordingNew record: @escaping ([Boundary]) -> Void
+    ) throws {
+        self.record = record
         let newest = bounded
         if let last = found.last, last.last <= newest {
-            let digested = try settings.position(.digested)
+            let digested = try metadata.position(.digested)
             var ends: [Int64: Boundary] = [:]
             for boundary in boundaries + found where boundary.last > digested {
                 let isExact = boundary.isExact || ends[boundary.last]?.isExact == true
@@ -88,12 +96,12 @@ package final class LiveLog {
             }
             boundaries = ends.values.sorted { $0.last < $1.last }
         }
-        keep(boundaries)
+        record(boundaries)
     }
 
     /// Reads the ends of new commits; returns how far the history tables go.
     private func extendBoundaries() throws -> Int64 {
-        let digested = try settings.position(.digested)
+        let digested = try metadata.position(.digested)
         if digested > bounded { bounded = digested }
         if let first = boundaries.first, first.last <= digested {
             boundaries.removeAll { $0.last <= digested }
@@ -103,12 +111,13 @@ package final class LiveLog {
         guard newest >= bounded else {
             throw SyncError(
                 .foreignHistory,
-                "history went back from \(bounded) to \(newest): an older copy was put in place",
-                hint: "Readers have to resync")
+                "the history went back from \(bounded) to \(newest): "
+                    + "the file was replaced by an older copy",
+                hint: Self.restartHint)
         }
         // Also when nothing is new: the reader moves on in the WAL past commits of other tables.
         let found = try commits.boundaries(after: bounded).transactions
-        keep?(found)
+        record?(found)
         boundaries += found
         bounded = found.last?.last ?? bounded
         return digested
@@ -128,42 +137,42 @@ package final class LiveLog {
         let version = try readSchemaVersion()
         guard version != schema else { return false }
         // Its tables were dropped and made again, or it joined another store.
-        guard try StoreIdentity(settings).isSameHistory(as: identity) else {
+        guard try StoreIdentity(metadata).isSameHistory(as: identity) else {
             throw SyncError(
-                .foreignHistory, "the history of the store was begun again",
-                hint: "Readers have to resync")
+                .foreignHistory, "the history of the store was restarted",
+                hint: Self.restartHint)
         }
         schema = version
         return true
     }
 
-    private func takeDigested(upTo digested: Int64, into look: inout Store.Look) throws {
+    private func takeDigested(upTo digested: Int64, into result: inout PollResult) throws {
         var query = HistoryQuery()
-        query.after = resolver.token(seen, Timestamp(milliseconds: 0))
+        query.after = resolver.token(of: seen, time: Timestamp(milliseconds: 0))
         let history = try HistoryReader(connection, catalog: catalog, resolver: resolver)
-        _ = try history.forEach(query) { transaction in
+        _ = try history.forEach(matching: query) { transaction in
             // Both are positions: `first` may be anything, `seen` is not negative.
-            if transaction.number - max(seen, transaction.first) > Self.lookRowsMax {
-                look.tooLarge = true
+            if transaction.number - max(seen, transaction.first) > Self.pollRowsMax {
+                result.tooLarge = true
             } else {
-                look.transactions.append(transaction)
+                result.transactions.append(transaction)
             }
             return true
         }
         seen = digested
     }
 
-    private func takePending(into look: inout Store.Look) throws {
+    private func takePending(into result: inout PollResult) throws {
         // From the end: in a burst thousands wait for the digest, and few of them are new.
         let known = boundaries.lastIndex { $0.last <= seen }
         let new = Array(boundaries[(known.map { $0 + 1 } ?? 0)...])
         guard let last = new.last else { return }
-        guard last.last - seen <= Self.lookRowsMax else {
-            look.tooLarge = true
+        guard last.last - seen <= Self.pollRowsMax else {
+            result.tooLarge = true
             return
         }
-        try assembler.forEach(after: seen, new) { transaction in
-            look.transactions.append(try resolver.resolve(pending: transaction))
+        try assembler.forEach(after: seen, in: new) { transaction in
+            result.transactions.append(try resolver.resolve(pending: transaction))
             return true
         }
     }
@@ -176,8 +185,8 @@ package final class LiveLog {
         _ = try pendingBoundaries()
         guard try hasWork() else { return false }
         let digestion = try prepareDigestion()
-        // Commits go on meanwhile, and a flat-out writer goes round its WAL within some
-        // milliseconds: their ends are looked for between the slices.
+        // Commits go on meanwhile, and a writer without pauses wraps its WAL within some
+        // milliseconds: boundaries are read between the slices.
         let digested = try digestion.digester.digest(boundaries) {
             guard isDue() else { return false }
             _ = try pendingBoundaries()
@@ -190,20 +199,20 @@ package final class LiveLog {
             ?? false
     }
 
-    /// What a digest works with: some twenty statements, more memory than all the rest of a store.
+    /// The statements of the digest: some twenty, more memory than all the rest of a store.
     private struct Digestion {
         let digester: Digester
         let fingerprints: FingerprintKeeper?
         var lastUse = ContinuousClock.now
     }
 
-    /// Most stores have nothing to digest when they are opened, and should not pay for it.
+    /// Most stores have nothing to digest when they are opened: nothing is prepared for them.
     private func hasWork() throws -> Bool {
         if digestion != nil { return true }
-        let digested = try settings.position(.digested)
+        let digested = try metadata.position(.digested)
         guard bounded == digested else { return true }
-        if try Digester.canTrim(connection, digested) { return true }
-        return try FingerprintKeeper.hasWork(connection, catalog: catalog, settings: settings)
+        if try Digester.canTrim(on: connection, digested: digested) { return true }
+        return try FingerprintKeeper.hasWork(connection, catalog: catalog, metadata: metadata)
     }
 
     private func prepareDigestion() throws -> Digestion {
@@ -211,25 +220,26 @@ package final class LiveLog {
         var digestion =
             try digestion
             ?? Digestion(
-                digester: Digester(connection, catalog: catalog, settings: settings) {
+                digester: Digester(connection, catalog: catalog, metadata: metadata) {
                     commits.didCommit()
                 },
-                fingerprints: FingerprintKeeper(connection, catalog: catalog, settings: settings))
+                fingerprints: FingerprintKeeper(connection, catalog: catalog, metadata: metadata))
         digestion.lastUse = .now
         self.digestion = digestion
         return digestion
     }
 
-    /// Gives up what nobody has used for so long.
-    func rest(unusedFor limit: Duration) {
+    /// Releases the statements of the digest when they were not used for `limit`.
+    func unload(idleFor limit: Duration) {
         guard let digestion, digestion.lastUse.duration(to: .now) >= limit else { return }
         self.digestion = nil
     }
 
-    /// The ends of commits that the history tables may not have yet, after a look for new ones.
+    /// The ends of commits that the history tables may not have yet, new ones included.
+    /// - Throws: as ``poll()``.
     package func pendingBoundaries() throws -> [Boundary] {
         commits.willRead()
-        _ = try RawTransaction.read(connection, extendBoundaries)
+        _ = try RawTransaction.read(on: connection, extendBoundaries)
         return boundaries
     }
 }

@@ -1,59 +1,54 @@
-import SyncStorage
-import SyncValues
-
-/// The entities of a store by id, read from `syncd_entity` and read again when an unknown id comes
-/// up.
+/// The entities of a store by id: read from ``EntityTable``, and read again when an unknown id is
+/// asked for.
 ///
 /// Confined to its connection's queue.
 package final class EntityCatalog {
-    private let select: Statement
+    private let table: EntityTable
     private var byID: [Int64: TrackedEntity] = [:]
     private var byLineage: [Int64: TrackedEntity] = [:]
     private var idsByName: [String: [Int64]] = [:]
 
+    /// - Throws: as ``reload()``; `refused` when the table is missing.
     package init(_ connection: OpaquePointer) throws {
-        select = try Statement(
-            connection, "SELECT id, name, layout, retired FROM syncd_entity ORDER BY id")
+        table = try EntityTable(connection)
         try reload()
     }
 
     /// Reads the table again.
+    /// - Throws: `badData` for a layout that cannot be read.
+    /// - Complexity: O(entities)
     package func reload() throws {
         byID = [:]
         byLineage = [:]
         idsByName = [:]
-        defer { select.reset() }
-        while try select.step() {
-            let id = select.integer(0)
-            let layout = try CaptureLayout(json: select.text(2) ?? "")
-            let entity = TrackedEntity(
-                id: id, name: select.text(1) ?? "", layout: layout,
-                isRetired: select.integer(3) != 0,
-                lineage: layout.previous.flatMap { byID[$0]?.lineage })
-            byID[id] = entity
+        for entity in try table.all() {
+            byID[entity.id] = entity
             if !entity.isRetired { byLineage[entity.lineage] = entity }
-            idsByName[entity.folded, default: []].append(id)
+            idsByName[entity.folded, default: []].append(entity.id)
         }
     }
 
     /// The entity of an id; nil when the table does not have it.
+    /// - Throws: as ``reload()``.
     package func entity(_ id: Int64) throws -> TrackedEntity? {
         if let entity = byID[id] { return entity }
         try reload()
         return byID[id]
     }
 
-    /// The ids that a folded name has had, in no particular order; empty when it never was tracked.
-    func ids(named folded: String) throws -> [Int64] { idsByName[folded] ?? [] }
+    /// The ids that a folded name has had, in no particular order; empty when it was never tracked.
+    func ids(named folded: String) -> [Int64] { idsByName[folded] ?? [] }
 
-    /// The entity that a lineage has now; nil when its table was dropped or is not recorded.
+    /// The present entity of a lineage; nil when its table was dropped or is not recorded.
     package func present(of lineage: Int64) -> TrackedEntity? { byLineage[lineage] }
 
     /// All entities there ever were, by number.
     package var all: [TrackedEntity] { byID.values.sorted { $0.id < $1.id } }
 
-    /// What the columns of an earlier entity of the same table are called now, in its order; nil in
-    /// the place of one that was renamed by a rebuild or dropped. Nil when `old` is no such entity.
+    /// The present names of the columns of an earlier entity of the same table, in its order; nil
+    /// in the place of one that was renamed by a rebuild or dropped. Nil when `old` is no such
+    /// entity.
+    /// - Throws: as ``reload()``.
     package func names(of old: Int64, in now: TrackedEntity) throws -> [String?]? {
         guard let first = try entity(old) else { return nil }
         var steps: [TrackedEntity] = []

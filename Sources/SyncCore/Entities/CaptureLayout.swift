@@ -2,59 +2,57 @@ import Foundation
 import SyncStorage
 import SyncValues
 
-/// How the log rows of one entity are to be read: the JSON in `syncd_entity.layout`
-/// (`docs/store-format.md` §1.5).
+/// How the log rows of one entity are read: the JSON in `syncd_entity.layout`
+/// (docs/store-format.md §1.5).
 ///
-/// Never changed once it is stored: what is in the log is read with the layout that it was written
+/// Never changed once it is stored: rows of the log are read with the layout that they were written
 /// with. A changed table gets a new entity row with a new layout.
-public struct CaptureLayout: Sendable, Hashable, Codable {
-    /// How many columns one mask has bits for.
-    static let columnsPerMask = 63
+package struct CaptureLayout: Sendable, Hashable, Codable {
     /// SQLite's own limit (SQLITE_MAX_COLUMN).
     static let columnsMax = 32_767
-    /// How many values one log row holds.
+    /// The number of values in one log row.
     static let valuesPerRow = 7
 
     /// The names of the key's columns, in key order.
-    public var key: [String]
+    package var key: [String]
     /// The names of all columns that are not generated; position = bit of the mask.
-    public var columns: [String]
+    package var columns: [String]
     /// The positions in ``columns`` that are kept of a deleted row, in order. The key is in the
     /// value list already, so that its columns are not among them.
-    public var kept: [Int]
+    package var kept: [Int]
     /// How ``kept`` was chosen: a column that is added later is kept when all are. Nil in stores
-    /// of before it was written down.
-    public var choice: Choice?
+    /// of versions that did not store it.
+    package var choice: Choice?
     /// Updates keep what they overwrite.
-    public var undo: Bool
+    package var undo: Bool
     /// The references along which deletes of other entities' objects reach this one: `ON DELETE
     /// CASCADE` to a primary key. Nil: none.
-    public var cascades: [Cascade]?
+    package var cascades: [Cascade]?
     /// The entity row that this one goes on from: the table was altered, renamed or rebuilt.
-    public var previous: Int64?
+    package var previous: Int64?
     /// Columns that were renamed since ``previous``: new name to old name.
-    public var renamed: [String: String]?
+    package var renamed: [String: String]?
 
     /// ``CaptureOptions/Kept`` without the names, which are ``CaptureLayout/kept``.
-    public enum Choice: String, Sendable, Hashable, Codable {
+    package enum Choice: String, Sendable, Hashable, Codable {
         case all, chosen, none
     }
 
     /// A foreign key that says `ON DELETE CASCADE`.
-    public struct Cascade: Sendable, Hashable, Codable {
+    package struct Cascade: Sendable, Hashable, Codable {
         /// Positions in ``CaptureLayout/columns``, in the order of the parent's key.
-        public var columns: [Int]
+        package var columns: [Int]
         /// The parent's name.
-        public var parent: String
+        package var parent: String
     }
 
-    /// How many integers of masks stand after the key in an update's value list.
-    public var furtherMasks: Int {
-        max(0, (columns.count - 1) / Self.columnsPerMask)
+    /// The number of mask integers that follow the key in an update's value list.
+    package var furtherMasks: Int {
+        max(0, (columns.count - 1) / ColumnMask.bitsPerWord)
     }
 
     /// The length of the value list of a log row of `kind`.
-    public func valueCount(_ kind: LogKind) -> Int {
+    package func valueCount(_ kind: LogKind) -> Int {
         switch kind {
         case .insert: return key.count
         case .update: return key.count + furtherMasks + (undo ? columns.count : 0)
@@ -66,7 +64,7 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
 
     /// The layout of `table` under `options`.
     /// - Throws: `SyncError.invalidArgument` when a kept column does not exist.
-    package init(_ table: TableSchema, _ options: CaptureOptions) throws {
+    package init(_ table: TableSchema, options: CaptureOptions) throws {
         let columns = table.storedColumns.map(\.name)
         let isKey = Set(table.key.map(SQLName.folded))
         let candidates = columns.indices.filter { !isKey.contains(SQLName.folded(columns[$0])) }
@@ -76,7 +74,7 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
         let cascades = table.foreignKeys.filter { $0.onDelete == .cascade }.map { reference in
             Cascade(
                 columns: reference.columns.compactMap { name in
-                    columns.firstIndex { SQLName.equal($0, name) }
+                    columns.firstIndex { SQLName.isEqual($0, to: name) }
                 }, parent: reference.parent)
         }
         self.cascades = cascades.isEmpty ? nil : cascades
@@ -84,20 +82,19 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
         case .all: (choice, kept) = (.all, candidates)
         case .none: (choice, kept) = (.none, [])
         case .columns(let names):
-            for name in names where !columns.contains(where: { SQLName.equal($0, name) }) {
+            for name in names where !columns.contains(where: { SQLName.isEqual($0, to: name) }) {
                 throw SyncError(
                     .invalidArgument, "\(table.name) has no stored column \(name) to keep",
                     operation: "track")
             }
             choice = .chosen
             kept = candidates.filter { position in
-                names.contains { SQLName.equal($0, columns[position]) }
+                names.contains { SQLName.isEqual($0, to: columns[position]) }
             }
         }
     }
 
-    /// The options that led to this layout, for a table that has changed since: all stays all, and
-    /// chosen columns that were renamed follow.
+    /// The options that led to this layout, for a table that has changed since: all stays all.
     package func options() -> CaptureOptions {
         switch choice ?? likelyChoice {
         case .all: return CaptureOptions(kept: .all, undo: undo)
@@ -116,10 +113,14 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
 
     // MARK: JSON
 
+    /// Reads ``json()``.
+    /// - Throws: `badData`.
     package init(json: String) throws {
         do {
             self = try JSONDecoder().decode(Self.self, from: Data(json.utf8))
-            guard isSound else { throw SyncError(.badData, "it names columns that it has not") }
+            guard isSound else {
+                throw SyncError(.badData, "it names columns that it does not have")
+            }
         } catch {
             throw SyncError(
                 .badData, "an entity's layout cannot be read", hint: "Run: synctool doctor",
@@ -135,6 +136,8 @@ public struct CaptureLayout: Sendable, Hashable, Codable {
             && positions.allSatisfy(columns.indices.contains) && kept.count <= columns.count
     }
 
+    /// The layout as stored.
+    /// - Throws: `EncodingError`, which cannot happen for a layout of a table.
     package func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,25 +1,27 @@
 import CLinux
 import CSQLite
-import SyncStorage
-import SyncValues
 
 /// Which file a path names: not its name, and not its content.
 ///
 /// A database that was replaced by rename has the same path and another identity; the open
-/// connection goes on with the old file (and in WAL mode would write into nowhere).
-public struct FileIdentity: Sendable, Hashable {
+/// connection goes on with the old file (and in WAL mode writes to a file without a name).
+package struct FileIdentity: Sendable, Hashable {
     /// The device that the file is on.
-    public let device: UInt64
+    package let device: UInt64
     /// Its inode there. Numbers of removed files are used again: see `birth`.
-    public let inode: UInt64
+    package let inode: UInt64
     /// Nanoseconds since 1970 when the inode was made; 0 where the file system does not say.
-    public let birth: Int64
+    package let birth: Int64
 
     /// The identity of the file that `path` names now; nil when there is none, or none that can be
     /// seen. Opens nothing.
-    public init?(path: String) {
+    package init?(path: String) {
         var file = syncd_file()
         guard syncd_identify(path, &file) == 0 else { return nil }
+        self.init(file)
+    }
+
+    init(_ file: syncd_file) {
         device = file.device
         inode = file.inode
         birth = file.birth_seconds &* 1_000_000_000 &+ Int64(file.birth_nanoseconds)

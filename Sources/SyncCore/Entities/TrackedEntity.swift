@@ -1,20 +1,23 @@
 import SyncStorage
 import SyncValues
 
-/// An entity as the log's rows refer to it: a table with the layout that its triggers were made
-/// from.
+/// An entity: a table with the layout that its triggers were made from. A row of `syncd_entity`.
 ///
-/// A table has a new one each time its schema changes. Immutable.
+/// A table gets a new entity, with the next number, each time its schema changes. Immutable.
 package final class TrackedEntity: Sendable {
+    /// The number: never used twice in a store.
     package let id: Int64
+    /// The table's name.
     package let name: String
-    /// The name in lower case: names compare without regard to case.
+    /// The name as ``SQLName/folded(_:)`` returns it.
     package let folded: String
+    /// How its log rows are read.
     package let layout: CaptureLayout
+    /// The table was dropped, is not recorded any more, or goes on under another number.
     package let isRetired: Bool
     /// The number of the first entity that the table had: the same through all its changes.
-    let lineage: Int64
-    /// Where the key's columns stand among all, in key order.
+    package let lineage: Int64
+    /// The positions of the key's columns among all, in key order.
     let keyPositions: [Int]
 
     /// - Parameter lineage: nil: the entity is the first of its table.
@@ -46,8 +49,8 @@ package final class TrackedEntity: Sendable {
         return mask
     }
 
-    /// The kept values of a delete's record, as long as the layout's `kept`.
-    func keptValues(_ record: LogRecord) -> [Value] { Array(record.values.dropFirst(keyCount)) }
+    /// The kept values in the value list of a delete: as many as the layout's `kept`.
+    func keptValues(in values: [Value]) -> [Value] { Array(values.dropFirst(keyCount)) }
 
     /// What an update of everything overwrote, by column; empty when old values are not kept, or
     /// not all.
@@ -75,9 +78,9 @@ package final class TrackedEntity: Sendable {
 
     /// The key of the object that a deleted object referred to; nil when a part of it was not kept
     /// or is NULL.
-    package func reference(_ cascade: CaptureLayout.Cascade, key: ObjectKey, kept: [Value])
-        -> ObjectKey?
-    {
+    package func reference(
+        _ cascade: CaptureLayout.Cascade, key: ObjectKey, kept: [Value]
+    ) -> ObjectKey? {
         var values: [Value] = []
         for column in cascade.columns {
             if let index = keyPositions.firstIndex(of: column) {

@@ -1,7 +1,8 @@
 import SyncCore
 import SyncMerge
+import SyncStorage
 
-extension Settings {
+extension Metadata {
     /// A stored vector; empty where there is none.
     /// - Throws: SQLite errors; `badData` for bytes that are no vector.
     func vector(_ key: Key) throws -> VersionVector {
@@ -12,6 +13,6 @@ extension Settings {
     /// Stores a vector.
     /// - Throws: SQLite errors.
     func set(_ key: Key, to vector: VersionVector) throws {
-        try set(key, .blob(vector.stored))
+        try set(key, to: .blob(vector.stored))
     }
 }

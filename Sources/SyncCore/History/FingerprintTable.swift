@@ -6,6 +6,18 @@ import SyncValues
 /// A *lineage* is a table through all its schema changes, named by the number of its first entity.
 /// Within the transaction that the connection is in; confined to the connection.
 final class FingerprintTable {
+    static let name = "syncd_fingerprint"
+    static let lineages = "syncd_lineage"
+
+    static let creation = [
+        """
+        CREATE TABLE IF NOT EXISTS syncd_fingerprint(
+          lineage INTEGER, key, entity INTEGER, print INTEGER,
+          PRIMARY KEY(lineage, key)) WITHOUT ROWID
+        """,
+        "CREATE TABLE IF NOT EXISTS syncd_lineage(lineage INTEGER PRIMARY KEY)",
+    ]
+
     /// A row's last known state.
     struct Known: Hashable {
         /// The entity whose layout the print was taken with.
@@ -24,53 +36,67 @@ final class FingerprintTable {
     /// - Throws: when the tables are not there.
     init(_ connection: OpaquePointer) throws {
         select = try Statement(
-            connection,
-            "SELECT entity, print FROM syncd_fingerprint WHERE lineage = ?1 AND key = ?2")
+            "SELECT entity, print FROM syncd_fingerprint WHERE lineage = ?1 AND key = ?2",
+            on: connection)
         upsert = try Statement(
-            connection,
             """
             INSERT INTO syncd_fingerprint(lineage, key, entity, print) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT DO UPDATE SET entity = ?3, print = ?4
             WHERE print <> ?4 OR entity <> ?3
-            """)
+            """, on: connection)
         insert = try Statement(
-            connection,
             """
             INSERT OR IGNORE INTO syncd_fingerprint(lineage, key, entity, print)
             VALUES (?1, ?2, ?3, ?4)
-            """)
+            """, on: connection)
         remove = try Statement(
-            connection, "DELETE FROM syncd_fingerprint WHERE lineage = ?1 AND key = ?2")
+            "DELETE FROM syncd_fingerprint WHERE lineage = ?1 AND key = ?2", on: connection)
         selectComplete = try Statement(
-            connection, "SELECT 1 FROM syncd_lineage WHERE lineage = ?1")
+            "SELECT 1 FROM syncd_lineage WHERE lineage = ?1", on: connection)
         insertComplete = try Statement(
-            connection, "INSERT OR IGNORE INTO syncd_lineage(lineage) VALUES (?1)")
+            "INSERT OR IGNORE INTO syncd_lineage(lineage) VALUES (?1)", on: connection)
         count = try Statement(
-            connection, "SELECT count(*) FROM syncd_fingerprint WHERE lineage = ?1")
+            "SELECT count(*) FROM syncd_fingerprint WHERE lineage = ?1", on: connection)
     }
 
-    func known(_ lineage: Int64, _ key: Value) throws -> Known? {
-        select.bind(1, lineage)
-        select.bind(2, key)
+    func known(lineage: Int64, key: Value) throws -> Known? {
+        select.bind(lineage, at: 1)
+        select.bind(key, at: 2)
         defer { select.reset() }
         return try select.step()
             ? Known(entity: select.integer(0), print: select.integer(1)) : nil
     }
 
-    func put(_ lineage: Int64, _ key: Value, _ known: Known) throws {
+    func put(lineage: Int64, key: Value, known: Known) throws {
         try upsert.run(.integer(lineage), key, .integer(known.entity), .integer(known.print))
     }
 
-    func putIfUnknown(_ lineage: Int64, _ key: Value, _ known: Known) throws {
+    func putIfUnknown(lineage: Int64, key: Value, known: Known) throws {
         try insert.run(.integer(lineage), key, .integer(known.entity), .integer(known.print))
     }
 
-    func remove(_ lineage: Int64, _ key: Value) throws {
+    func remove(lineage: Int64, key: Value) throws {
         try remove.run(.integer(lineage), key)
     }
 
+    /// The keys of a lineage's rows that have a print.
+    static func keys(of lineage: Int64, on connection: OpaquePointer) throws -> [Value] {
+        let select = try Statement(
+            "SELECT key FROM syncd_fingerprint WHERE lineage = ?1", on: connection)
+        select.bind(lineage, at: 1)
+        var keys: [Value] = []
+        while try select.step() { keys.append(select.value(0)) }
+        return keys
+    }
+
+    /// Deletes every print, and what says that a lineage is complete.
+    static func deleteAll(on connection: OpaquePointer) throws {
+        try Statement("DELETE FROM syncd_fingerprint", on: connection).run()
+        try Statement("DELETE FROM syncd_lineage", on: connection).run()
+    }
+
     func count(_ lineage: Int64) throws -> Int64 {
-        count.bind(1, lineage)
+        count.bind(lineage, at: 1)
         defer { count.reset() }
         return try count.step() ? count.integer(0) : 0
     }
@@ -78,7 +104,7 @@ final class FingerprintTable {
     /// Every row of the lineage that was there at some moment has, or had, its print: one without
     /// it is new.
     func isComplete(_ lineage: Int64) throws -> Bool {
-        selectComplete.bind(1, lineage)
+        selectComplete.bind(lineage, at: 1)
         defer { selectComplete.reset() }
         return try selectComplete.step()
     }
@@ -87,7 +113,7 @@ final class FingerprintTable {
 
     /// All complete lineages.
     static func complete(_ connection: OpaquePointer) throws -> Set<Int64> {
-        let rows = try Statement(connection, "SELECT lineage FROM syncd_lineage")
+        let rows = try Statement("SELECT lineage FROM syncd_lineage", on: connection)
         var lineages: Set<Int64> = []
         while try rows.step() { lineages.insert(rows.integer(0)) }
         return lineages
@@ -95,8 +121,6 @@ final class FingerprintTable {
 
     /// The store keeps fingerprints: it was tracked by a version that does.
     static func exists(_ connection: OpaquePointer) throws -> Bool {
-        try Statement(
-            connection, "SELECT 1 FROM sqlite_schema WHERE name = 'syncd_fingerprint'"
-        ).step()
+        try SchemaReader.hasTable(name, on: connection)
     }
 }

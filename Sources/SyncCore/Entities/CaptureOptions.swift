@@ -1,6 +1,3 @@
-import SyncStorage
-import SyncValues
-
 /// How one entity is recorded.
 public struct CaptureOptions: Sendable, Hashable, Codable {
     /// What is kept of a deleted object.

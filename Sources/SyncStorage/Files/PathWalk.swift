@@ -1,6 +1,5 @@
 import CLinux
 import SyncStorage
-import SyncValues
 
 #if canImport(Glibc)
     import Glibc
@@ -8,8 +7,8 @@ import SyncValues
 
 /// Goes along a path from the root, one descriptor after the other, and follows no symbolic link.
 ///
-/// What was looked at on the way is what the way leads through: nobody can put another directory or
-/// file in its place in between. The descriptors are made with O_PATH, so that closing one of a
+/// Each directory that `visit` was given is the one that the walk passes through: none can be
+/// replaced in between. The descriptors are made with O_PATH, so that closing one of a
 /// database file drops no locks (open(2); compare https://www.sqlite.org/howtocorrupt.html, 2.2).
 package enum PathWalk {
     /// The file at an absolute path.

@@ -1,0 +1,56 @@
+import SyncStorage
+import SyncValues
+
+/// Errors that name the file, the operation and the command to run next.
+extension Store {
+    /// Runs `body`; an error of it gets file and operation.
+    /// - Throws: the ``SyncError`` of `body`, with operation and file.
+    package static func explaining<Result>(
+        _ operation: String, at path: String, _ body: () throws -> Result
+    ) throws -> Result {
+        do { return try body() } catch {
+            throw explained(error, path: path, operation: operation)
+        }
+    }
+
+    /// Runs `body`; an error of it gets operation and file.
+    /// - Throws: the ``SyncError`` of `body`, with operation and file.
+    package func explaining<Result>(
+        _ operation: String, in body: () throws -> Result
+    ) throws -> Result {
+        try Self.explaining(operation, at: path, body)
+    }
+
+    /// The error with file and operation, where it has none yet.
+    package static func explained(
+        _ error: any Error, path: String, operation: String
+    ) -> any Error {
+        guard var error = SyncError(wrapping: error) else { return error }
+        // A statement on a table that was dropped under an open store.
+        if error.code == .refused, let cause = damage(at: path) { error = cause }
+        if error.path == nil { error.path = path }
+        if error.operation == nil { error.operation = operation }
+        if error.code == .readOnly, error.hint == nil {
+            error.hint =
+                "Make the file, its folder and its -wal and -shm files writable: ls -l FILE*"
+        }
+        return error
+    }
+
+    /// Why a store that was open cannot be used any more; nil when it is whole.
+    private static func damage(at path: String) -> SyncError? {
+        guard let queue = try? DatabaseOpener.open(path, for: .reading) else { return nil }
+        defer { try? queue.close() }
+        do {
+            try queue.read { database in
+                try StoreDamage.requireReadable(database)
+                try StoreObjects(database).requireNoClash(database)
+            }
+            return nil
+        } catch let error as SyncError {
+            return error.code == .newerFormat ? nil : error
+        } catch {
+            return nil
+        }
+    }
+}

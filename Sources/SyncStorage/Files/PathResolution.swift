@@ -1,0 +1,27 @@
+import Glibc
+
+/// Absolute paths without symbolic links.
+package enum PathResolution {
+    /// `path` with its links resolved. For a file that does not exist the links of its directory
+    /// are resolved; a path whose directory does not exist is returned unchanged.
+    package static func resolved(_ path: String) -> String {
+        if let resolved = real(path) { return resolved }
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex,
+            let directory = real(String(path[..<slash]))
+        else { return path }
+        return directory + path[slash...]
+    }
+
+    /// The directory of the file that `path` names, links resolved.
+    package static func directory(of path: String) -> String {
+        let full = resolved(path.hasPrefix("/") ? path : "./" + path)
+        guard let slash = full.lastIndex(of: "/"), slash != full.startIndex else { return "/" }
+        return String(full[..<slash])
+    }
+
+    private static func real(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+}

@@ -1,0 +1,128 @@
+import CSQLite
+import GRDB
+import SyncValues
+
+/// Opens database files: the one place that configures a connection.
+///
+/// No file is created and no journal mode is changed. The user's own triggers may depend on the old
+/// quoting rules, so that double-quoted string literals are accepted.
+package enum DatabaseOpener {
+    /// The page cache of a connection. Small: a daemon holds a thousand connections.
+    package static let cacheKibibytes = 256
+    /// How long a statement waits for another writer. The digest does not wait at all.
+    package static let busyTimeout = Duration.seconds(5)
+
+    /// Statement journals up to this size stay in memory: with triggers, one that spills makes
+    /// every later statement of a large transaction write to a file (SQLITE_CONFIG_STMTJRNL_SPILL).
+    ///
+    /// Not more: SQLite writes what it spills as one piece, its Unix layer writes at most 131,071
+    /// bytes of a piece, and stops with "database or disk is full" at what is left.
+    package static let statementJournalBytes: Int32 = 131_000
+
+    /// Has an effect only before the process opens its first connection; harmless afterwards.
+    private static let configureSQLite: Void = {
+        _ = syncd_sqlite_set_statement_journal_spill(statementJournalBytes)
+    }()
+
+    /// What the connection is for.
+    package enum Purpose: Sendable {
+        /// Reads only; a write is an error.
+        case reading
+        /// Reads and writes. A file that cannot be written is opened for reading.
+        case readingAndWriting
+        /// As `readingAndWriting`, and keeps up with other writers: see ``DatabaseOpener/relieve``.
+        case following
+        /// Writes; a file that cannot be written, or whose writers would be locked out, is refused.
+        case writing
+    }
+
+    /// Which file has to be at the path.
+    package enum Expectation: Sendable {
+        /// Any; symbolic links are followed.
+        case any
+        /// One without a symbolic link on the way: the links of the path were resolved before.
+        case unlinked
+        /// This one.
+        case file(FileIdentity)
+    }
+
+    /// Opens an existing database.
+    ///
+    /// SQLite opens by path, so the file is compared afterwards, before anything of it is read: by
+    /// the descriptor that SQLite has, not by the path, which may name another file by then.
+    ///
+    /// - Parameter foreignKeys: enforced. Not for the digest, whose own writes must neither cascade
+    ///   nor fail.
+    /// - Throws: `noSuchFile`, `notADatabase`, `corrupt`, `notAllowed`, `busy`; `readOnly` for
+    ///   `writing`; `storeReplaced` when it is not the expected file. All have the path.
+    package static func open(
+        _ path: String, for purpose: Purpose = .readingAndWriting, foreignKeys: Bool = false,
+        expecting expectation: Expectation = .any
+    ) throws -> DatabaseQueue {
+        _ = configureSQLite
+        do {
+            if case .writing = purpose {
+                try FileAccessCheck.requireWritable(path)
+            } else {
+                try FileAccessCheck.requireReadable(path)
+            }
+            if case .unlinked = expectation { try requireUnlinked(path) }
+            var configuration = Configuration()
+            if case .reading = purpose { configuration.readonly = true }
+            configuration.busyMode = .timeout(busyTimeout / .seconds(1))
+            configuration.label = "syncd"
+            // History is read and written by hand-made transactions across statements.
+            configuration.allowsUnsafeTransactions = true
+            configuration.foreignKeysEnabled = foreignKeys
+            configuration.acceptsDoubleQuotedStringLiterals = true
+            configuration.prepareDatabase { database in
+                try require(expectation, of: database, at: path)
+                try database.execute(sql: "PRAGMA cache_size = -\(cacheKibibytes)")
+                if case .following = purpose { try relieve(database) }
+            }
+            return try DatabaseQueue(path: path, configuration: configuration)
+        } catch {
+            guard var known = SyncError(wrapping: error) else { throw error }
+            known.path = known.path ?? path
+            throw known
+        }
+    }
+
+    private static func requireUnlinked(_ path: String) throws {
+        guard FileIdentity(unlinkedPath: path) == nil else { return }
+        throw SyncError(
+            .notAllowed, "the path now contains a symbolic link", path: path,
+            hint: "Track the file by its own path: realpath FILE")
+    }
+
+    private static func require(
+        _ expectation: Expectation, of database: Database, at path: String
+    ) throws {
+        let expected: FileIdentity?
+        switch expectation {
+        case .any: return
+        case .unlinked: expected = FileIdentity(unlinkedPath: path)
+        case .file(let identity): expected = identity
+        }
+        guard let connection = database.sqliteConnection,
+            let opened = FileIdentity(openedBy: connection), opened == expected
+        else {
+            throw SyncError(
+                .storeReplaced, "the file was replaced by another one", path: path,
+                hint: "Try again")
+        }
+    }
+
+    /// Frames in the WAL from which a following connection checkpoints; writers do from 1,000 on.
+    private static let checkpointFrames = 8_000
+
+    /// In WAL mode a following connection leaves waiting for the disk to the writers: a digest that
+    /// a power failure undoes is repeated, and commits must not pass unseen while the disk is slow.
+    /// The rollback modes need every sync for the file to stay whole.
+    private static func relieve(_ database: Database) throws {
+        let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode")
+        guard mode == "wal" else { return }
+        try database.execute(sql: "PRAGMA synchronous = NORMAL")
+        try database.execute(sql: "PRAGMA wal_autocheckpoint = \(checkpointFrames)")
+    }
+}

@@ -1,0 +1,90 @@
+import CSQLite
+import Glibc
+import SyncValues
+
+/// What is checked of a database file before it is opened: SQLite would report most of it as
+/// "unable to open database file".
+enum FileAccessCheck {
+    /// - Throws: `noSuchFile`, `notADatabase`, `notAllowed`.
+    static func requireReadable(_ path: String) throws {
+        guard let file = FilePermissions(path: path) else {
+            switch errno {
+            case ENOENT, ENOTDIR:
+                throw SyncError(
+                    .noSuchFile, "no such file", path: path,
+                    hint: "Check the path: ls -l \(PathResolution.directory(of: path))")
+            case EACCES:
+                throw SyncError(
+                    .notAllowed, "permission denied on a parent directory", path: path,
+                    hint: "Check the directories of the path: namei -l FILE")
+            default:
+                throw SyncError(.noSuchFile, String(cString: strerror(errno)), path: path)
+            }
+        }
+        guard file.isRegularFile else {
+            throw SyncError(
+                .notADatabase, "not a regular file", path: path,
+                hint: "Give the path of the database file")
+        }
+        guard access(path, R_OK) == 0 else {
+            throw SyncError(
+                .notAllowed, "user id \(geteuid()) has no read permission", path: path,
+                hint: "Ask the owner for read and write permission: ls -l FILE")
+        }
+    }
+
+    /// Besides ``requireReadable(_:)``: this process can write, and does not lock anyone out.
+    ///
+    /// A writer of the database before the call must be able to write it afterwards. In WAL mode
+    /// SQLite makes `-wal` and `-shm` with the mode of the database file and the user and group of
+    /// this process; as root it gives them to the owner of the file. When these files would lock
+    /// out a writer, the database is not opened at all.
+    ///
+    /// - Throws: `readOnly`, `notAllowed`; as ``requireReadable(_:)``.
+    static func requireWritable(_ path: String) throws {
+        try requireReadable(path)
+        let folder = PathResolution.directory(of: path)
+        guard access(path, W_OK) == 0 else {
+            throw SyncError(
+                .readOnly, "user id \(geteuid()) has no write permission on the file", path: path,
+                hint: "Run as its owner, or: chmod u+w FILE; a service may also lack "
+                    + "ReadWritePaths= (docs/syncd.md)")
+        }
+        guard access(folder, W_OK) == 0, let directory = FilePermissions(path: folder) else {
+            throw SyncError(
+                .readOnly,
+                "user id \(geteuid()) has no write permission on the folder, where SQLite creates "
+                    + "the -wal and -shm files",
+                path: path, hint: "Run as its owner, or: chmod u+w \(folder)")
+        }
+        guard let file = FilePermissions(path: path), try isWAL(path) else { return }
+        let reason = FilePermissions.lockout(
+            database: file, directory: directory, user: geteuid(), group: getegid(),
+            ownerIsIn: { FilePermissions.isMember(user: file.owner, of: $0) })
+        if let reason {
+            throw SyncError(
+                .notAllowed, reason, path: path,
+                hint: "Run as the file's owner or as root, or give the folder its group: "
+                    + "chgrp and chmod g+s \(folder), chmod g+rw FILE")
+        }
+    }
+
+    /// The header says that readers need a `-wal` (byte 19, "read version", is 2).
+    ///
+    /// Read through a connection that never reads more, so that it makes no `-wal` or `-shm`: a
+    /// descriptor of our own would drop the locks of this process's other connections when closed
+    /// (https://www.sqlite.org/howtocorrupt.html §2.2).
+    private static func isWAL(_ path: String) throws -> Bool {
+        var connection: OpaquePointer?
+        let status = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE, nil)
+        defer { sqlite3_close_v2(connection) }
+        guard status == SQLITE_OK, let connection else {
+            throw SyncError.sqlite(on: connection, status: status)
+        }
+        var header = [UInt8](repeating: 0, count: 20)
+        let isRead = header.withUnsafeMutableBytes {
+            SQLiteFile.database(connection)?.read(into: $0, at: 0) ?? false
+        }
+        return isRead && header[19] == 2
+    }
+}
