@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import SyncClient
 import SyncStorage
+import SyncTesting
 import Testing
 import Varlink
 

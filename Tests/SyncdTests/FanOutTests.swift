@@ -82,7 +82,7 @@ import Varlink
         var fanOut = FanOut()
         fanOut.add(subscriber, at: try token(0))
         fanOut.setPhase(.live, for: subscriber)
-        fanOut.hold([ObjectName(try .init(path: "album/1"))], for: subscriber)
+        fanOut.hold([try ObjectName(path: "album/1")], for: subscriber)
         #expect(fanOut.heldCount(of: subscriber) == 1)
         fanOut.distribute(try transaction(1, of: "Album/2"), atOnce: true)
         fanOut.distribute(try transaction(2, of: "Album/1"), atOnce: true)

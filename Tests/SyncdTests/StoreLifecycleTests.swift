@@ -18,7 +18,7 @@ import Testing
         let path = directory.file(name)
         if !FileManager.default.fileExists(atPath: path) {
             try sqlite3(path, "CREATE TABLE note(id INTEGER PRIMARY KEY)")
-            _ = try Store.track(path, CaptureChoice())
+            _ = try Store.track(path, choosing: CaptureChoice())
         }
         let store = try Store.open(path)
         return OpenedStore(

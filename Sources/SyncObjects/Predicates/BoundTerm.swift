@@ -25,6 +25,18 @@ indirect enum BoundTerm {
 }
 
 extension BoundTerm {
+    /// Whether SQLite computes the term as a floating point number although it is a decimal: then
+    /// it equals no stored decimal, which is text.
+    var isComputedDecimal: Bool {
+        switch self {
+        case .aggregate: return kind == .decimal
+        case .coalesce(let first, let second):
+            return first.isComputedDecimal || second.isComputedDecimal
+        case .when(_, let term): return term.isComputedDecimal
+        case .value, .slot, .key, .count: return false
+        }
+    }
+
     /// Never a value.
     var isNull: Bool {
         if case .value(.null, _) = self { return true }

@@ -52,7 +52,10 @@ struct PredicateSQL {
     ) throws -> String {
         let isEquality = name == .equal || name == .notEqual
         let isMixed = (left.kind == .decimal) != (right.kind == .decimal)
-        let asNumbers = isEquality ? isMixed : left.kind == .decimal || right.kind == .decimal
+        let isComputed = left.isComputedDecimal || right.isComputedDecimal
+        let asNumbers =
+            isEquality
+            ? isMixed || isComputed : left.kind == .decimal || right.kind == .decimal
         if name == .beginsWith, options.isEmpty, case .value(.text(let prefix), _) = right {
             return try begins(left, with: prefix, on: alias)
         }
@@ -104,7 +107,7 @@ struct PredicateSQL {
     private mutating func isIn(
         _ term: BoundTerm, values: [Value], options: FetchPredicate.TextOptions, on alias: String
     ) throws -> String {
-        guard options.isEmpty else {
+        guard options.isEmpty, !term.isComputedDecimal else {
             return try condition(
                 .or(values.map { .compare(term, .equal, .value($0, term.kind), options) }),
                 on: alias)

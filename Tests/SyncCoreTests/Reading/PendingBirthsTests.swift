@@ -8,8 +8,8 @@ import Testing
     private static let item = TrackedEntity(
         id: 1, name: "Item", layout: .keyed("id", columns: ["id"]), isRetired: false)
 
-    private static func name(_ key: Int64) -> PendingBirths.Name {
-        PendingBirths.Name(entity: "item", key: ObjectKey(.integer(key)))
+    private static func name(_ key: Int64) -> ObjectName {
+        ObjectName(entity: "item", key: ObjectKey(.integer(key)))
     }
 
     /// A transaction that changes one object each seq.

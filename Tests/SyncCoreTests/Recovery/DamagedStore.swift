@@ -1,5 +1,6 @@
 import Foundation
 import SyncStorage
+import SyncTesting
 import Testing
 
 @testable import SyncCore

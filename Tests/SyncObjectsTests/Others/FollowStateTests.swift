@@ -23,7 +23,7 @@ import Testing
 
     @Test func aDaemonThatIsNotRunningIsNoError() async throws {
         let store = try await SharedStore(.down)
-        try await store.findNewBoundaries()
+        try await store.follow()
         try await Task.sleep(for: .milliseconds(300))
         let state = try store.container.coordinator.following
         #expect(state.lastError == nil)

@@ -14,7 +14,7 @@ import Testing
         let task = try store.add("a")
         let other = try store.add("other")
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         task.title = "edited"
         other.title = "also edited"
         try await store.write("DELETE FROM C_Task WHERE title = 'a'")
@@ -42,7 +42,7 @@ import Testing
         let store = try await SharedStore(fate)
         let task = try store.add("a")
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         task.title = "edited"
         try await store.write("DELETE FROM C_Task")
         store.context.mergePolicy = .keepStored
@@ -60,7 +60,7 @@ import Testing
         let context = try store.container.newBackgroundContext()
         let known = try #require(try context.existingObject(with: ids[0]) as? TodoTask)
         let fault = try #require(try context.object(with: ids[1]) as? TodoTask)
-        try await store.findNewBoundaries()
+        try await store.follow()
         try await store.write(
             "INSERT INTO syncd_txn(author) VALUES ('cron'); DELETE FROM C_Task;"
                 + "INSERT INTO syncd_txn(author) VALUES (NULL)")
@@ -83,7 +83,7 @@ import Testing
         let store = try await SharedStore(fate)
         let tasks = try (0..<20).map { try store.add("t\($0)", priority: $0) }
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         let reader = Task.detached {
             var seen = 0
             while !Task.isCancelled {
@@ -110,7 +110,7 @@ import Testing
         let task = try store.add("old")
         try store.context.save()
         let key = task.objectID.key
-        try await store.findNewBoundaries()
+        try await store.follow()
         let controller = try FetchedResultsController(
             FetchRequest<TodoTask>(sortedBy: [SortKey("title")]), context: store.context)
         try controller.performFetch()
@@ -151,7 +151,7 @@ import Testing
         let shop = try store.context.insert("Shop")
         shop["code"] = "x"
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         let controller = try FetchedResultsController(
             FetchRequest<ManagedObject>("Shop", sortedBy: [SortKey("code")]),
             context: store.context)
@@ -175,7 +175,7 @@ import Testing
     func nothingForNoNetChange(fate: DaemonFate) async throws {
         let store = try await SharedStore(fate)
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         store.context.performAndWait {}
         let events = store.context.events
         try await store.write(
@@ -202,7 +202,7 @@ import Testing
         memo.content = "m"
         task.memo = memo
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         task.title = "in the editor"
         try await store.write("DELETE FROM C_Group WHERE title = 'planned'")
         try await store.expectEventually {
@@ -226,7 +226,7 @@ import Testing
         let store = try await SharedStore(fate)
         let group = try TodoGroup(context: store.context)
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         let task = try store.add("late", group)
         try await store.write("DELETE FROM C_Group")
         try await store.expectEventually { group.state.isGone }
@@ -244,7 +244,7 @@ import Testing
         let group = try TodoGroup(context: store.context)
         let task = try store.add("a", group)
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         task.title = "edited"
         try await store.write("DELETE FROM C_Group")
         try await store.expectEventually { group.state.isGone && task.group == nil }
@@ -260,7 +260,7 @@ import Testing
         let first = try store.add("first")
         let second = try store.add("second")
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         store.context.automaticallyMergesChangesFromParent = false
         try store.context.delete(first)
         try await store.write("DELETE FROM C_Task WHERE title = 'first'")
@@ -283,7 +283,7 @@ import Testing
         let kept = try store.add("kept")
         let lost = try store.add("lost")
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         try await SharedStore.python(
             store.path,
             "c.execute('BEGIN'); c.execute(\"DELETE FROM C_Task WHERE title = 'kept'\");"
@@ -304,14 +304,14 @@ import Testing
         let store = try await SharedStore(.up)
         let task = try store.add("a")
         try store.context.save()
-        if isFollowing { try await store.findNewBoundaries() }
+        if isFollowing { try await store.follow() }
         await store.killDaemon()
         try await SharedStore.run(
             store.path,
             "BEGIN; INSERT INTO syncd_txn(author) VALUES ('night'); DELETE FROM C_Task; COMMIT",
             usesPython: false)
         try await store.startDaemon()
-        if !isFollowing { try await store.findNewBoundaries() }
+        if !isFollowing { try await store.follow() }
         try await store.expectEventually { task.state.isGone }
         if isFollowing {
             try await store.expectEventually { task.gone?.author == "night" }
@@ -324,7 +324,7 @@ import Testing
         let store = try await SharedStore(fate)
         let task = try store.add("old")
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         try await store.write(
             "INSERT OR REPLACE INTO C_Task(id, title, priority, completed, myDay) "
                 + "VALUES (\(task.objectID.key), 'replaced', 1, 0, 0)")
@@ -339,7 +339,7 @@ import Testing
         let store = try await SharedStore(fate)
         for title in ["a", "b", "c"] { _ = try store.add(title) }
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         let controller = try FetchedResultsController(
             FetchRequest<TodoTask>(sortedBy: [SortKey("title")]), context: store.context)
         try controller.performFetch()
@@ -360,7 +360,7 @@ import Testing
         let store = try await SharedStore(fate)
         for number in 0..<20 { _ = try store.add("t\(number + 10)") }
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         var request = FetchRequest<TodoTask>(sortedBy: [SortKey("title")], limit: 5)
         request.offset = 5
         let controller = try FetchedResultsController(request, context: store.context)
@@ -380,7 +380,7 @@ import Testing
         let tasks = try ["a", "b", "c", "d"].map { try store.add($0) }
         group.tasks = tasks
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         let new = try store.add("after b")
         group.tasks = [tasks[3], tasks[0], tasks[1], new, tasks[2]]
         try await store.write("DELETE FROM C_Task WHERE title = 'b'")
@@ -398,7 +398,7 @@ import Testing
         let store = try await SharedStore(fate)
         let task = try store.add("a")
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         try await store.write(
             "BEGIN; INSERT INTO syncd_txn(author, pid) VALUES ('me', 1);"
                 + "UPDATE C_Task SET title = 'b'; COMMIT")

@@ -14,7 +14,7 @@ import Testing
         let store = try await SharedStore(fate)
         let task = try store.add("a")
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         task.title = "edited"
         if fate == .restarted { await store.killDaemon() }
         if isReplaced {
@@ -47,7 +47,7 @@ import Testing
         let late = try store.add("late")
         kept.title = "newer"
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         if fate == .restarted { await store.killDaemon() }
         try await SharedStore.python(
             store.path,
@@ -78,7 +78,7 @@ import Testing
         #expect(kept.title == "changed")
         #expect(try store.container.coordinator.following.resyncs == 1)
         // The deletion that was never reported does not affect the next one.
-        try await store.findNewBoundaries()
+        try await store.follow()
         try await store.write("DELETE FROM C_Task")
         try await store.expectEventually { kept.state.isGone }
         #expect(kept.gone?.cause == .deleted)
@@ -101,7 +101,7 @@ import Testing
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)"
                 + " INSERT INTO C_Task(title, priority, completed, myDay)"
                 + " SELECT 't' || i, i % 9, 0, 0 FROM n", usesPython: false)
-        try await store.findNewBoundaries()
+        try await store.follow()
         store.context.performAndWait {}
         let controller = try FetchedResultsController(
             FetchRequest<TodoTask>(sortedBy: [SortKey("title")]), context: store.context)
@@ -122,7 +122,7 @@ import Testing
         try store.context.save()
         let other = try store.container.newBackgroundContext()
         let fault = try #require(try other.object(with: task.objectID) as? TodoTask)
-        try await store.findNewBoundaries()
+        try await store.follow()
         try await store.write("DELETE FROM C_Task")
         try await store.expectEventually { fault.gone?.transaction != nil }
         let tombstone = try #require(fault.gone?.tombstone)
@@ -137,7 +137,7 @@ import Testing
         let task = try store.add("a")
         let other = try store.add("b")
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         task.title = "edited"
         let queue = try store.container.coordinator.queue
         try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA query_only = ON") }
@@ -161,7 +161,7 @@ import Testing
         let store = try await SharedStore(.up)
         let tasks = try (0..<100).map { try store.add("t\($0)") }
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         let controller = try FetchedResultsController(
             FetchRequest<TodoTask>(sortedBy: [SortKey("title")]), context: store.context)
         try controller.performFetch()

@@ -12,7 +12,7 @@ import Testing
         let group = try TodoGroup(context: store.context)
         for number in 0..<5 { _ = try store.add("t\(number)", group) }
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         let fetched = try store.context.fetch(
             FetchRequest<TodoTask>(sortedBy: [SortKey("title")]))
         let members = group.tasks
@@ -36,7 +36,7 @@ import Testing
         for number in 0..<60 { _ = try store.add("t", priority: number) }
         try store.context.save()
         let reader = try store.container.newBackgroundContext()
-        try await store.findNewBoundaries()
+        try await store.follow()
         var request = FetchRequest<TodoTask>(sortedBy: [SortKey("priority")])
         request.batchSize = 20
         let tasks = try reader.fetch(request)
@@ -57,7 +57,7 @@ import Testing
         let group = try TodoGroup(context: store.context)
         let tasks = try (0..<3).map { try store.add("t\($0)", group) }
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         tasks[0].title = "edited"
         try await store.write("DELETE FROM C_Task WHERE title IN ('t0', 't1')")
         try await store.expectEventually { tasks[0].state.isGone && tasks[1].state.isGone }
@@ -78,7 +78,7 @@ import Testing
         group.title = "home"
         let task = try store.add("a", group)
         try store.context.save()
-        try await store.findNewBoundaries()
+        try await store.follow()
         let controller = try FetchedResultsController(
             FetchRequest<TodoTask>(
                 where: try FetchPredicate("group.title == %@", "home"),
@@ -96,7 +96,7 @@ import Testing
         let task = try store.add("a")
         try store.context.save()
         let value = try #require(task.convertToValueType())
-        try await store.findNewBoundaries()
+        try await store.follow()
         try await store.write("DELETE FROM C_Task")
         try await store.expectEventually { task.state.isGone }
         let writer = try store.container.newBackgroundContext()
@@ -123,7 +123,7 @@ import Testing
         try store.context.save()
         let live = try store.container.newBackgroundContext()
         let seen = try #require(try live.existingObject(with: task.objectID) as? TodoTask)
-        try await store.findNewBoundaries()
+        try await store.follow()
         try store.context.pin()
         try await store.write("DELETE FROM C_Task")
         try await store.expectEventually { seen.state.isGone }
