@@ -39,7 +39,7 @@ let package = Package(
         .executableTarget(
             name: "varlink-certification", dependencies: ["Varlink"],
             path: "Sources/VarlinkCertification"),
-        .target(name: "SyncValues", dependencies: ["CLinux"]),
+        .target(name: "SyncValues"),
         .target(
             name: "SyncStorage",
             dependencies: [
@@ -62,11 +62,12 @@ let package = Package(
             dependencies: [
                 "SyncCore", "SyncMerge", "SyncStorage", "SyncValues", "CSQLite",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .target(
             name: "SyncRemotes",
             dependencies: [
-                "SyncReplica", "CLinux",
+                "SyncReplica", "SyncCore", "SyncMerge", "CLinux",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
@@ -90,8 +91,8 @@ let package = Package(
         .executableTarget(
             name: "syncd",
             dependencies: [
-                "SyncReplica", "SyncStorage", "SyncClient", "SyncRemotes", "Varlink", "CLinux",
-                "CSQLite", "CSystemd",
+                "SyncReplica", "SyncCore", "SyncMerge", "SyncStorage", "SyncClient", "SyncRemotes",
+                "Varlink", "CLinux", "CSQLite", "CSystemd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -103,7 +104,7 @@ let package = Package(
         .executableTarget(
             name: "synctool",
             dependencies: [
-                "SyncReplica", "SyncClient", "SyncRemotes", "Varlink",
+                "SyncReplica", "SyncCore", "SyncMerge", "SyncClient", "SyncRemotes", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .executableTarget(

@@ -15,9 +15,10 @@ import sys
 import swift_source
 from swift_source import CASE, FUNCTION, PROPERTY, ROOT, TYPE, WORD
 
-# Requirements of protocols of other packages.
+# Requirements of protocols of other packages, and of specifications.
 ALLOWED = {
     "allValueStrings": "ExpressibleByArgument",
+    "allValueDescriptions": "ExpressibleByArgument",
     "defaultValueDescription": "ExpressibleByArgument",
     "InboundIn": "NIO's ChannelHandler",
     "OutboundIn": "NIO's ChannelHandler",
@@ -29,6 +30,8 @@ ALLOWED = {
     "handlerAdded": "NIO's ChannelHandler",
     "handlerRemoved": "NIO's ChannelHandler",
     "userInboundEventTriggered": "NIO's ChannelHandler",
+    "methodNotImplemented": "an error of the varlink specification",
+    "permissionDenied": "an error of the varlink specification",
     "didTerminate": "NIOAsyncSequenceProducerDelegate",
     "produceMore": "NIOAsyncSequenceProducerDelegate",
 }

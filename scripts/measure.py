@@ -33,7 +33,8 @@ KNOWN = {
     "makeAsyncIterator()", "makeIterator()", "next()", "next(isolation:)", "id", "Element", "AsyncIterator",
     "rawValue", "init(rawValue:)", "stringValue", "intValue", "init(stringLiteral:)", "init(integerLiteral:)",
     "init(floatLiteral:)", "init(nilLiteral:)", "init(arrayLiteral:)", "init(dictionaryLiteral:)",
-    "init(booleanLiteral:)", "init(argument:)", "allValueStrings", "defaultValueDescription", "startIndex", "endIndex", "index(after:)", "index(before:)",
+    "init(booleanLiteral:)", "init(argument:)", "allValueStrings", "allValueDescriptions",
+    "defaultValueDescription", "startIndex", "endIndex", "index(after:)", "index(before:)",
 }
 
 

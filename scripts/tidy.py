@@ -8,6 +8,7 @@ measure.py.
 """
 
 import collections
+import pathlib
 import re
 import sys
 
@@ -43,8 +44,7 @@ MEMBER = re.compile(
     r"(?:(?:public|package|internal|static|mutating|nonisolated|indirect|final)\s+)*"
     r"(?:struct|class|enum|typealias|func|let|var|case) `?([A-Za-z_]\w*)")
 
-# The table of targets in ARCHITECTURE.md is compared with Package.swift.
-CHECKS_TARGETS = False
+IMPORT = re.compile(r"^(?:@\w+ |internal |public )*import (\w+)", re.M)
 TARGET = re.compile(r"\.(?:executableTarget|target|systemLibrary)\(\s*name: \"([\w-]+)\"")
 DEPENDENCIES = re.compile(r"dependencies: \[((?:[^\[\]]|\[[^\]]*\])*)\]")
 PRODUCT = re.compile(r'\.product\(name: "([\w-]+)", package: "[^"]*"\)')
@@ -212,6 +212,25 @@ def target_dependencies(manifest):
     return targets
 
 
+def check_imports(sources):
+    """A target imports what Package.swift lists among its dependencies, and each of these somewhere."""
+    targets = target_dependencies((ROOT / "Package.swift").read_text())
+    known = set(targets).union(*targets.values())
+    folders = {name.replace("-", "").lower(): name for name in targets}
+    imported = collections.defaultdict(dict)
+    for path, text in sources.items():
+        name = folders.get(path.parts[1].lower())
+        for module in IMPORT.findall(text):
+            if name and module in known:
+                imported[name].setdefault(module, path)
+    for name in sorted(targets):
+        for module, path in sorted(imported[name].items()):
+            if module not in targets[name]:
+                find(path, 1, f"{name} imports {module}, which Package.swift does not list for it")
+        for module in sorted(targets[name] - set(imported[name])):
+            find(pathlib.Path("Package.swift"), 1, f"{name} depends on {module} and does not import it")
+
+
 def check_target_table():
     """The table `target | does | may import | may not` of ARCHITECTURE.md says for each target what Package.swift
     says: `may import` names its dependencies, separated by commas, with or without backticks. A cell without a
@@ -266,11 +285,11 @@ def main():
                 sources[path] = text
             elif path.parts[0] == "Tests":
                 tests.append(text)
-    check_circles(sources, by_members=False)  # measure.py: by members, too
+    check_circles(sources, by_members=True)
     check_named_tests(tests)
     check_links(pages)
-    if CHECKS_TARGETS:
-        check_target_table()
+    check_imports(sources)
+    check_target_table()
     check_changelog()
     for finding in findings:
         print(finding)

@@ -2,7 +2,8 @@ import Observation
 
 /// The last valid value of an object, for a view. It follows the object while it exists, and is
 /// kept when the object is gone.
-@Observable @MainActor
+@MainActor
+@Observable
 public final class RetainedValue<Value: BaseValueProtocol> {
     /// The last value that the object had.
     public private(set) var value: Value

@@ -11,13 +11,14 @@ import SyncCore
 /// fails.
 struct SaveTransaction {
     private let request: SaveRequest
-    private let db: Database
+    let db: Database
     private let rows: StoreRows
     private let identities: Identities
     private let deleting: Set<ManagedObjectID>
     private var result = SaveResult()
     private var conflicts: [SaveConflict] = []
-    private var keys: [Value: Value] = [:]
+    /// The keys of new rows, by the temporary ones.
+    private(set) var keys: [Value: Value] = [:]
     private let statements: SaveStatements
     /// Keys of new rows come from SQLite, so that references to them wait for those.
     private let hasTemporaryKeys: Bool
@@ -42,7 +43,10 @@ struct SaveTransaction {
         try insertAll()
         for item in request.updates where hasTemporaryReference(item) { postponed.append(item) }
         for item in postponed { _ = try update(item, isLast: true) }
-        for join in request.joins { try write(join) }
+        for edit in request.joins where !edit.added.isEmpty || !edit.removed.isEmpty {
+            try write(edit)
+            result.saved.joinTables.insert(edit.join.table)
+        }
         for item in request.checks {
             guard let row = try stored(item.entity, key: item.id.key) else {
                 conflicts.append(SaveConflict(id: item.id, kind: .deleted))
@@ -438,47 +442,6 @@ struct SaveTransaction {
                 $0.column.map { entity.table.columns[$0].name } == column.column
             }
             return slot.map { values[$0] } ?? .null
-        }
-    }
-
-    // MARK: Pairs
-
-    private mutating func write(_ edit: SaveRequest.JoinEdit) throws {
-        let join = edit.join
-        let table = SQLText.quoted(join.table)
-        let own = SQLText.quoted(join.sourceColumn)
-        let other = SQLText.quoted(join.targetColumn)
-        guard !edit.added.isEmpty || !edit.removed.isEmpty else { return }
-        result.saved.joinTables.insert(join.table)
-        for pair in edit.removed {
-            let statement = try RawStatement(
-                db, sql: "DELETE FROM \(table) WHERE \(own) = ? AND \(other) = ?")
-            statement.bind([keys[pair.source] ?? pair.source, keys[pair.target] ?? pair.target])
-            try statement.run()
-        }
-        for (pair, order) in edit.added {
-            var names = [join.sourceColumn, join.targetColumn]
-            var values = [keys[pair.source] ?? pair.source, keys[pair.target] ?? pair.target]
-            for (column, value) in [
-                (join.targetOrderColumn, order.target), (join.sourceOrderColumn, order.source),
-            ] {
-                guard let column, value != .null else { continue }
-                names.append(column)
-                values.append(value)
-            }
-            let updates = names.dropFirst(2).map {
-                "\(SQLText.quoted($0)) = excluded.\(SQLText.quoted($0))"
-            }
-            let action =
-                updates.isEmpty
-                ? "NOTHING" : "UPDATE SET " + updates.joined(separator: ", ")
-            let statement = try RawStatement(
-                db,
-                sql: "INSERT INTO \(table)(\(SQLText.list(names))) "
-                    + "VALUES (\(SQLText.marks(names.count)))"
-                    + " ON CONFLICT(\(own), \(other)) DO \(action)")
-            statement.bind(values)
-            try statement.run()
         }
     }
 }

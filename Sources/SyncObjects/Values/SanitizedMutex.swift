@@ -15,6 +15,8 @@
 
         package init(_ value: consuming sending Value) { self.value = value }
 
+        /// Runs `body` with the lock held.
+        /// - Throws: what `body` throws.
         package func withLock<Result: ~Copyable, Failure: Error>(
             _ body: (inout sending Value) throws(Failure) -> sending Result
         ) throws(Failure) -> sending Result {

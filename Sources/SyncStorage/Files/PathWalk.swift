@@ -1,5 +1,4 @@
 import CLinux
-import SyncStorage
 
 #if canImport(Glibc)
     import Glibc

@@ -168,6 +168,21 @@ import Testing
         #expect(try container.coordinator.resolvedConflicts.isEmpty)
     }
 
+    @Test func policiesHaveCoreDatasNamesToo() {
+        #expect(MergePolicy.error == .fail && MergePolicy.rollback == .discardLocal)
+        #expect(MergePolicy.mergeByPropertyStoreTrump == .keepStored)
+        #expect(MergePolicy.mergeByPropertyObjectTrump == .keepLocal)
+    }
+
+    @Test func insertedObjectsAreThoseThatAreNotSaved() throws {
+        #expect(context.insertedObjects.isEmpty)
+        let team = StaffTeam(context: context)
+        team.name = "new"
+        #expect(context.insertedObjects == [team])
+        try context.save()
+        #expect(context.insertedObjects.isEmpty)
+    }
+
     @Test func mergedDeletionsByAnotherLeaveNothingToSave() throws {
         person.name = "2"
         try context.delete(person)

@@ -152,6 +152,7 @@ struct Sources: ObjectsDataSource {
         #expect(WrappedID.uuid(id).uuidID == id)
         #expect(WrappedID.uuid(id).stringID == nil)
         #expect(WrappedID.integer(3).description == "3")
+        #expect(WrappedID.integer(3).integerID == 3 && WrappedID.uuid(id).integerID == nil)
         #expect(WrappedID.string("a").id == .string("a"))
         #expect(WrappedID.objectID(task.objectID).objectID == task.objectID)
     }
