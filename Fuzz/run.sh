@@ -17,7 +17,7 @@ token) sources="Fuzz/FuzzToken.swift Sources/SyncCore/History/Token.swift Source
     Sources/SyncStorage/Schema/SQLName.swift" ;;
 configuration) # Yams comes from a debug build of the package; of the other modules a few files are needed
     sources="Fuzz/FuzzConfiguration.swift Sources/syncd/Configuration/*.swift"
-    sources="$sources Sources/SyncClient/Connecting/SocketPath.swift Sources/syncd/Replication/ReplicationOptions.swift"
+    sources="$sources Sources/SyncClient/Connecting/SocketPath.swift"
     sources="$sources Sources/SyncCore/History/HistoryLimits.swift"
     flags="$(find .build/debug/Yams.build .build/debug/CYaml.build .build/debug/Logging.build -name '*.o')"
     flags="$flags -I .build/debug/Modules -Xcc -fmodule-map-file=.build/checkouts/Yams/Sources/CYaml/include/module.modulemap"
