@@ -13,7 +13,8 @@ extension Tracker {
     /// recorded when all tables are, and else left to ``track(entities:options:)``.
     ///
     /// - Returns: what had to be made right again.
-    /// - Throws: `refused` with SQLite's message, and then nothing has changed; `invalidArgument`
+    /// - Throws: `refused` with SQLite's message, or for a table of the store itself, and then
+    ///   nothing has changed; `invalidArgument`
     ///   for statements that begin, end or leave a transaction; `notTracked`, `newerFormat`,
     ///   `busy`.
     @discardableResult
@@ -23,8 +24,10 @@ extension Tracker {
             var rest = sql
             var findings: [CaptureFinding] = []
             while let statement = try Self.next(of: &rest) {
+                try Self.requireUserTables(in: statement)
                 findings += try run(statement, in: db)
             }
+            if let damage = try StoreDamage.find(db) { throw Self.notTheirs(damage.missing.first) }
             return findings + (try repairCapture(db)).findings
         }
     }
@@ -42,6 +45,21 @@ extension Tracker {
             try db.execute(sql: statement)
             return try repairCapture(db, but: [.tableDropped, .newTable]).findings
         }
+    }
+
+    /// Statements may sign the transaction, and name no other table of the store. Text in single
+    /// quotes may be a value: tables that were dropped by such a name are noticed afterwards.
+    private static func requireUserTables(in statement: String) throws {
+        for token in SQLTokens(statement).tokens where !token.text.hasPrefix("'") {
+            let name = SQLName.folded(token.text.filter { !"\"`[]".contains($0) })
+            if name.hasPrefix("syncd_"), name != "syncd_txn" { throw notTheirs(name) }
+        }
+    }
+
+    private static func notTheirs(_ name: String?) -> SyncError {
+        SyncError(
+            .refused, "\(name ?? "a table of the store") belongs to syncd and cannot be altered",
+            operation: "alter", hint: "To remove what tracking added, run: synctool untrack DB")
     }
 
     /// Only ALTER TABLE checks the triggers of the schema.

@@ -46,6 +46,7 @@ struct PolicyCheck {
     }
 
     private func refusal(_ reason: String) -> SyncError {
-        SyncError(.invalidArgument, reason, hint: "docs/merge-design.md: policies")
+        SyncError(
+            .invalidArgument, reason, hint: "The policies and their rules: synctool help policy")
     }
 }

@@ -130,17 +130,12 @@ final class MergeSession {
     /// - Returns: whether the tables have to be compared with the records.
     /// - Throws: `refused` for a change that needs a decision; nothing is changed then.
     func verifyCapture() throws -> Bool {
-        let select = try Statement(
-            """
-            SELECT (SELECT value FROM syncd_meta WHERE key = 'schema'),
-              (SELECT value FROM syncd_meta WHERE key = 'unseen')
-            """, on: connection)
-        guard try select.step() else { return false }
-        let (remembered, isUnseen) = (select.integer(0), select.integer(1) != 0)
-        select.reset()
+        let metadata = Metadata(connection)
+        let remembered = try metadata.integer(.schema)
+        let isUnseen = try metadata.integer(.unseen) != 0
         guard try schemaVersion() != remembered else { return isUnseen }
         try tracker.repairForMerging(database)
-        return try Metadata(database).integerIfPresent(.unseen) == 1
+        return try metadata.integer(.unseen) != 0
     }
 
     private func schemaVersion() throws -> Int64 {

@@ -9,9 +9,10 @@ struct Key: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Manage the keys that encrypt the batches of a store.",
         discussion: """
-            A carrier of an encrypted remote (a folder, a file syncer) sees only the sizes of \
-            batches. The keys are stored in the database. Replicas share them as key packets, \
-            sealed with a passphrase or for the private key of one person.
+            A carrier of an encrypted remote (a folder, a file syncer) sees only which replica \
+            sends batches, when, and their sizes. The keys are stored in the database. Replicas \
+            share them as key packets, sealed with a passphrase or for the private key of one \
+            person.
             """,
         subcommands: [
             Make.self, Show.self, Share.self, Import.self, Rotate.self, Identity.self,

@@ -16,8 +16,8 @@ struct Synctool: AsyncParsableCommand {
             daemon runs.
 
             Exit status: 0 done, 1 refused by the data, 64 usage, 65 bad data, 66 no such file, \
-            69 daemon or remote not reachable, 70 internal fault, 75 try again, 77 not allowed, \
-            78 configuration.
+            69 daemon or remote not reachable, 70 internal fault, 74 input/output error, \
+            75 try again, 77 not allowed.
             """,
         version: SyncdVersion.current,
         subcommands: [

@@ -7,6 +7,21 @@ import Testing
 @Suite("Rules of history") struct HistoryRuleTests {
     private static let item = "CREATE TABLE item(id INTEGER PRIMARY KEY, a TEXT)"
 
+    @Test(
+        arguments: [
+            "DROP TABLE syncd_log", "DROP TABLE \"SYNCD_log\"", "DROP TABLE 'syncd_log'",
+            "DELETE FROM syncd_meta", "ALTER TABLE syncd_change RENAME TO mine",
+        ])
+    func alterLeavesTheTablesOfTheStoreAlone(sql: String) throws {
+        let database = try TestDatabase(wal: true, Self.item)
+        try database.store().close()
+        try database.sql("INSERT INTO item VALUES (1, 'a')")
+        #expect(throws: SyncError.self) { try Store.alter(database.path, running: sql) }
+        let store = try Store.open(database.path)
+        defer { try? store.close() }
+        #expect(try store.count().transactions == 1)
+    }
+
     /// A value that was not kept is absent, which is not the same as NULL.
     @Test func aColumnThatCameLaterIsAbsentFromEarlierTombstones() throws {
         let database = try TestDatabase(wal: true, Self.item)

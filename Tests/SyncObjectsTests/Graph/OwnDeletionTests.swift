@@ -176,7 +176,7 @@ import Testing
 
     @Test func insertedObjectsAreThoseThatAreNotSaved() throws {
         #expect(context.insertedObjects.isEmpty)
-        let team = StaffTeam(context: context)
+        let team = try StaffTeam(context: context)
         team.name = "new"
         #expect(context.insertedObjects == [team])
         try context.save()
