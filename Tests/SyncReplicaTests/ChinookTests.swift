@@ -18,7 +18,7 @@ struct ChinookTests {
 
     @Test(
         "a thousand edits in each come out equal; conflicts can be turned round",
-        .timeLimit(.minutes(5)))
+        .timeLimit(.minutes(15)))
     func randomEditsConverge() async throws {
         let (a, b) = try copies()
         let seed = TestSeed.fixed(1)

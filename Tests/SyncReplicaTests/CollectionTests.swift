@@ -8,7 +8,7 @@ import Testing
 @testable import SyncReplica
 
 /// What no replica needs any more goes; nothing that somebody needs does.
-@Suite("Collection", .timeLimit(.minutes(5)))
+@Suite("Collection", .timeLimit(.minutes(15)))
 struct CollectionTests {
     private let folder: TemporaryFolder
 

@@ -8,7 +8,7 @@ import Testing
 
 /// Other programs change the schema with plain SQL, and no daemon runs. What they wrote unseen is
 /// found before anything is stated, or the call is refused; nothing is set back.
-@Suite("Schema changes by other programs, without a daemon", .timeLimit(.minutes(5)))
+@Suite("Schema changes by other programs, without a daemon", .timeLimit(.minutes(15)))
 struct ForeignSchemaTests {
     private let folder: TemporaryFolder
 

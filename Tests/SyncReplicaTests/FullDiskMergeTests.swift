@@ -9,7 +9,7 @@ import Testing
 @testable import SyncValues
 
 /// SQLite finds no room for another page in the middle of a merge.
-@Suite("A merge on a full disk", .timeLimit(.minutes(2)))
+@Suite("A merge on a full disk", .timeLimit(.minutes(15)))
 struct FullDiskMergeTests {
     private let folder: TemporaryFolder
 

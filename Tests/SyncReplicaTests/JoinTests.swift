@@ -7,7 +7,7 @@ import Testing
 @testable import SyncReplica
 
 /// Databases that were tracked apart and become replicas of one store.
-@Suite("Joining", .timeLimit(.minutes(3)))
+@Suite("Joining", .timeLimit(.minutes(15)))
 struct JoinTests {
     private let folder: TemporaryFolder
 

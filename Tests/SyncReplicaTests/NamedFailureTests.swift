@@ -124,7 +124,7 @@ struct NamedFailureTests {
         #expect(try a.dump() == b.dump())
     }
 
-    @Test("many changes are merged while a writer writes", .timeLimit(.minutes(3)))
+    @Test("many changes are merged while a writer writes", .timeLimit(.minutes(15)))
     func mergeWhileAWriterWrites() async throws {
         let (a, b) = try twoReplicas()
         let count = 5_000

@@ -9,7 +9,7 @@ import Testing
 
 /// A file that was put back to an earlier state with its identity, and batches of somebody who
 /// writes in the name of others.
-@Suite("Own transactions that come from elsewhere", .timeLimit(.minutes(5)))
+@Suite("Own transactions that come from elsewhere", .timeLimit(.minutes(15)))
 struct RestoredBackupTests {
     private let folder: TemporaryFolder
 

@@ -7,7 +7,7 @@ import Testing
 @testable import SyncReplica
 
 /// What the user's own triggers do while a merge writes.
-@Suite("The user's triggers and merging", .timeLimit(.minutes(3)))
+@Suite("The user's triggers and merging", .timeLimit(.minutes(15)))
 struct UserTriggerTests {
     private let folder: TemporaryFolder
 

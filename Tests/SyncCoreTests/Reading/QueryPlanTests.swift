@@ -6,7 +6,7 @@ import Testing
 /// What a question about history costs does not grow with history: no query of the library scans a
 /// table of history, and the same question takes the same steps in a history of ten times the
 /// length.
-@Suite("Query plans", .timeLimit(.minutes(5)))
+@Suite("Query plans", .timeLimit(.minutes(15)))
 struct QueryPlanTests {
     /// Tables of a few rows: one for an entity, a consumer, a setting, an author.
     private static let smallTables = [

@@ -5,7 +5,7 @@ import Testing
 @testable import SyncValues
 
 /// What was written while the triggers were missing is found and recorded.
-@Suite(.timeLimit(.minutes(2))) struct RecoveryTests {
+@Suite(.timeLimit(.minutes(15))) struct RecoveryTests {
     private let database: TestDatabase
 
     init() throws {

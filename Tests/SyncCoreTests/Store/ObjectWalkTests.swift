@@ -5,7 +5,7 @@ import Testing
 @testable import SyncValues
 
 /// The way back for a reader whose token has expired.
-@Suite(.timeLimit(.minutes(2))) struct ObjectWalkTests {
+@Suite(.timeLimit(.minutes(15))) struct ObjectWalkTests {
     /// While others write between the pages, pages and then history lead to the present state.
     @Test(arguments: TestSeed.each(of: 1...6), [true, false])
     func pagesThenHistoryGiveThePresentState(seed: TestSeed, withRowID: Bool) throws {
