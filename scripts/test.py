@@ -25,6 +25,10 @@ MESSAGE_LINES_MAX = 4
 MESSAGE_COLUMNS_MAX = 240
 UNENDED_MAX = 8
 
+# Tests block their threads, and Swift has one thread a core: with more tests at a time than threads, one
+# that waits for an event may get no thread to hear of it.
+WIDTH = str(max(2, os.cpu_count() or 2))
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SWIFT = shlex.split(os.environ.get("SWIFT", "swift"))
 CRASH = re.compile(r"Fatal error:|Program crashed:|unexpected signal code|Sanitizer: ")
@@ -48,8 +52,10 @@ class Group:
     def run(self, folder):
         events = pathlib.Path(folder) / "events.json"
         events.unlink(missing_ok=True)
+        width = [] if "--no-parallel" in self.arguments else [
+            "--experimental-maximum-parallelization-width", WIDTH]
         self.status, lines = run(
-            [*SWIFT, "test", "--skip-build", "--event-stream-output-path", str(events),
+            [*SWIFT, "test", "--skip-build", "--event-stream-output-path", str(events), *width,
              "--filter", *self.arguments], GROUP_SECONDS_MAX, dict(os.environ, TMPDIR=str(folder)))
         self.crashes = [line for line in lines if CRASH.search(line)]
         if events.is_file():

@@ -51,6 +51,7 @@ struct Daemon: Sendable {
         let replicator: Replicator
         let registry: StoreRegistry
         let server: VarlinkServer
+        let stateLock: StateLock
     }
 
     /// Runs until a signal ends it.
@@ -79,17 +80,19 @@ struct Daemon: Sendable {
         let pool = NIOThreadPool(numberOfThreads: Self.poolThreads)
         pool.start()
         let watcher = try StoreWatcher()
+        let remembered = try RememberedStores(directory: configuration.stateDirectory)
+        let stateLock = try StateLock(directory: configuration.stateDirectory)
         let replicator = Replicator(options: configuration.replication, log: log)
         let registry = StoreRegistry(
             StoreHub.Environment(
                 watcher: watcher, pool: pool, loop: group.next(), log: log,
                 stateDirectory: configuration.stateDirectory, replication: replicator.queue),
-            remembered: try RememberedStores(directory: configuration.stateDirectory))
+            remembered: remembered)
         try await pool.runIfActive { [configuration] in registry.load(configuration) }
         let service = StoreService(registry: registry, replicator: replicator, pool: pool)
         return Parts(
             group: group, pool: pool, watcher: watcher, replicator: replicator, registry: registry,
-            server: try makeServer(for: service, group: group))
+            server: try makeServer(for: service, group: group), stateLock: stateLock)
     }
 
     private func makeServer(

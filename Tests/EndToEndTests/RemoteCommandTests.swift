@@ -367,7 +367,7 @@ struct RemoteCommandTests {
             }
             expect(
                 try await scene.tool("policy", "a.db", "note", "--properties", "object"), 1,
-                "cannot be changed any more")
+                "can no longer be set")
             expect(try await scene.tool("policy", "a.db", "nope", "--reset"), 64, "nope")
             expect(
                 try await scene.tool("policy", "a.db", "note", "--property", "body=cuonter"), 64,

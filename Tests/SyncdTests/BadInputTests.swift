@@ -72,6 +72,24 @@ import Testing
         try await expectAlive(daemon, store)
     }
 
+    @Test func aStateDirectoryHasOneDaemon() async throws {
+        let daemon = try await TestDaemon()
+        let store = try await daemon.makeStore()
+        let second = try run(
+            Programs.syncd.path,
+            [
+                "--user", "--socket", daemon.directory.file("other.sock"), "--state",
+                daemon.directory.file("state"),
+            ])
+        #expect(second.status == 69)
+        #expect(second.errors.contains("another syncd uses this state directory"))
+        #expect(!FileManager.default.fileExists(atPath: daemon.directory.file("other.sock")))
+        try await expectAlive(daemon, store)
+        daemon.kill9()
+        try await daemon.start()
+        try await expectAlive(daemon, store)
+    }
+
     @Test func theSocketOfADeadDaemonIsReplaced() async throws {
         let daemon = try await TestDaemon()
         let store = try await daemon.makeStore()

@@ -54,6 +54,21 @@ struct PermissionTests {
         #expect(daemon.isRunning)
     }
 
+    @Test func aSocketOfOthersIsAPermissionAndNotASilentDaemon() async throws {
+        let daemon = try await TestDaemon()
+        chmod(daemon.directory.path, 0o755)
+        chmod(daemon.socket, 0o600)
+        let store = try await daemon.makeStore()
+        let ended = try run(
+            "/usr/bin/setpriv",
+            [
+                "--reuid", "2001", "--regid", "2001", "--clear-groups", Programs.synctool.path,
+                "history", store, "--socket", daemon.socket,
+            ])
+        #expect(ended.status == 77, "\(ended.errors)")
+        #expect(ended.errors.contains("permission to connect to the daemon is denied"))
+    }
+
     @Test func subscriptionsOfOthersCannotBeChanged() async throws {
         let daemon = try await TestDaemon()
         chmod(daemon.directory.path, 0o755)

@@ -26,6 +26,10 @@ struct PathTests {
         let typed = TypedPath("my music.db")
         #expect(
             typed.fillingIn("Run: synctool track DB") == "Run: synctool track 'my music.db'")
+        #expect(
+            typed.fillingIn("synctool untrack DB, then: ls -l DB*")
+                == "synctool untrack 'my music.db', then: ls -l 'my music.db'*")
+        #expect(typed.fillingIn("the DBMS") == "the DBMS")
         #expect(TypedPath(nil).fillingIn("synctool track DB") == "synctool track DB")
     }
 }

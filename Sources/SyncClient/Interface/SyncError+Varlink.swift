@@ -60,6 +60,13 @@ extension SyncError {
             self.init(.invalidArgument, error.reason, path: error.path, hint: error.hint)
         case .malformedMessage, .messageTooLarge:
             self.init(.badData, "the daemon's answer cannot be read: \(error.reason)", path: socket)
+        case .notPermitted:
+            self.init(
+                .notAllowed, "permission to connect to the daemon is denied",
+                path: error.path ?? socket,
+                hint: "Ask an administrator for the group of the socket: ls -l "
+                    + (error.path ?? socket),
+                underlying: error)
         default:
             self.init(
                 .unreachable, "the daemon does not answer (\(error.reason))",

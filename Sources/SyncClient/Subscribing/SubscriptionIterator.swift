@@ -57,7 +57,9 @@ extension Subscription {
             replies = nil
             subscription.lostConnection()
             let error = SyncError(answer: error, socket: subscription.client.socket)
-            guard error.code == .unreachable, wasConnected else {
+            // A socket that was just made may have its final mode a moment later.
+            guard error.code == .unreachable || error.underlying is TransportError, wasConnected
+            else {
                 hasEnded = true
                 throw error
             }

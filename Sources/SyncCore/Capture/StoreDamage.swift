@@ -64,7 +64,7 @@ package struct StoreDamage: Hashable {
             missing.isEmpty
             ? "the table syncd_meta does not say which store it is"
             : "tables of its history are missing (\(missing.joined(separator: ", "))): "
-                + "another program dropped them, or the file is a copy of a schema alone"
+                + "another program dropped them, or the file contains only a copy of the schema"
         return SyncError(.storeDamaged, reason, hint: Self.hint)
     }
 

@@ -20,7 +20,7 @@ extension Tracker {
                 where !live.contains(where: { SQLName.isEqual($0.name, to: name) }) {
                     throw SyncError(
                         .unknownEntity, "\(name) is not tracked",
-                        hint: "List the tracked tables: synctool status FILE")
+                        hint: "List the tracked tables: synctool status DB")
                 }
             }
             for entity in live where entities.includes(entity.name) {

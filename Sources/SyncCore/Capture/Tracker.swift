@@ -200,7 +200,7 @@ package struct Tracker: Sendable {
         for name in names where !tables.contains(where: { SQLName.isEqual($0.name, to: name) }) {
             throw SyncError(
                 .invalidArgument, "no such table: \(name)",
-                hint: "List the tables: sqlite3 FILE .tables")
+                hint: "List the tables: sqlite3 DB .tables")
         }
     }
 }

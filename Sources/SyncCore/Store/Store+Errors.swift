@@ -32,7 +32,7 @@ extension Store {
         if error.operation == nil { error.operation = operation }
         if error.code == .readOnly, error.hint == nil {
             error.hint =
-                "Make the file, its folder and its -wal and -shm files writable: ls -l FILE*"
+                "Make the file, its folder and its -wal and -shm files writable: ls -l DB*"
         }
         return error
     }

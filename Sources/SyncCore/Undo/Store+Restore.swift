@@ -59,8 +59,8 @@ extension Store {
         query.limit = 1
         guard let number = try history(query).first?.number else {
             throw SyncError(
-                .unknownObject, "history knows no delete of \(object.entity)/\(object.key)",
-                hint: "Find it with: synctool history \(path) --entity \(object.entity)")
+                .unknownObject, "the history has no deletion of \(object.entity)/\(object.key)",
+                hint: "List the deletions: synctool history DB --entity \(object.entity) --kind delete")
         }
         // The whole transaction: what the delete took along.
         return try transaction(number)

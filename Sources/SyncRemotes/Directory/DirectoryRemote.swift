@@ -171,10 +171,7 @@ package struct DirectoryRemote: Remote {
     /// - Throws: `unreachable` when it does not exist or cannot be read.
     package static func isNew(_ path: String) throws -> Bool {
         guard let names = FileOperations.names(in: path) else {
-            throw SyncError(
-                .unreachable, "the folder does not exist or cannot be read", path: path,
-                hint: "Create or mount it first, or check its permissions: ls -ld "
-                    + FileOperations.quoted(path))
+            throw unreadable(path)
         }
         return !names.contains(DirectoryLayout.marker)
     }
@@ -184,11 +181,12 @@ package struct DirectoryRemote: Remote {
     package static func store(of path: String) throws -> StoreID {
         let marker = path + "/" + DirectoryLayout.marker
         guard let (bytes, _) = FileOperations.head(of: marker, limit: 256) else {
+            guard FileOperations.names(in: path) != nil else { throw unreadable(path) }
             throw SyncError(
-                .unreachable, "the folder does not exist, cannot be read or is not a remote",
-                path: path,
-                hint: "Mount it, check its permissions, or make it a remote: "
-                    + "synctool remote add DB origin \(FileOperations.quoted("dir:" + path))")
+                .unreachable,
+                "the folder has no readable file \(DirectoryLayout.marker): it is not mounted, not "
+                    + "fully copied, or not a remote",
+                path: path, hint: "Mount it, or give the folder of a remote; then try again")
         }
         guard let store = DirectoryLayout.store(inMarker: String(decoding: bytes, as: UTF8.self))
         else {
@@ -197,6 +195,27 @@ package struct DirectoryRemote: Remote {
                 hint: "Wait until the folder is fully copied, or restore this file")
         }
         return store
+    }
+
+    /// Why a folder cannot be listed.
+    private static func unreadable(_ path: String) -> SyncError {
+        let folder = FileOperations.quoted(path)
+        let opened = opendir(path)
+        let error = opened == nil ? errno : 0
+        if let opened { closedir(opened) }
+        switch error {
+        case ENOENT:
+            return SyncError(
+                .unreachable, "the folder does not exist", path: path,
+                hint: "Mount or create it: mkdir \(folder)")
+        case ENOTDIR:
+            return SyncError(
+                .unreachable, "not a folder", path: path, hint: "Give the path of a folder")
+        default:
+            return SyncError(
+                .unreachable, "the folder cannot be read: \(String(cString: strerror(error)))",
+                path: path, hint: "Check its permissions: ls -ld \(folder)")
+        }
     }
 
     // MARK: Own batches

@@ -150,7 +150,7 @@ package actor SSHRemote: Remote {
         case .exited(let status):
             return SyncError(
                 .unreachable,
-                "synctool serve of \(address) exited with status \(status)\(message)",
+                "the connection to \(address) ended with status \(status)\(message)",
                 hint: "Check that this works: \(address.login) synctool --version")
         case .killed(let signal):
             return SyncError(

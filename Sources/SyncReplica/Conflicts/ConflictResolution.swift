@@ -31,7 +31,7 @@ struct ConflictResolution {
         try recording.record(about: [version.object]) { recorder, view in
             guard let conflict = view.conflicts[version] else {
                 throw SyncError(
-                    .invalidArgument, "the conflict is closed",
+                    .invalidArgument, "conflict \(id) is already resolved",
                     hint: "List the open ones with: synctool conflicts DB")
             }
             switch choice {

@@ -31,8 +31,8 @@ package struct RemoteEntry: Sendable, Hashable {
         }
         guard 1...100 ~= name.utf8.count, isPlain, !name.hasPrefix("-") else {
             throw SyncError(
-                .invalidArgument, "'\(name)' is no name for a remote",
-                hint: "Take letters, digits, dots and dashes, for example origin")
+                .invalidArgument, "'\(name)' is not a valid name for a remote",
+                hint: "Use letters, digits, dots and dashes, for example: origin")
         }
         self.name = name
         self.url = url

@@ -21,7 +21,7 @@ extension Store {
                 .refused, "there is no remote '\(name)'", operation: "remote", path: path,
                 hint: all.isEmpty
                     ? "Add one: synctool remote add DB \(name) dir:/path/of/a/folder"
-                    : "There is: \(names)")
+                    : "Its remotes are: \(names)")
         }
         return found
     }

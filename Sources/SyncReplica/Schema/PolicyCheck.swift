@@ -25,8 +25,8 @@ struct PolicyCheck {
                 }
                 guard entity.policies[cell] == property else {
                     throw refusal(
-                        "\(name).\(column) cannot merge as \(property.name.word): a key, a UNIQUE, "
-                            + "a CHECK, a reference or another policy ties it to others")
+                        "\(name).\(column) cannot merge as \(property.name.word): the column is part of a key, "
+                            + "a UNIQUE, a CHECK or a reference, or has another policy")
                 }
             }
         }
@@ -40,8 +40,10 @@ struct PolicyCheck {
         where policies.frame(of: table.name) != present.frame(of: table.name) {
             throw SyncError(
                 .refused,
-                "identity, references and whole rows of \(table.name) cannot be changed any more",
-                hint: "Choose them before the store is first sent or merged")
+                "the store has been synchronised: identity, references and whole rows of "
+                    + "\(table.name) can no longer be set",
+                hint:
+                    "They are set before the first push; to begin a new store: synctool untrack DB")
         }
     }
 

@@ -49,8 +49,11 @@ struct ReceivedSchema {
     func create(at path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else {
+            let error = errno
             throw SyncError(
-                .readOnly, "the file cannot be made here: \(String(cString: strerror(errno)))")
+                error == ENOENT ? .noSuchFile : .readOnly,
+                "the file cannot be created: \(String(cString: strerror(error)))", path: path,
+                hint: "Check the folder: ls -ld \(PathResolution.directory(of: path))")
         }
         close(descriptor)
         var opened: OpaquePointer?

@@ -92,7 +92,7 @@ package enum DatabaseOpener {
         guard FileIdentity(unlinkedPath: path) == nil else { return }
         throw SyncError(
             .notAllowed, "the path now contains a symbolic link", path: path,
-            hint: "Track the file by its own path: realpath FILE")
+            hint: "Track the file by its own path: realpath DB")
     }
 
     private static func require(

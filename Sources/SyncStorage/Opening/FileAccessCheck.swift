@@ -16,7 +16,7 @@ enum FileAccessCheck {
             case EACCES:
                 throw SyncError(
                     .notAllowed, "permission denied on a parent directory", path: path,
-                    hint: "Check the directories of the path: namei -l FILE")
+                    hint: "Check the directories of the path: namei -l DB")
             default:
                 throw SyncError(.noSuchFile, String(cString: strerror(errno)), path: path)
             }
@@ -28,8 +28,8 @@ enum FileAccessCheck {
         }
         guard access(path, R_OK) == 0 else {
             throw SyncError(
-                .notAllowed, "user id \(geteuid()) has no read permission", path: path,
-                hint: "Ask the owner for read and write permission: ls -l FILE")
+                .notAllowed, "permission to read the file is denied for user id \(geteuid())",
+                path: path, hint: "Ask its owner, who is shown by: ls -l DB")
         }
     }
 
@@ -47,7 +47,7 @@ enum FileAccessCheck {
         guard access(path, W_OK) == 0 else {
             throw SyncError(
                 .readOnly, "user id \(geteuid()) has no write permission on the file", path: path,
-                hint: "Run as its owner, or: chmod u+w FILE; a service may also lack "
+                hint: "Run as its owner, or: chmod u+w DB ; a service may also lack "
                     + "ReadWritePaths= (docs/syncd.md)")
         }
         guard access(folder, W_OK) == 0, let directory = FilePermissions(path: folder) else {
@@ -65,7 +65,7 @@ enum FileAccessCheck {
             throw SyncError(
                 .notAllowed, reason, path: path,
                 hint: "Run as the file's owner or as root, or give the folder its group: "
-                    + "chgrp and chmod g+s \(folder), chmod g+rw FILE")
+                    + "chgrp and chmod g+s \(folder), chmod g+rw DB")
         }
     }
 

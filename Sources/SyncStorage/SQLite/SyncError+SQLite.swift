@@ -34,7 +34,8 @@ extension SyncError {
         switch status & 0xff {
         case SQLITE_BUSY, SQLITE_LOCKED:
             return SyncError(
-                .busy, "another connection holds the lock", hint: "Try again in a moment")
+                .busy, "another connection holds the lock of the database",
+                hint: "Try again in a moment; to find the process: fuser -v DB")
         case SQLITE_NOTADB:
             return SyncError(
                 .notADatabase, "the file is not an SQLite database, or it is encrypted",
@@ -42,7 +43,7 @@ extension SyncError {
         case SQLITE_CORRUPT:
             return SyncError(
                 .corrupt, "the database is damaged: \(message)",
-                hint: "Restore a backup, or try: sqlite3 FILE .recover")
+                hint: "Restore a backup, or try: sqlite3 DB .recover")
         case SQLITE_FULL:
             return SyncError(.diskFull, "no space left on the device", hint: "Free some space")
         case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:

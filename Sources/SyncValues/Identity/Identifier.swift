@@ -27,8 +27,12 @@ extension Identifier {
     }
 
     package var bytes: [UInt8] {
-        [high, low].flatMap { word in
-            (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) }
+        [UInt8](unsafeUninitializedCapacity: 16) { bytes, count in
+            for index in 0..<16 {
+                let word = index < 8 ? high : low
+                bytes[index] = UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64(index & 7)))
+            }
+            count = 16
         }
     }
 

@@ -1,14 +1,14 @@
 /// Appends numbers and values to bytes: LEB128 varints, zigzag for signed ones.
 package struct ByteWriter {
-    package private(set) var bytes: [UInt8] = []
+    @usableFromInline package internal(set) var bytes: [UInt8] = []
 
-    package init() {}
+    @inlinable package init() {}
 
-    package mutating func append(byte: UInt8) { bytes.append(byte) }
+    @inlinable package mutating func append(byte: UInt8) { bytes.append(byte) }
 
-    package mutating func append(raw data: some Sequence<UInt8>) { bytes.append(contentsOf: data) }
+    @inlinable package mutating func append(raw data: some Sequence<UInt8>) { bytes.append(contentsOf: data) }
 
-    package mutating func append(varint value: UInt64) {
+    @inlinable package mutating func append(varint value: UInt64) {
         var rest = value
         while rest >= 0x80 {
             bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -17,16 +17,16 @@ package struct ByteWriter {
         bytes.append(UInt8(rest))
     }
 
-    package mutating func append(signed value: Int64) {
+    @inlinable package mutating func append(signed value: Int64) {
         append(varint: UInt64(bitPattern: value << 1 ^ value >> 63))
     }
 
-    package mutating func append(counted data: some Collection<UInt8>) {
+    @inlinable package mutating func append(counted data: some Collection<UInt8>) {
         append(varint: UInt64(data.count))
         bytes.append(contentsOf: data)
     }
 
-    package mutating func append(_ value: Value) {
+    @inlinable package mutating func append(_ value: Value) {
         switch value {
         case .null: append(byte: 0)
         case .integer(let integer):
@@ -51,19 +51,19 @@ package struct ByteWriter {
 /// Reads what ``ByteWriter`` wrote. Every read checks the bounds: bytes that end too soon or make
 /// no sense are a ``SyncError`` with code `badData`, never a crash.
 package struct ByteReader {
-    private let bytes: [UInt8]
-    package private(set) var position = 0
+    @usableFromInline let bytes: [UInt8]
+    @usableFromInline package internal(set) var position = 0
 
-    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+    @inlinable package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    package var isAtEnd: Bool { position == bytes.count }
+    @inlinable package var isAtEnd: Bool { position == bytes.count }
 
     /// How many bytes are left.
-    package var remaining: Int { bytes.count - position }
+    @inlinable package var remaining: Int { bytes.count - position }
 
     /// The next `count` bytes.
     /// - Throws: `badData`.
-    package mutating func raw(_ count: Int) throws -> ArraySlice<UInt8> {
+    @inlinable package mutating func raw(_ count: Int) throws -> ArraySlice<UInt8> {
         guard count <= remaining else { throw Self.cutShort }
         defer { position += count }
         return bytes[position..<position + count]
@@ -71,7 +71,7 @@ package struct ByteReader {
 
     /// The next byte.
     /// - Throws: `badData`.
-    package mutating func byte() throws -> UInt8 {
+    @inlinable package mutating func byte() throws -> UInt8 {
         guard position < bytes.count else { throw Self.cutShort }
         defer { position += 1 }
         return bytes[position]
@@ -79,7 +79,7 @@ package struct ByteReader {
 
     /// A LEB128 number.
     /// - Throws: `badData`.
-    package mutating func varint() throws -> UInt64 {
+    @inlinable package mutating func varint() throws -> UInt64 {
         var value: UInt64 = 0
         for shift in stride(from: UInt64(0), to: 64, by: 7) {
             let next = try byte()
@@ -94,14 +94,14 @@ package struct ByteReader {
 
     /// A zigzag LEB128 number.
     /// - Throws: `badData`.
-    package mutating func signed() throws -> Int64 {
+    @inlinable package mutating func signed() throws -> Int64 {
         let raw = try varint()
         return Int64(bitPattern: raw >> 1) ^ -Int64(bitPattern: raw & 1)
     }
 
     /// Bytes after their count.
     /// - Throws: `badData`.
-    package mutating func counted() throws -> ArraySlice<UInt8> {
+    @inlinable package mutating func counted() throws -> ArraySlice<UInt8> {
         let count = try varint()
         guard count <= UInt64(bytes.count - position) else { throw Self.cutShort }
         defer { position += Int(count) }
@@ -110,11 +110,11 @@ package struct ByteReader {
 
     /// A value after its tag.
     /// - Throws: `badData`.
-    package mutating func value() throws -> Value { try value(tag: try byte()) }
+    @inlinable package mutating func value() throws -> Value { try value(tag: try byte()) }
 
     /// A value whose tag has been read.
     /// - Throws: `badData`.
-    package mutating func value(tag: UInt8) throws -> Value {
+    @inlinable package mutating func value(tag: UInt8) throws -> Value {
         switch tag {
         case 0: return .null
         case 1: return .integer(try signed())
@@ -128,5 +128,5 @@ package struct ByteReader {
         }
     }
 
-    private static var cutShort: SyncError { SyncError(.badData, "the data is truncated") }
+    @usableFromInline static var cutShort: SyncError { SyncError(.badData, "the data is truncated") }
 }

@@ -18,7 +18,7 @@ public enum Value: Sendable, Hashable {
 extension Value {
     /// Equal storage classes and equal bytes. Swift's own equality of strings takes composed and
     /// decomposed letters for equal: to SQLite they are two keys.
-    public static func == (left: Value, right: Value) -> Bool {
+    @inlinable public static func == (left: Value, right: Value) -> Bool {
         switch (left, right) {
         case (.null, .null): return true
         case (.integer(let left), .integer(let right)): return left == right
@@ -30,7 +30,7 @@ extension Value {
     }
 
     /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) {
+    @inlinable public func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0)
         case .integer(let value): hasher.combine(value)
@@ -45,7 +45,7 @@ extension Value {
 
 extension String {
     /// The same bytes: compared as memory, which they nearly always are.
-    fileprivate func hasBytes(of other: String) -> Bool {
+    @usableFromInline func hasBytes(of other: String) -> Bool {
         let isSame = utf8.withContiguousStorageIfAvailable { left in
             other.utf8.withContiguousStorageIfAvailable { right in
                 guard left.count == right.count else { return false }

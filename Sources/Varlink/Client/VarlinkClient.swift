@@ -164,7 +164,8 @@ public final class VarlinkClient: Sendable {
             case EACCES: "permission to connect is denied"
             default: "cannot connect: \(UnixSocket.message(error))"
             }
-        return TransportError(.cannotConnect, reason, path: address.path)
+        return TransportError(
+            error == EACCES ? .notPermitted : .cannotConnect, reason, path: address.path)
     }
 }
 

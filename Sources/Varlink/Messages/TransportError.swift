@@ -15,6 +15,8 @@ public struct TransportError: Error, CustomStringConvertible {
         public static let cannotListen = Code(name: "cannotListen")
         /// No service answers at the address.
         public static let cannotConnect = Code(name: "cannotConnect")
+        /// The permissions of the socket do not let this process connect.
+        public static let notPermitted = Code(name: "notPermitted")
         /// The connection ended while replies were due.
         public static let connectionLost = Code(name: "connectionLost")
         /// This side closed the connection.

@@ -81,7 +81,7 @@ struct ListeningSocket: Sendable {
         case 0, EAGAIN:
             throw TransportError(
                 .addressInUse, "another process listens on this socket", path: address.path,
-                hint: "stop it first: `ss -xlp` shows which one")
+                hint: "find it with: ss -xlp")
         case let error:
             throw TransportError(
                 .addressInUse,

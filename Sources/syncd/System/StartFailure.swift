@@ -17,8 +17,8 @@ struct StartFailure: Error, CustomStringConvertible {
         case .addressInUse:
             self.init(
                 exitStatus: 69,
-                "\(socket): \(error.reason)\(hint); one daemon serves all: see `synctool status`, "
-                    + "or choose another --socket")
+                "\(socket): \(error.reason)\(hint); one daemon serves all stores: see `synctool "
+                    + "status`, or choose another --socket and --state")
         case .invalidAddress: self.init(exitStatus: 78, "\(socket): \(error.reason)\(hint)")
         default: self.init(exitStatus: 77, "\(socket): \(error.reason)\(hint)")
         }

@@ -35,6 +35,8 @@ enum Access {
             return daemon
         } catch let error as SyncError where error.code == .unreachable && options.socket == nil {
             return FileAccess(path: typed, reason: .noDaemon)
+        } catch let error as SyncError where error.code == .notAllowed && options.socket == nil {
+            return FileAccess(path: typed, reason: .daemonNotPermitted)
         }
     }
 

@@ -112,7 +112,7 @@ struct Checkup {
             guard !entities.isEmpty else { return }
             _ = try await client.track(path, entities: entities)
         } catch let error as SyncError where error.code == .unreachable && options.socket == nil {
-            // No daemon is running.
+            // No daemon runs.
         } catch var error as SyncError {
             error.hint =
                 "The identity was renewed, but the daemon still uses the old one. Restart it: "
@@ -167,6 +167,8 @@ struct Checkup {
         case nil: return "the daemon watches it"
         case .requested: return "the daemon was not asked (--direct)"
         case .noDaemon: return "no daemon is running: subscribers are not notified"
+        case .daemonNotPermitted:
+            return "permission to connect to the daemon is denied: it was not asked"
         case .unknownToDaemon:
             return "the daemon does not have this store: subscribers are not notified. "
                 + "To add it: synctool track \(Shell.quoted(path))"

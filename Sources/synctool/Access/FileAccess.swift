@@ -10,6 +10,8 @@ struct FileAccess: StoreAccess {
         case requested
         /// No daemon answers.
         case noDaemon
+        /// A daemon may run, but its socket is not for this user.
+        case daemonNotPermitted
         /// A daemon answers, but it does not have the store.
         case unknownToDaemon
     }
@@ -107,6 +109,7 @@ struct FileAccess: StoreAccess {
         switch reason {
         case .requested: return ""
         case .noDaemon: return ", which is not running"
+        case .daemonNotPermitted: return ", and permission to connect to it is denied"
         case .unknownToDaemon: return ", which does not have this store"
         }
     }
@@ -115,6 +118,8 @@ struct FileAccess: StoreAccess {
         switch reason {
         case .requested: return "Leave out --direct"
         case .noDaemon: return "Start it: systemctl start syncd; or for yourself: syncd --user"
+        case .daemonNotPermitted:
+            return "Ask an administrator for the group of its socket, or run: syncd --user"
         case .unknownToDaemon: return "Add the store to it: synctool track DB"
         }
     }

@@ -39,7 +39,10 @@ struct KeyInput: ParsableArguments {
             let text = try Self.text(passphraseFile)
             return text.split(separator: "\n", maxSplits: 1).first.map(String.init) ?? ""
         }
-        guard let first = getpass("Passphrase: ").map({ String(cString: $0) }) else {
+        // Without a terminal getpass() would read the standard input.
+        guard Self.hasTerminal,
+            let first = getpass("Passphrase: ").map({ String(cString: $0) })
+        else {
             throw SyncError(
                 .invalidArgument, "there is no terminal to prompt for the passphrase",
                 hint: "Write it to a file and add: --passphrase-file FILE")
@@ -51,6 +54,12 @@ struct KeyInput: ParsableArguments {
             }
         }
         return first
+    }
+
+    private static var hasTerminal: Bool {
+        let terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        if terminal >= 0 { close(terminal) }
+        return terminal >= 0
     }
 
     private static func text(_ file: String) throws -> String {

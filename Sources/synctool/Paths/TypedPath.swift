@@ -19,7 +19,12 @@ struct TypedPath {
     func fillingIn(_ hint: String) -> String {
         guard let typed else { return hint }
         return hint.split(separator: " ", omittingEmptySubsequences: false)
-            .map { $0 == "DB" ? Shell.quoted(typed) : String($0) }
+            .map { word in
+                // A comma may end it, and DB* are the files beside the database, too.
+                let end = word.dropFirst(2)
+                return word.hasPrefix("DB") && ["", ",", ";", ".", ")", "*"].contains(end)
+                    ? Shell.quoted(typed) + end : String(word)
+            }
             .joined(separator: " ")
     }
 }

@@ -51,6 +51,7 @@ enum StatusText {
         switch status.directReason {
         case .requested: return "not asked (--direct)"
         case .noDaemon: return "not running"
+        case .daemonNotPermitted: return "permission to connect to it is denied"
         case .unknownToDaemon: return "does not have this store; to add it: synctool track DB"
         case nil: break
         }

@@ -1,0 +1,26 @@
+import Glibc
+
+/// One daemon a state directory: two would write each other's boundaries and lists of stores.
+///
+/// The lock is of the open file: the kernel drops it however the process ends.
+final class StateLock: Sendable {
+    private let descriptor: Int32
+
+    /// Takes the lock.
+    ///
+    /// - Parameter directory: exists.
+    /// - Throws: ``StartFailure`` when another daemon has it. A directory that takes no lock file
+    ///   is for others to report.
+    init(directory: String) throws {
+        descriptor = open(
+            directory + "/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o640)
+        guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK
+        else { return }
+        throw StartFailure(
+            exitStatus: 69,
+            "\(directory): another syncd uses this state directory; stop it, or choose another "
+                + "one with --state")
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+}
