@@ -59,8 +59,10 @@ extension Store {
         query.limit = 1
         guard let number = try history(query).first?.number else {
             throw SyncError(
-                .unknownObject, "the history has no deletion of \(object.entity)/\(object.key)",
-                hint: "List the deletions: synctool history DB --entity \(object.entity) --kind delete")
+                .unknownObject,
+                "the history has no deletion of \(object.entity)/\(object.key)",
+                hint: "List the deletions: synctool history DB --kind delete --entity "
+                    + object.entity)
         }
         // The whole transaction: what the delete took along.
         return try transaction(number)

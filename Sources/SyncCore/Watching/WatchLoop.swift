@@ -104,9 +104,10 @@ final class WatchLoop {
         }
         switch store.mode {
         case .watching:
-            let wait = store.ladder.next()
-            schedule(store, at: wait.map { now + $0 })
-            reportNews(of: store, at: now)
+            // The commit that was being published when its write was noticed, as it was not there
+            // at the check right after. Whatever is written after it raises an event of its own.
+            if reportNews(of: store, at: now) { return schedule(store, at: nil) }
+            schedule(store, at: store.ladder.next().map { now + $0 })
         case .polling:
             schedule(store, at: now + Self.pollInterval)
             reportNews(of: store, at: now)
@@ -122,12 +123,14 @@ final class WatchLoop {
         store.due = due
     }
 
-    private func reportNews(of store: WatchedStore, at now: Int64) {
+    /// - Returns: whether there was a commit.
+    @discardableResult
+    private func reportNews(of store: WatchedStore, at now: Int64) -> Bool {
         let commits = store.takeNews()
-        guard commits > 0 else { return }
-        store.ladder.noteFound()
+        guard commits > 0 else { return false }
         store.commitCount += commits
         store.onEvent(.committed)
+        return true
     }
 
     private func report(_ store: WatchedStore) {
@@ -179,8 +182,8 @@ final class WatchLoop {
     }
 
     private func startLadder(of store: WatchedStore, at now: Int64) {
-        store.ladder = RecheckLadder()
-        reportNews(of: store, at: now)
+        // A commit that is found here may be one before the write that was noticed.
+        store.ladder = RecheckLadder(hasFound: reportNews(of: store, at: now))
         schedule(store, at: store.ladder.next().map { now + $0 })
     }
 

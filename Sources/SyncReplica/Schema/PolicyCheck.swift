@@ -25,8 +25,9 @@ struct PolicyCheck {
                 }
                 guard entity.policies[cell] == property else {
                     throw refusal(
-                        "\(name).\(column) cannot merge as \(property.name.word): the column is part of a key, "
-                            + "a UNIQUE, a CHECK or a reference, or has another policy")
+                        "\(name).\(column) cannot merge as \(property.name.word): the column is "
+                            + "part of a key, a UNIQUE, a CHECK or a reference, or has another policy"
+                    )
                 }
             }
         }

@@ -6,7 +6,9 @@ package struct ByteWriter {
 
     @inlinable package mutating func append(byte: UInt8) { bytes.append(byte) }
 
-    @inlinable package mutating func append(raw data: some Sequence<UInt8>) { bytes.append(contentsOf: data) }
+    @inlinable package mutating func append(raw data: some Sequence<UInt8>) {
+        bytes.append(contentsOf: data)
+    }
 
     @inlinable package mutating func append(varint value: UInt64) {
         var rest = value
@@ -110,7 +112,9 @@ package struct ByteReader {
 
     /// A value after its tag.
     /// - Throws: `badData`.
-    @inlinable package mutating func value() throws -> Value { try value(tag: try byte()) }
+    @inlinable package mutating func value() throws -> Value {
+        try value(tag: try byte())
+    }
 
     /// A value whose tag has been read.
     /// - Throws: `badData`.
@@ -128,5 +132,7 @@ package struct ByteReader {
         }
     }
 
-    @usableFromInline static var cutShort: SyncError { SyncError(.badData, "the data is truncated") }
+    @usableFromInline static var cutShort: SyncError {
+        SyncError(.badData, "the data is truncated")
+    }
 }

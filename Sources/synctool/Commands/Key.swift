@@ -146,7 +146,7 @@ extension Key {
     /// `synctool key rotate DB`
     struct Rotate: FileCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create a new key for later batches.",
+            abstract: "Create a new key for later batches, or the first one.",
             discussion: """
                 Earlier batches are not changed; the old keys are kept to read them. Share the new \
                 key with the replicas that need later batches: the old keys do not open them.

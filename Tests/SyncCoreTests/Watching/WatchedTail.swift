@@ -30,8 +30,21 @@ final class WatchedTail: @unchecked Sendable {
     func handle(_ event: StoreEvent) {
         state.withLock { state in
             state.events.append(event)
-            do { try look(&state) } catch { state.failures.append("\(error)") }
+            do { try lookAgain(&state) } catch { state.failures.append("\(error)") }
         }
+    }
+
+    /// As the daemon does: a WAL that is reset under the reader's hands, on a machine that kept it
+    /// from its processor, is read again a moment later.
+    private func lookAgain(_ state: inout State) throws {
+        for _ in 0..<500 {
+            do {
+                return try look(&state)
+            } catch let error as SyncError where error.isTransient {
+                usleep(2_000)
+            }
+        }
+        try look(&state)
     }
 
     private func look(_ state: inout State) throws {
