@@ -26,7 +26,7 @@ struct PolicyCheck {
                 guard entity.policies[cell] == property else {
                     throw refusal(
                         "\(name).\(column) cannot merge as \(property.name.word): the column is "
-                            + "part of a key, a UNIQUE, a CHECK or a reference, or has another policy"
+                            + "part of a key, UNIQUE, CHECK or reference, or has another policy"
                     )
                 }
             }
