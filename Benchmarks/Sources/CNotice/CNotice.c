@@ -84,7 +84,26 @@ int notice_write(const char *path, struct notice_times *times, int64_t count, in
     return 0;
 }
 
-int notice_floor(const char *path, struct notice_times *times) {
+// Waits for one client at `socket_path` and for the first bytes of its call.
+static int notice_accept(const char *socket_path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char call[4096];
+    strncpy(address.sun_path, socket_path, sizeof address.sun_path - 1);
+    int listening = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (bind(listening, (struct sockaddr *)&address, sizeof address) != 0 || listen(listening, 1) != 0) return -1;
+    int client = accept(listening, NULL, NULL);
+    close(listening);
+    if (client >= 0 && read(client, call, sizeof call) <= 0) return -1;
+    return client;
+}
+
+static void notice_send(int client, int64_t number) {
+    char message[64];
+    int length = snprintf(message, sizeof message, "{\"number\":%lld}", (long long)number);
+    if (write(client, message, length + 1) < 0) perror("send");
+}
+
+int notice_floor(const char *path, struct notice_times *times, const char *socket_path) {
     static const int64_t waits_us[] = {15, 15, 20, 30, 50, 100, 200, 400, 800, 1600, 3200};
     const int steps = sizeof waits_us / sizeof *waits_us;
     sqlite3 *db;
@@ -102,6 +121,9 @@ int notice_floor(const char *path, struct notice_times *times) {
     prctl(PR_SET_TIMERSLACK, 1000);
     uint32_t first = *count, last = first;
     int step = steps;
+    int client = socket_path ? notice_accept(socket_path) : -1;
+    if (socket_path && client < 0) return 1;
+    if (client >= 0) notice_send(client, 0);
     times->ready = 1;
     while (!times->done || last - first < (uint32_t)times->commits) {
         struct pollfd descriptor = {notify, POLLIN, 0};
@@ -116,9 +138,13 @@ int notice_floor(const char *path, struct notice_times *times) {
         uint32_t now = *count;
         if (now == last) continue;
         int64_t time = notice_now();
-        for (uint32_t i = last - first + 1; i <= now - first; i++) times->seen[i] = time;
+        for (uint32_t i = last - first + 1; i <= now - first; i++) {
+            times->seen[i] = time;
+            if (client >= 0) notice_send(client, i);
+        }
         last = now;
     }
+    if (client >= 0) close(client);
     close(notify);
     sqlite3_close(db);
     return 0;

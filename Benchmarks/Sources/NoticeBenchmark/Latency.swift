@@ -69,7 +69,7 @@ enum Latency {
         let bench = try Bench()
         return try measure(bench, commits: commits, seconds: seconds) {
             // Something must keep the -wal alive until the floor has opened the store.
-            _ = notice_floor(bench.path, bench.times)
+            _ = notice_floor(bench.path, bench.times, nil)
             return "; wakes \(bench.times.pointee.wakes)"
         }
     }

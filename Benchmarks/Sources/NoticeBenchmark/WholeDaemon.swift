@@ -8,10 +8,33 @@ enum WholeDaemon {
         for _ in 0..<rounds {
             Latency.report(
                 "(a) floor              ", try Latency.floor(commits: commits, seconds: 0))
+            try runFloor(commits: commits)
             try run(clients: 1, commits: commits, seconds: 0)
             try run(clients: 100, commits: commits, seconds: 0)
         }
         try run(clients: 1, commits: 0, seconds: 3)
+    }
+
+    /// The least that a daemon does: it waits for the WAL, reads its position and sends a number to
+    /// a client process.
+    private static func runFloor(commits: Int) throws {
+        let bench = try Bench()
+        nonisolated(unsafe) let client = try ClientTimes()
+        let socket = bench.folder + "/floor.sock"
+        nonisolated(unsafe) var process: Process?
+        let outcome = try Latency.measure(bench, commits: commits, seconds: 0) {
+            let starter = Thread {
+                while !FileManager.default.fileExists(atPath: socket) { usleep(1_000) }
+                process = try? client.startClient(socket, "floor")
+            }
+            starter.start()
+            _ = notice_floor(bench.path, bench.times, socket)
+            usleep(100_000)
+            return ""
+        }
+        process?.waitUntilExit()
+        summarize(
+            bench, [client], outcome.seconds, outcome.processor, name: "(b) floor to a client")
     }
 
     private static func run(clients: Int, commits: Int, seconds: Double) throws {
@@ -41,11 +64,12 @@ enum WholeDaemon {
             process.terminate()
             process.waitUntilExit()
         }
-        summarize(bench, inputs, outcome.seconds, spent)
+        summarize(
+            bench, inputs, outcome.seconds, spent, name: "(c) syncd, \(inputs.count) clients")
     }
 
     private static func summarize(
-        _ bench: Bench, _ inputs: [ClientTimes], _ seconds: Double, _ spent: Double
+        _ bench: Bench, _ inputs: [ClientTimes], _ seconds: Double, _ spent: Double, name: String
     ) {
         guard let started = notice_started(bench.times),
             let committed = notice_committed(bench.times)
@@ -69,7 +93,6 @@ enum WholeDaemon {
             }
             if latest > 0 { last.append(latest - committed[number]) }
         }
-        let name = "(c) syncd, \(inputs.count) clients"
         print(
             name.padding(toLength: 23, withPad: " ", startingAt: 0)
                 + " \(count) commits, \(Int(Double(count) / seconds))/s: from return \(quantiles(all));"

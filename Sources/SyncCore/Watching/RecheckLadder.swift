@@ -4,15 +4,14 @@
 /// sync, and to store the header, and storing it is memory alone, which wakes no process. In the
 /// usual case that takes some 20 us, hence small steps first. With `synchronous=FULL` a sync comes
 /// in between, milliseconds long: then each wait is a quarter of what went before, so that the
-/// delay is at most a quarter of the writer's own; half when a commit was seen right at the notice,
+/// delay is at most a quarter of the writer's own; half when a commit was seen since the notice,
 /// because most likely there is no other.
 ///
-/// It is left at the first commit that a check after the notice finds: that one was published after
-/// the notice, and what is written after it raises a notice of its own.
+/// It is left when nothing is to come: see ``WalTail``.
 struct RecheckLadder {
     private var step = 0
     private var elapsed: Int64 = 0
-    private let hasFound: Bool
+    private var hasFound = false
 
     /// Waits in nanoseconds after which the quarters begin.
     private static let waits: [Int64] = [
@@ -22,8 +21,8 @@ struct RecheckLadder {
     /// The ladder ends here; the safety check follows.
     static let lengthMax: Int64 = 250_000_000
 
-    /// - Parameter hasFound: a commit was seen right at the notice.
-    init(hasFound: Bool = false) { self.hasFound = hasFound }
+    /// A commit was seen.
+    mutating func noteFound() { hasFound = true }
 
     /// The next wait in nanoseconds; nil at the end of the ladder.
     mutating func next() -> Int64? {

@@ -104,10 +104,8 @@ final class WatchLoop {
         }
         switch store.mode {
         case .watching:
-            // The commit that was being published when its write was noticed, as it was not there
-            // at the check right after. Whatever is written after it raises an event of its own.
-            if reportNews(of: store, at: now) { return schedule(store, at: nil) }
-            schedule(store, at: store.ladder.next().map { now + $0 })
+            reportNews(of: store, at: now)
+            climb(store, at: now)
         case .polling:
             schedule(store, at: now + Self.pollInterval)
             reportNews(of: store, at: now)
@@ -123,14 +121,18 @@ final class WatchLoop {
         store.due = due
     }
 
-    /// - Returns: whether there was a commit.
-    @discardableResult
-    private func reportNews(of store: WatchedStore, at now: Int64) -> Bool {
+    private func reportNews(of store: WatchedStore, at now: Int64) {
         let commits = store.takeNews()
-        guard commits > 0 else { return false }
+        guard commits > 0 else { return }
+        store.ladder.noteFound()
         store.commitCount += commits
         store.onEvent(.committed)
-        return true
+    }
+
+    /// Takes the next step of the ladder while a commit is on its way.
+    private func climb(_ store: WatchedStore, at now: Int64) {
+        let wait = store.mayExpectCommit() ? store.ladder.next() : nil
+        schedule(store, at: wait.map { now + $0 })
     }
 
     private func report(_ store: WatchedStore) {
@@ -182,9 +184,9 @@ final class WatchLoop {
     }
 
     private func startLadder(of store: WatchedStore, at now: Int64) {
-        // A commit that is found here may be one before the write that was noticed.
-        store.ladder = RecheckLadder(hasFound: reportNews(of: store, at: now))
-        schedule(store, at: store.ladder.next().map { now + $0 })
+        store.ladder = RecheckLadder()
+        reportNews(of: store, at: now)
+        climb(store, at: now)
     }
 
     // MARK: Events
@@ -200,6 +202,7 @@ final class WatchLoop {
                     schedule(store, at: MonotonicClock.now() + Self.rollbackDelay / 2)
                 }
             case .walAppeared(let store), .walVanished(let store):
+                store.forgetWal()
                 store.onEvent(.journalModeChanged)
                 touched.append(store)
             case .fileChanged(let store): checkIdentity(store)
@@ -238,6 +241,7 @@ final class WatchLoop {
         }
         for store in identityTurn.take(stores.count / Self.identityTurns + 1, of: stores) {
             checkIdentity(store)
+            if store.due == nil { store.forgetWal() }
             if store.index == nil, store.takeFileNews() { store.onEvent(.committed) }
         }
     }
@@ -284,6 +288,7 @@ final class WatchLoop {
         case .setIndex(let id, let index):
             guard let store = stores[id] else { return }
             watches.removeJournalWatches(of: store)
+            store.forgetWal()
             store.index = index
             store.mark = nil
             store.mode = .watching

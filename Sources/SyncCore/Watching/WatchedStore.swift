@@ -31,6 +31,7 @@ final class WatchedStore {
     var fileWatches: [Int32] = []
     var folderWatch: Int32?
     var ladder = RecheckLadder()
+    private var tail = WalTail()
     /// When to check again, on the monotonic clock; nil: at the next safety check.
     var due: Int64?
     /// Events and commits since `windowStart`, for telling a burst.
@@ -51,6 +52,8 @@ final class WatchedStore {
         identity = FileIdentity(path: path)
     }
 
+    deinit { tail.close() }
+
     /// How many commits there were since the last call, as far as the wal-index says. In a rollback
     /// mode, 0: the file's stamp is noted instead.
     func takeNews() -> Int {
@@ -64,6 +67,18 @@ final class WatchedStore {
         guard let mark else { return 1 }
         return max(1, Int(Int32(bitPattern: now.changeCount &- mark.changeCount)))
     }
+
+    /// Whether a commit that ``takeNews()`` did not count may be on its way: it was published since,
+    /// or its frames are written. True also when it cannot be known.
+    func mayExpectCommit() -> Bool {
+        guard let header = index?.header(), header.changeCount == mark?.changeCount else {
+            return true
+        }
+        return tail.hasUnpublishedFrame(after: header, path: file.path)
+    }
+
+    /// The -wal may be another file by now, or none.
+    func forgetWal() { tail.close() }
 
     /// Whether the file's stamp changed since the last call of this or of ``takeNews()``.
     func takeFileNews() -> Bool {

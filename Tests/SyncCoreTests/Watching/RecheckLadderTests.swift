@@ -3,11 +3,14 @@ import Testing
 @testable import SyncCore
 
 @Suite struct RecheckLadderTests {
-    /// All waits of one ladder; `hasFound`: a commit was seen right at the notice.
-    private func waits(hasFound: Bool = false) -> [Int64] {
-        var ladder = RecheckLadder(hasFound: hasFound)
+    /// All waits of one ladder; from `found` on a commit has been seen.
+    private func waits(found: Int? = nil) -> [Int64] {
+        var ladder = RecheckLadder()
         var waits: [Int64] = []
-        while let wait = ladder.next() { waits.append(wait) }
+        while let wait = ladder.next() {
+            waits.append(wait)
+            if waits.count == found { ladder.noteFound() }
+        }
         return waits
     }
 
@@ -28,16 +31,16 @@ import Testing
     }
 
     @Test func aCommitThatWasSeenMakesTheStepsLarger() {
-        let all = waits(hasFound: true)
+        let all = waits(found: 10)
         for (place, wait) in all.enumerated().dropFirst(10) {
             #expect(wait == all[..<place].reduce(0, +) / 2)
         }
         #expect(all.count < waits().count)
     }
 
-    @Test(arguments: [false, true])
-    func theLadderEndsBehindItsLength(hasFound: Bool) {
-        let all = waits(hasFound: hasFound)
+    @Test(arguments: [nil, 1, 10] as [Int?])
+    func theLadderEndsBehindItsLength(found: Int?) {
+        let all = waits(found: found)
         #expect(all.reduce(0, +) >= RecheckLadder.lengthMax)
         #expect(all.dropLast().reduce(0, +) < RecheckLadder.lengthMax)
         #expect(all.count < 100)

@@ -44,7 +44,8 @@ int notice_write(const char *path, struct notice_times *times, int64_t count, in
 // Commits `count` single rows with the keys `first` + 1, `first` + 2 …, flat out.
 int notice_write_rows(const char *path, int64_t first, int64_t count);
 
-// Waits for commits with inotify and reads the wal-index itself, until the writer is done. Nothing of syncd.
-int notice_floor(const char *path, struct notice_times *times);
+// Waits for commits with inotify and reads the wal-index itself, until the writer is done. Nothing of syncd. With a
+// `socket_path` it waits for one client there first, and sends it the number of each commit.
+int notice_floor(const char *path, struct notice_times *times, const char *socket_path);
 
 #endif
