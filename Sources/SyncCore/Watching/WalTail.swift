@@ -3,9 +3,9 @@ import SyncStorage
 
 /// Whether a writer is in the middle of a commit: the -wal has a frame after the published ones.
 ///
-/// A writer appends its frames from there on, the header of each before its page, and publishes them
-/// last. So when the next place has no frame of the present generation, all that was written is
-/// published, and what is written later raises an event. Frames that a rollback left there look
+/// A writer appends its frames from there on, the header of each before its page, and publishes
+/// them last. So when the next place has no frame of the present generation, all that was written
+/// is published, and what is written later raises an event. Frames that a rollback left there look
 /// like a commit to come.
 ///
 /// The descriptor is its own. SQLite locks the database and the -shm, never the -wal: closing one

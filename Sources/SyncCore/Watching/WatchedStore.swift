@@ -68,8 +68,8 @@ final class WatchedStore {
         return max(1, Int(Int32(bitPattern: now.changeCount &- mark.changeCount)))
     }
 
-    /// Whether a commit that ``takeNews()`` did not count may be on its way: it was published since,
-    /// or its frames are written. True also when it cannot be known.
+    /// Whether a commit that ``takeNews()`` did not count may be on its way: it was published
+    /// since, or its frames are written. True also when it cannot be known.
     func mayExpectCommit() -> Bool {
         guard let header = index?.header(), header.changeCount == mark?.changeCount else {
             return true
