@@ -34,7 +34,9 @@ extension Transaction {
 
     private static func flags(_ reader: JSONReader) throws -> Flags {
         var flags: Flags = []
-        let known: [Flags] = [.coalesced, .recovered, .remote, .repair]
+        let known: [Flags] = [
+            .coalesced, .recovered, .remote, .repair, .authorUncertain,
+        ]
         // A newer daemon may send names that this version does not know: they are ignored.
         for name in try reader.strings("flags") {
             for flag in known where flag.names == [name] { flags.insert(flag) }

@@ -55,7 +55,7 @@ public enum StoreInterface {
 
         # One commit. number: ascending, with gaps, never used twice. timestamp: ISO 8601 in UTC.
         # origin: "local", or the replica that wrote it first, with its number and time there.
-        # flags: coalesced, recovered, remote, repair.
+        # flags: coalesced, recovered, remote, repair, authorUncertain.
         type Transaction (
           number: int,
           token: string,

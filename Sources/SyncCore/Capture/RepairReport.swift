@@ -12,6 +12,8 @@ public struct RepairReport: Sendable, Hashable {
     public package(set) var isComparedWhenMerging = false
     /// Tables of the store that were missing, and were made again.
     public package(set) var missing: [String] = []
+    /// Another program deleted rows of the log that history needs.
+    public package(set) var isLogCut = false
     /// What is gone for good with tables that were dropped.
     public package(set) var losses: [StoreLoss] = []
 
@@ -22,6 +24,7 @@ public struct RepairReport: Sendable, Hashable {
     public var explanations: [String] {
         (missing.isEmpty
             ? [] : ["tables of the history were dropped: \(missing.joined(separator: ", "))"])
+            + (isLogCut ? ["rows of the table syncd_log were deleted"] : [])
             + losses.map(\.explanation) + findings.map(\.explanation)
     }
 }

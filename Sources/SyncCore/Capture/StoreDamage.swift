@@ -10,6 +10,8 @@ import SyncValues
 package struct StoreDamage: Hashable {
     /// The tables that are missing.
     package let missing: [String]
+    /// The newest rows of the log were deleted: the log always keeps the newest one.
+    package let isLogCut: Bool
     /// `syncd_meta` says which store and replica the file is.
     let hasIdentity: Bool
 
@@ -30,9 +32,22 @@ package struct StoreDamage: Hashable {
         let keepsHistory =
             try history.contains(where: present.contains) || hasMeta && metadata.hasFile()
         if keepsHistory { missing += history.filter { !present.contains($0) } }
-        if missing.isEmpty, hasIdentity { return nil }
+        let isLogCut = try hasIdentity && missing.isEmpty && isLogCut(db, metadata)
+        if missing.isEmpty, hasIdentity, !isLogCut { return nil }
         guard try !StoreObjects(db).own.isEmpty else { return nil }
-        return StoreDamage(missing: missing, hasIdentity: hasIdentity)
+        return StoreDamage(missing: missing, isLogCut: isLogCut, hasIdentity: hasIdentity)
+    }
+
+    /// Whether the log ends before what was made of it. An older copy of the file is no such case:
+    /// its metadata is older, too.
+    private static func isLogCut(_ db: Database, _ metadata: Metadata) throws -> Bool {
+        let known = try metadata.newestPosition()
+        let connection = try db.openConnection
+        // A table of others may have the name.
+        guard known <= Metadata.positionMax,
+            let newest = try? LogTable.newest(on: connection)
+        else { return false }
+        return newest < known
     }
 
     /// Whether nothing of the database is ours.
@@ -60,6 +75,11 @@ package struct StoreDamage: Hashable {
 
     /// The error for a caller that needs a whole store.
     package var error: SyncError {
+        if isLogCut {
+            return SyncError(
+                .storeDamaged, "another program deleted rows of the table \(LogTable.name)",
+                hint: Self.hint)
+        }
         let reason =
             missing.isEmpty
             ? "the table syncd_meta does not say which store it is"

@@ -2,6 +2,9 @@ import SyncStorage
 
 /// Moves transactions from the log into the history tables, in short write transactions.
 ///
+/// Several processes may digest one store. A slice is written only where `digested` is what it was
+/// when the slice was put together, so that no row becomes part of two transactions.
+///
 /// Invariants:
 /// - `syncd_meta.digested` only grows, and only together with the headers of the transactions up to
 ///   it.
@@ -28,7 +31,9 @@ final class Digester {
     private let assembler: TransactionAssembler
     private let trimmable: Statement
     private let trim: Statement
+    private let dropUnfinished: Statement
     private let didCommit: () -> Void
+    private var gate: (any DigestGate)?
     private let writer: HistoryWriter
 
     /// - Parameter didCommit: called after each commit of the digest.
@@ -42,6 +47,7 @@ final class Digester {
         assembler = TransactionAssembler(try LogReader(connection, catalog: catalog))
         trimmable = try Statement(LogTable.trimmableSQL, on: connection)
         trim = try Statement(LogTable.trimSQL, on: connection)
+        dropUnfinished = try Statement(ChangeTable.deleteAfterSQL, on: connection)
         writer = try HistoryWriter(connection)
     }
 
@@ -52,26 +58,48 @@ final class Digester {
         return try statement.step()
     }
 
-    /// Digests what `boundaries` enclose and trims the log.
+    /// How much of the log is deleted that the history tables have.
+    enum Trimming {
+        /// All of it.
+        case whole
+        /// One slice: a reader does not wait for more.
+        case oneSlice
+    }
+
+    /// Digests what `boundaries` enclose and trims the log. Ends early when another process digests
+    /// as well, or when `gate` does not let a slice pass: the boundaries have to be found again.
     ///
-    /// - Parameter isDue: asked after each slice; false ends the work early.
+    /// - Parameters:
+    ///   - gate: asked inside each write transaction.
+    ///   - isDue: asked after each slice; false ends the work early.
     /// - Returns: the seq up to which history is complete now.
     /// - Throws: `busy` when a writer holds the lock; what was done until then stays.
     func digest(
-        _ boundaries: [Boundary], while isDue: () throws -> Bool
+        _ boundaries: [Boundary], trimming: Trimming = .whole,
+        through gate: (any DigestGate)? = nil, while isDue: () throws -> Bool
     ) throws -> Int64 {
+        self.gate = gate
+        defer { self.gate = nil }
         var digested = try metadata.position(.digested)
         while let end = boundaries.last?.last, digested < end, try isDue() {
-            digested = try digestBatch(boundaries.filter { $0.last > digested }, after: digested)
+            let reached = try digestBatch(
+                boundaries.filter { $0.last > digested }, after: digested)
+            guard let reached else { return try metadata.position(.digested) }
+            digested = reached
         }
-        while try hasRowsToTrim(upTo: digested), try isDue() { try trimSlice(upTo: digested) }
+        while try hasRowsToTrim(upTo: digested), try isDue() {
+            try trimSlice(upTo: digested)
+            if trimming == .oneSlice { break }
+        }
         return digested
     }
 
     /// Reads transactions until there are enough changes for a slice, then writes them.
+    /// - Returns: the seq up to which history is complete now; nil when nothing was written,
+    ///   because the boundaries hold no more.
     private func digestBatch(
         _ boundaries: [Boundary], after digested: Int64
-    ) throws -> Int64 {
+    ) throws -> Int64? {
         var batch: [NetTransaction] = []
         var changes = 0
         // Commits that changed nothing in the end leave no transaction, but are done with as well.
@@ -88,41 +116,59 @@ final class Digester {
             }
         }
         if let large = batch.last, large.changes.count > changesMax {
-            try write(batch.dropLast(), digestedUpTo: large.first - 1)
-            try writeInSlices(large)
+            let before = large.first - 1
+            guard try write(batch.dropLast(), after: digested, upTo: before),
+                try writeInSlices(large, after: max(digested, before))
+            else { return nil }
         } else {
-            try write(batch[...], digestedUpTo: end)
+            guard try write(batch[...], after: digested, upTo: end) else { return nil }
         }
         return end
     }
 
     private func write(
-        _ transactions: ArraySlice<NetTransaction>, digestedUpTo end: Int64
-    ) throws {
-        try commit {
-            // Another process may have digested meanwhile.
-            guard try metadata.position(.digested) < end else { return }
+        _ transactions: ArraySlice<NetTransaction>, after digested: Int64, upTo end: Int64
+    ) throws -> Bool {
+        guard end > digested else { return true }
+        return try commit(after: digested, upTo: end) {
+            try dropUnfinished.run(.integer(digested))
             for transaction in transactions {
                 for change in transaction.changes { try writer.write(change) }
                 try writer.write(header: transaction)
             }
             try metadata.set(.digested, to: .integer(end))
+            return true
         }
     }
 
-    /// All slices but the last have changes only.
-    private func writeInSlices(_ large: NetTransaction) throws {
+    /// All slices but the last have changes only. Another process that began on the same rows
+    /// meanwhile has removed the changes of the earlier slices: then its number is in the metadata.
+    private func writeInSlices(_ large: NetTransaction, after digested: Int64) throws -> Bool {
+        let mark = Value.integer(.random(in: 1 ... .max))
         var rest = large.changes[...]
-        while rest.count > Self.sliceChangesMax {
-            try commit {
-                for change in rest.prefix(Self.sliceChangesMax) { try writer.write(change) }
-            }
-            rest = rest.dropFirst(Self.sliceChangesMax)
+        let first = rest.prefix(Self.sliceChangesMax)
+        let isBegun = try commit(after: digested, upTo: large.number) {
+            try dropUnfinished.run(.integer(digested))
+            try metadata.set(.digesting, to: mark)
+            for change in first { try writer.write(change) }
+            return true
         }
-        try commit {
-            for change in rest { try writer.write(change) }
-            try writer.write(header: large)
-            try metadata.set(.digested, to: .integer(large.number))
+        guard isBegun else { return false }
+        rest = rest.dropFirst(Self.sliceChangesMax)
+        while true {
+            let slice = rest.prefix(Self.sliceChangesMax)
+            let isLast = slice.count == rest.count
+            let isWritten = try commit(after: digested, upTo: large.number) {
+                guard try metadata.value(.digesting) == mark else { return false }
+                for change in slice { try writer.write(change) }
+                guard isLast else { return true }
+                try writer.write(header: large)
+                try metadata.set(.digested, to: .integer(large.number))
+                return true
+            }
+            guard isWritten else { return false }
+            if isLast { return true }
+            rest = rest.dropFirst(Self.sliceChangesMax)
         }
     }
 
@@ -133,14 +179,22 @@ final class Digester {
     }
 
     private func trimSlice(upTo digested: Int64) throws {
-        try commit {
+        try RawTransaction.write(on: connection, didCommit: didCommit) {
             trim.bind(digested, at: 1)
             trim.bind(Int64(Self.sliceRowsMax), at: 2)
             try trim.run()
         }
     }
 
-    private func commit(_ body: () throws -> Void) throws {
-        try RawTransaction.write(on: connection, didCommit: didCommit, body)
+    /// - Returns: what `body` returns; false without calling it when the slice is out of date.
+    private func commit(
+        after digested: Int64, upTo end: Int64, _ body: () throws -> Bool
+    ) throws -> Bool {
+        defer { gate?.leave() }
+        return try RawTransaction.write(on: connection, didCommit: didCommit) {
+            guard try metadata.position(.digested) == digested else { return false }
+            if let gate, try !gate.enter(after: digested, upTo: end) { return false }
+            return try body()
+        }
     }
 }

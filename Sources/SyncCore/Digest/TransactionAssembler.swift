@@ -1,6 +1,11 @@
 import SyncValues
 
 /// Reads committed log rows and hands out whole transactions, in order.
+///
+/// Where the end of each commit is known, a transaction is one commit. Where several ran together,
+/// markers separate them: a marker that begins ends what was before it, and what an end marker
+/// closes is one commit. A marker without an end keeps its author, but what follows it may have
+/// commits of others, so the transaction is `authorUncertain`.
 package struct TransactionAssembler {
     private let reader: LogReader
 
@@ -51,6 +56,8 @@ package struct TransactionAssembler {
         var isEmpty = true
         /// It has a beginning marker without its end.
         var isOpenMarked = false
+        /// It has rows outside of what markers enclose.
+        private var hasUnmarkedRows = false
 
         init(first: Int64, _ boundary: Boundary) {
             self.first = first
@@ -59,7 +66,11 @@ package struct TransactionAssembler {
 
         mutating func append(_ record: LogRecord) {
             isEmpty = false
-            if record.kind == .marker { isOpenMarked = !record.marker.isEnd }
+            if record.kind == .marker {
+                isOpenMarked = !record.marker.isEnd
+            } else if !isOpenMarked {
+                hasUnmarkedRows = true
+            }
             builder.append(record)
         }
 
@@ -67,14 +78,15 @@ package struct TransactionAssembler {
             guard !isEmpty else { return nil }
             let changes = builder.finish()
             guard !changes.isEmpty else { return nil }
-            // Where commits ran together, a marker without its end says nothing of what follows.
-            let who = isCoalesced ? nil : builder.who
             var flags: Transaction.Flags = isCoalesced ? .coalesced : []
             if builder.isRecovered { flags.insert(.recovered) }
+            if builder.who != nil, isCoalesced || hasUnmarkedRows {
+                flags.insert(.authorUncertain)
+            }
             return NetTransaction(
                 first: first, number: number,
                 time: builder.time.map(Timestamp.init(julianDay:)) ?? Timestamp(milliseconds: 0),
-                who: who, flags: flags, changes: changes)
+                who: builder.who, flags: flags, changes: changes)
         }
     }
 }

@@ -59,5 +59,5 @@ package enum ChangeTable {
     }
 
     /// Deletes the changes after ?1.
-    static let deleteAfterSQL = "DELETE FROM syncd_change WHERE seq > ?1"
+    package static let deleteAfterSQL = "DELETE FROM syncd_change WHERE seq > ?1"
 }

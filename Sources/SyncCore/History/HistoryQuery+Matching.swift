@@ -9,9 +9,11 @@ extension HistoryQuery {
         if let until, transaction.timestamp >= until { return false }
         if let context, transaction.context != context { return false }
         if !authors.isEmpty {
-            guard let author = transaction.author, authors.contains(author) else { return false }
+            guard let author = transaction.certainAuthor, authors.contains(author) else {
+                return false
+            }
         }
-        if let author = transaction.author, excludedAuthors.contains(author) { return false }
+        if let author = transaction.certainAuthor, excludedAuthors.contains(author) { return false }
         return true
     }
 

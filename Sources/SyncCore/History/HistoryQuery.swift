@@ -13,9 +13,10 @@ public struct HistoryQuery: Sendable, Hashable {
     public var since: Timestamp?
     /// Only transactions strictly before this moment, by wall clock.
     public var until: Timestamp?
-    /// Only transactions of one of these authors.
+    /// Only transactions of one of these authors; not those whose author is uncertain.
     public var authors: [String] = []
-    /// No transaction of one of these authors. Transactions without an author stay.
+    /// No transaction of one of these authors. Transactions without an author, or with an uncertain
+    /// one, stay.
     public var excludedAuthors: [String] = []
     /// Only transactions of this context.
     public var context: String?

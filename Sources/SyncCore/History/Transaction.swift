@@ -18,12 +18,15 @@ public struct Transaction: Sendable, Hashable {
         public static let remote = Flags(rawValue: 4)
         /// What merging changed beyond the merged transactions.
         public static let repair = Flags(rawValue: 8)
+        /// Its author signed a part of it; other rows may be of others. Filters take the author for
+        /// unknown.
+        public static let authorUncertain = Flags(rawValue: 16)
 
         /// The names of the flags, as in JSON.
         public var names: [String] {
             let all: [(Flags, String)] = [
                 (.coalesced, "coalesced"), (.recovered, "recovered"), (.remote, "remote"),
-                (.repair, "repair"),
+                (.repair, "repair"), (.authorUncertain, "authorUncertain"),
             ]
             return all.filter { contains($0.0) }.map(\.1)
         }
@@ -94,6 +97,9 @@ public struct Transaction: Sendable, Hashable {
         self.flags = flags
         self.changes = changes
     }
+
+    /// The author, if all of the transaction is known to be theirs; nil: unknown.
+    public var certainAuthor: String? { flags.contains(.authorUncertain) ? nil : author }
 
     /// Its number: that of its last log row. Numbers ascend, have gaps, and are never used twice.
     public var number: Int64 { token.number }

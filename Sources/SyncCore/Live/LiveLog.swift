@@ -3,9 +3,14 @@ import SyncValues
 
 /// The end of a store's history, on the store's live connection: the commits that are in the log.
 ///
+/// What is told is fixed: a transaction gets its number when its end is recorded. A process that
+/// records boundaries in a journal (the daemon) tells what the journal has; every other one settles
+/// first (``settle()``): it writes what is committed to the history tables.
+///
 /// Invariants:
 /// - `boundaries` are the ends of commits after `digested`, ascending; once found, a boundary
 ///   stays, because the WAL that showed it may be gone later.
+/// - With a journal, all of `boundaries` are in it before a caller sees one of them.
 /// - `seen` only grows. What ``poll()`` returned is at or before it, and is never returned again.
 /// - Reading never holds a lock for longer than it takes to read the new rows.
 package final class LiveLog {
@@ -18,20 +23,20 @@ package final class LiveLog {
 
     package let catalog: EntityCatalog
     let metadata: Metadata
-    private let connection: OpaquePointer
-    private let identity: StoreIdentity
-    private let resolver: ChangeResolver
-    private let assembler: TransactionAssembler
+    let connection: OpaquePointer
+    let identity: StoreIdentity
+    let resolver: ChangeResolver
+    let assembler: TransactionAssembler
     private let commits: BoundaryReader
     private let schemaVersion: Statement
     private let newestSeq: Statement
 
     /// Made when first needed, and released when the store is idle.
     private var digestion: Digestion?
-    private var boundaries: [Boundary] = []
-    private var record: (([Boundary]) -> Void)?
+    var boundaries: [Boundary] = []
+    private(set) var journal: BoundaryJournal?
     private var seen: Int64
-    private var bounded: Int64
+    private(set) var bounded: Int64
     private var schema: Int64
 
     init(_ connection: OpaquePointer, identity: StoreIdentity) throws {
@@ -63,40 +68,75 @@ package final class LiveLog {
     /// The transactions committed since the last call.
     /// - Throws: `foreignHistory` when the history went back; `busy` in the rollback journal modes.
     func poll() throws -> PollResult {
-        commits.willRead()
+        guard journal == nil else {
+            return try read { try newTransactions(digested: $0, recorded: boundaries) }
+        }
+        let settlement = try settle()
         return try RawTransaction.read(on: connection) {
-            let digested = try extendBoundaries()
-            var result = PollResult(schemaChanged: try noticeSchemaChange())
-            // Another process may have digested what was not returned yet.
-            if digested > seen { try takeDigested(upTo: digested, into: &result) }
-            try takePending(into: &result)
-            seen = max(seen, bounded)
+            var result = try newTransactions(
+                digested: metadata.position(.digested), recorded: settlement.boundaries)
+            result.unsettled = settlement.unsettled
             return result
         }
     }
 
-    /// Restores what an earlier process found: the ends of commits, ascending. Commits that can no
-    /// longer be told apart in the WAL are separate again. Boundaries that the history tables
-    /// cover are dropped; numbers beyond the log belong to another history.
+    private func newTransactions(
+        digested: Int64, recorded: [Boundary]
+    ) throws -> PollResult {
+        var result = PollResult(schemaChanged: try noticeSchemaChange())
+        // Another process may have digested what was not returned yet.
+        if digested > seen { try takeDigested(upTo: digested, into: &result) }
+        try takePending(recorded, into: &result)
+        seen = max(seen, recorded.last?.last ?? digested)
+        return result
+    }
+
+    /// Records boundaries in `journal` from now on, before any caller gets them, and restores those
+    /// that an earlier process recorded there: commits that can no longer be told apart in the WAL
+    /// are separate again. Boundaries that the history tables cover are dropped.
     ///
-    /// - Parameter record: gets what was found since, and what will be found, before any subscriber
-    ///   is notified.
+    /// Other readers find the journal by its path in the metadata. Where that cannot be written
+    /// now, it is written with the next digest.
     /// - Throws: the error of SQLite.
-    func restoreBoundaries(
-        _ found: [Boundary], recordingNew record: @escaping ([Boundary]) -> Void
-    ) throws {
-        self.record = record
-        let newest = bounded
-        if let last = found.last, last.last <= newest {
-            let digested = try metadata.position(.digested)
-            var ends: [Int64: Boundary] = [:]
-            for boundary in boundaries + found where boundary.last > digested {
-                let isExact = boundary.isExact || ends[boundary.last]?.isExact == true
-                ends[boundary.last] = Boundary(last: boundary.last, isExact: isExact)
-            }
-            boundaries = ends.values.sorted { $0.last < $1.last }
+    func record(in journal: BoundaryJournal) throws {
+        try adopt(journal.boundaries)
+        journal.append(boundaries)
+        self.journal = journal
+        try? nameJournal()
+    }
+
+    private func nameJournal() throws {
+        guard let path = journal?.path,
+            try !NamedJournals.isNamed(path, in: metadata, identity: identity)
+        else { return }
+        try RawTransaction.write(on: connection, didCommit: didCommit) {
+            try NamedJournals.name(path, in: metadata, identity: identity)
         }
-        record(boundaries)
+    }
+
+    /// Takes what was recorded: up to its end no other boundary is one, because what was told there
+    /// as one transaction stays one.
+    func adopt(_ recorded: [Boundary]) throws {
+        let digested = try metadata.position(.digested)
+        let known = recorded.filter { $0.last > digested && $0.last <= bounded }
+        guard let end = known.last?.last else { return }
+        boundaries = known + boundaries.filter { $0.last > end }
+    }
+
+    /// Runs `body` in a read transaction after the ends of new commits were found and recorded;
+    /// it gets how far the history tables go.
+    private func read<Result>(_ body: (Int64) throws -> Result) throws -> Result {
+        // No reader of the journal digests between the snapshot and the record of what is in it.
+        journal?.lock()
+        var isLocked = true
+        defer { if isLocked { journal?.unlock() } }
+        commits.willRead()
+        return try RawTransaction.read(on: connection) {
+            let digested = try extendBoundaries()
+            journal?.unlock()
+            isLocked = false
+            return try body(digested)
+        }
     }
 
     /// Reads the ends of new commits; returns how far the history tables go.
@@ -117,7 +157,7 @@ package final class LiveLog {
         }
         // Also when nothing is new: the reader moves on in the WAL past commits of other tables.
         let found = try commits.boundaries(after: bounded).transactions
-        record?(found)
+        journal?.append(found)
         boundaries += found
         bounded = found.last?.last ?? bounded
         return digested
@@ -147,6 +187,11 @@ package final class LiveLog {
     }
 
     private func takeDigested(upTo digested: Int64, into result: inout PollResult) throws {
+        guard journal != nil || digested - seen <= Self.pollRowsMax else {
+            result.tooLarge = true
+            seen = digested
+            return
+        }
         var query = HistoryQuery()
         query.after = resolver.token(of: seen, time: Timestamp(milliseconds: 0))
         let history = try HistoryReader(connection, catalog: catalog, resolver: resolver)
@@ -162,7 +207,7 @@ package final class LiveLog {
         seen = digested
     }
 
-    private func takePending(into result: inout PollResult) throws {
+    private func takePending(_ boundaries: [Boundary], into result: inout PollResult) throws {
         // From the end: in a burst thousands wait for the digest, and few of them are new.
         let known = boundaries.lastIndex { $0.last <= seen }
         let new = Array(boundaries[(known.map { $0 + 1 } ?? 0)...])
@@ -182,8 +227,11 @@ package final class LiveLog {
     ///
     /// - Returns: whether something is left.
     func digest(while isDue: () -> Bool) throws -> Bool {
+        // Beside a daemon its journal has to be taken into account.
+        if journal == nil, try settle().unsettled != nil { return true }
         _ = try pendingBoundaries()
         guard try hasWork() else { return false }
+        try? nameJournal()
         let digestion = try prepareDigestion()
         // Commits go on meanwhile, and a writer without pauses wraps its WAL within some
         // milliseconds: boundaries are read between the slices.
@@ -200,7 +248,7 @@ package final class LiveLog {
     }
 
     /// The statements of the digest: some twenty, more memory than all the rest of a store.
-    private struct Digestion {
+    struct Digestion {
         let digester: Digester
         let fingerprints: FingerprintKeeper?
         var lastUse = ContinuousClock.now
@@ -215,7 +263,7 @@ package final class LiveLog {
         return try FingerprintKeeper.hasWork(connection, catalog: catalog, metadata: metadata)
     }
 
-    private func prepareDigestion() throws -> Digestion {
+    func prepareDigestion() throws -> Digestion {
         let commits = commits
         var digestion =
             try digestion
@@ -235,11 +283,11 @@ package final class LiveLog {
         self.digestion = nil
     }
 
-    /// The ends of commits that the history tables may not have yet, new ones included.
+    /// The ends of commits that the history tables may not have yet, new ones included. Without a
+    /// journal they are recorded nowhere: no number of them may be given to a caller.
     /// - Throws: as ``poll()``.
     package func pendingBoundaries() throws -> [Boundary] {
-        commits.willRead()
-        _ = try RawTransaction.read(on: connection, extendBoundaries)
+        try read { _ in }
         return boundaries
     }
 }

@@ -8,5 +8,8 @@ public struct PollResult: Sendable {
     /// The database's schema has changed since the last call.
     public package(set) var schemaChanged = false
 
+    /// Rows that could not be given a number yet: call ``Store/poll()`` again soon. Nil: none.
+    public package(set) var unsettled: UnsettledRows?
+
     package init(schemaChanged: Bool) { self.schemaChanged = schemaChanged }
 }

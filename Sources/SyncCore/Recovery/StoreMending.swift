@@ -1,7 +1,8 @@
 import GRDB
 import SyncStorage
 
-/// Makes a store again of what is left of one whose tables were dropped, within one transaction.
+/// Makes a store again of what is left of one whose tables were dropped, or whose log was emptied,
+/// within one transaction.
 ///
 /// Rules:
 /// - What can be made again without a loss is made again: the guard, the marker, the indexes.
@@ -31,7 +32,8 @@ struct StoreMending {
         metadata = try Metadata(db)
         self.tracker = tracker
         objects = try StoreObjects(db)
-        missing = Set(damage?.missing ?? [])
+        // A log without its newest rows is of no more use than none.
+        missing = Set((damage?.missing ?? []) + (damage?.isLogCut == true ? [LogTable.name] : []))
         hasIdentity = damage?.hasIdentity ?? true
         let replication = StoreBlueprint.tables(.replication)
         let hasMerged = try metadata.hasMerged()

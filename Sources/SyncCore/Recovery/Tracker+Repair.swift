@@ -59,6 +59,7 @@ extension Tracker {
         report.losses = mending.losses
         report.isIncomparable = !isComparable
         report.missing = damage?.missing ?? []
+        report.isLogCut = damage?.isLogCut ?? false
         return report
     }
 

@@ -50,6 +50,9 @@ extension Store {
     /// Calls `body` for each transaction that a query finds, in its order, until it returns false.
     /// Memory is bounded by the largest transaction.
     ///
+    /// What is committed becomes part of history first: see ``poll()``. What cannot be told yet is in
+    /// ``unsettled``.
+    ///
     /// Everything comes from one state of the store. It blocks other queries of this store while it
     /// runs: take pages (`limit`, then `after` the last token) for anything long.
     ///
@@ -58,7 +61,7 @@ extension Store {
         matching query: HistoryQuery, _ body: (Transaction) throws -> Bool
     ) throws {
         try explaining("history") {
-            let boundaries = try live.withState { _, live in try live.pendingBoundaries() }
+            let boundaries = try settle()
             try reading.read { reader in
                 try TokenCheck(reader, identity: identity).check(query.after)
                 try TokenCheck(reader, identity: identity).check(query.upTo)
@@ -69,10 +72,12 @@ extension Store {
     }
 
     /// Runs `body` over one state of the store in which history and tables agree: nothing is
-    /// committed that `boundaries` do not enclose.
+    /// committed that the boundaries do not enclose. They may be unrecorded: `body` gives no number
+    /// to a caller.
     func consistentRead<Result>(
         _ body: (PreparedReader, HistoryScan) throws -> Result
     ) throws -> Result {
+        try settle()
         while true {
             let boundaries = try live.withState { _, live in try live.pendingBoundaries() }
             let result: Result? = try reading.read { reader in

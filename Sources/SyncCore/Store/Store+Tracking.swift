@@ -162,6 +162,22 @@ extension Store {
         try RawTransaction.write(on: connection) { try renew(connection, mark: mark) }
     }
 
+    /// The same for a file whose log lacks what its readers were told; another process may have
+    /// done it meanwhile.
+    /// - Throws: `busy`, `readOnly`.
+    static func renewReplica(
+        _ connection: OpaquePointer, replacing identity: StoreIdentity,
+        toldIn directory: String?
+    ) throws {
+        try RawTransaction.write(on: connection) {
+            let metadata = Metadata(connection)
+            guard try StoreIdentity(metadata) == identity,
+                try NamedJournals.tellMore(than: connection, identity: identity, orIn: directory)
+            else { return }
+            try becomeNew(on: connection, metadata: metadata)
+        }
+    }
+
     private static func renew(_ connection: OpaquePointer, mark: String) throws {
         let metadata = Metadata(connection)
         guard try metadata.value(.file) != .text(mark) else { return }

@@ -2,6 +2,7 @@ import CSQLite
 import GRDB
 import SyncStorage
 import SyncValues
+import Synchronization
 
 /// A tracked database: its history, its consumers, and what is being committed to it.
 ///
@@ -16,6 +17,7 @@ public final class Store: Sendable {
     package let live: Confined<LiveLog>
     package let reading: ReadingConnection
     let acknowledgements = Acknowledgements()
+    let lastUnsettled = Mutex<UnsettledRows?>(nil)
 
     /// The identifier of the store, shared by all its replicas.
     public var id: StoreID { identity.store }
@@ -45,10 +47,17 @@ public final class Store: Sendable {
         try open(path, isResolved: false)
     }
 
-    /// - Parameter isResolved: the path had its symbolic links resolved; one that is found on it
-    ///   now is not followed (`notAllowed`).
+    /// A store whose readers were told of transactions that the file does not have becomes another
+    /// replica in the next epoch: a power failure took them back, or an older copy was put in place.
+    ///
+    /// - Parameters:
+    ///   - isResolved: the path had its symbolic links resolved; one that is found on it now is not
+    ///     followed (`notAllowed`).
+    ///   - directory: where this process has its journals (``BoundaryJournal``); nil: nowhere.
     /// - Throws: as ``open(_:)``; `notAllowed` for a symbolic link.
-    package static func open(_ path: String, isResolved: Bool) throws -> Store {
+    package static func open(
+        _ path: String, isResolved: Bool, journalsIn directory: String? = nil
+    ) throws -> Store {
         do {
             let queue = try DatabaseOpener.open(
                 path, for: .following, expecting: isResolved ? .unlinked : .any)
@@ -62,13 +71,17 @@ public final class Store: Sendable {
                     throw SyncError(.internalFault, "SQLite does not say which file it has open")
                 }
                 let identity = try StoreIdentity(metadata)
-                let mark = file.mark
-                guard try metadata.value(.file) != .text(mark) else {
-                    return (identity, file)
-                }
-                // A copy. One that cannot be written keeps its identity: it is only read.
+                // One that cannot be written keeps its identity: it is only read.
                 guard sqlite3_db_readonly(connection, "main") == 0 else { return (identity, file) }
-                try renewReplica(connection, mark: mark)
+                let mark = file.mark
+                if try metadata.value(.file) != .text(mark) {
+                    // A copy.
+                    try renewReplica(connection, mark: mark)
+                } else if try NamedJournals.tellMore(
+                    than: connection, identity: identity, orIn: directory)
+                {
+                    try renewReplica(connection, replacing: identity, toldIn: directory)
+                }
                 return (try StoreIdentity(metadata), file)
             }
             let store = Store(path: path, identity: identity, file: file, queue: queue)
@@ -100,32 +113,20 @@ public final class Store: Sendable {
         }
     }
 
-    /// The transactions committed since the last call, in order, each once. Cheap and read-only:
-    /// the daemon calls it after each wake-up.
+    /// The transactions committed since the last call, in order, each once.
+    ///
+    /// Without a journal (``record(in:)``, which the daemon uses) they are first moved to the history
+    /// tables, in short write transactions: what is told once keeps its number and its contents for
+    /// every reader. What cannot be moved now is in ``PollResult/unsettled`` and comes later.
     ///
     /// - Throws: ``SyncError``: `foreignHistory` when the history went back (an older copy of the
     ///   file was put in its place), `busy` in rollback journal modes while a writer commits.
     /// - Complexity: O(new log rows), at most ``LiveLog/pollRowsMax``.
     public func poll() throws -> PollResult {
-        try explaining("poll") { try live.withState { _, live in try live.poll() } }
-    }
-
-    /// Restores the transaction boundaries that an earlier process found and reported, so that the
-    /// transactions stay separate although the WAL that showed them may be gone. To be called right
-    /// after opening.
-    ///
-    /// - Parameters:
-    ///   - boundaries: ascending, of this replica and epoch.
-    ///   - record: gets the boundaries that are found from now on, before ``poll()`` returns them;
-    ///     must not block.
-    /// - Throws: ``SyncError``: `busy`.
-    public func restoreBoundaries(
-        _ boundaries: [Boundary], recordingNew record: @escaping @Sendable ([Boundary]) -> Void
-    ) throws {
-        try explaining("open") {
-            try live.withState { _, live in
-                try live.restoreBoundaries(boundaries, recordingNew: record)
-            }
+        try explaining("poll") {
+            let result = try live.withState { _, live in try live.poll() }
+            lastUnsettled.withLock { $0 = result.unsettled }
+            return result
         }
     }
 

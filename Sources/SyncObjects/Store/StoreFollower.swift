@@ -199,6 +199,13 @@ final class StoreFollower: @unchecked Sendable {
             } else {
                 try advance(over: look.transactions, for: coordinator)
             }
+            if let unsettled = look.unsettled {
+                guard !unsettled.isTransient else {
+                    // Asked for again after a delay.
+                    throw SyncError(.busy, unsettled.reason, path: path, hint: unsettled.hint)
+                }
+                coordinator.publishUnknown(coordinator.allRoots)
+            }
         } catch let error as SyncError where error.needsResync {
             try startOver(coordinator)
         }

@@ -39,6 +39,8 @@ final class LocalHistory {
         last = max(
             digested, try LogReader.checked(newest: newest.step() ? newest.integer(0) : 0))
         var ends = boundaries.filter { $0.last > digested }
+        // What a digest that was interrupted left behind may be put together differently now.
+        try Statement(ChangeTable.deleteAfterSQL, on: connection).run(.integer(digested))
         if last > ends.last?.last ?? digested { ends.append(Boundary(last: last, isExact: true)) }
         try assembler.forEach(after: digested, in: ends) {
             for change in $0.changes { try writer.write(change) }

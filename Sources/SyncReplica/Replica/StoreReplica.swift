@@ -53,7 +53,7 @@ public final class StoreReplica: Sendable {
         do {
             let environment = MergeEnvironment(
                 boundaries: {
-                    try local.live.withState { _, live in try live.pendingBoundaries() }
+                    try local.live.withState { _, live in try live.boundariesForWriting() }
                 },
                 wall: wall, driftMax: driftMax, isVerifying: isVerifying)
             connection = MergeConnection(

@@ -19,6 +19,10 @@ package final class Metadata {
         case digested, purged, fingerprinted
         /// The greatest entity number ever given.
         case entities
+        /// The journals of daemons that have the store: absolute paths, one a line.
+        case journals
+        /// A random number of the digest that is writing a transaction in several slices.
+        case digesting
         /// Which new tables are recorded: ``Metadata/NewTables``.
         case tables
         /// Merging: the last transaction that was translated to facts; the newest reading of the

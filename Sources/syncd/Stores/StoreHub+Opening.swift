@@ -108,7 +108,7 @@ extension StoreHub {
         try trackIfMissing()
         let store = try openRepaired()
         let journal = BoundaryJournal(directory: environment.stateDirectory, of: store)
-        try store.restoreBoundaries(journal.boundaries) { journal.append($0) }
+        try store.record(in: journal)
         var isDamaged = false
         do {
             try repair(try store.verifyCapture(), in: store)

@@ -63,14 +63,19 @@ extension StoreHub {
     func openRepaired() throws -> Store {
         for _ in 0..<Self.repairsMax {
             do {
-                return try Store.open(path, isResolved: true)
+                return try openRecorded()
             } catch let error as SyncError where error.code == .storeDamaged {
                 let report = try Store.mend(path, isResolved: true)
                 for line in report.explanations { log.warning("repaired: \(line)") }
                 logRecovered(report.recoveredCount)
             }
         }
-        return try Store.open(path, isResolved: true)
+        return try openRecorded()
+    }
+
+    /// Opens the store; what an earlier daemon told and the file lacks makes it another replica.
+    private func openRecorded() throws -> Store {
+        try Store.open(path, isResolved: true, journalsIn: environment.stateDirectory)
     }
 
     private func logRecovered(_ count: Int) {

@@ -35,9 +35,15 @@ struct DaemonAccess: StoreAccess {
         }
     }
 
-    func count(_ query: HistoryQuery) async throws -> (transactions: Int, changes: Int) {
-        try await client.count(path, matching: query)
+    func count(_ query: HistoryQuery) async throws -> (
+        transactions: Int, changes: Int, pending: Int64
+    ) {
+        let (transactions, changes) = try await client.count(path, matching: query)
+        return (transactions, changes, 0)
     }
+
+    /// The daemon records what it reads: nothing is left.
+    func pending() async throws -> [PendingChanges] { [] }
 
     func watch(
         _ choice: WatchChoice, onNotice body: @Sendable (Notice) throws -> Bool

@@ -26,6 +26,9 @@ struct FileAccess: StoreAccess {
         let store = try Store.open(absolute)
         do {
             let result = try body(store)
+            if let unsettled = store.unsettled {
+                try Terminal.error.line("\(path): \(unsettled.explanation)")
+            }
             try store.close()
             return result
         } catch {
@@ -87,12 +90,16 @@ struct FileAccess: StoreAccess {
         }
     }
 
-    func count(_ query: HistoryQuery) async throws -> (transactions: Int, changes: Int) {
+    func count(_ query: HistoryQuery) async throws -> (
+        transactions: Int, changes: Int, pending: Int64
+    ) {
         try withStore { store in
             let found = try store.count(query)
-            return (found.transactions, found.changes)
+            return (found.transactions, found.changes, store.unsettled?.count ?? 0)
         }
     }
+
+    func pending() async throws -> [PendingChanges] { try withStore { try $0.pendingChanges() } }
 
     func watch(
         _ choice: WatchChoice, onNotice body: @Sendable (Notice) throws -> Bool

@@ -6,6 +6,11 @@ import SyncCore
 /// Invariant: `token` is the position after the last transaction passed to `body`; it only moves
 /// forward.
 struct FileWatch {
+    /// How long rows that could not be settled wait for the next attempt: behind a writer, and where
+    /// only the daemon or another user can do it.
+    private static let pause = Duration.milliseconds(20)
+    private static let longPause = Duration.milliseconds(500)
+
     let path: String
     let choice: WatchChoice
 
@@ -26,7 +31,12 @@ struct FileWatch {
         guard try body(.began(token)) else { return }
         for await event in events {
             switch event {
-            case .committed: guard try deliver(from: store, after: &token, to: body) else { return }
+            case .committed:
+                guard try deliver(from: store, after: &token, to: body) else { return }
+                if let unsettled = store.unsettled {
+                    // Another writer holds the lock: its commit may raise no other event.
+                    watcher.poke(id, after: unsettled.isTransient ? Self.pause : Self.longPause)
+                }
             case .removed, .replaced:
                 throw SyncError(
                     event == .removed ? .storeRemoved : .storeReplaced,
@@ -40,10 +50,9 @@ struct FileWatch {
     private func deliver(
         from store: Store, after token: inout Token, to body: @Sendable (Notice) throws -> Bool
     ) throws -> Bool {
-        // This records the boundaries of the new commits; the query then reads them, filtered.
-        _ = try store.poll()
         var query = choice.filter
         query.after = token
+        // This makes the new commits part of history; the query then reads them, filtered.
         let head = try store.head()
         guard head.number > token.number else { return true }
         query.upTo = head

@@ -20,7 +20,12 @@ protocol StoreAccess: Sendable {
     func verify() async throws -> Verification
     func forEachTransaction(
         matching query: HistoryQuery, _ body: (Transaction) throws -> Void) async throws
-    func count(_ query: HistoryQuery) async throws -> (transactions: Int, changes: Int)
+    /// - Returns: what was found, and the number of rows that are not in the history yet.
+    func count(_ query: HistoryQuery) async throws -> (
+        transactions: Int, changes: Int, pending: Int64
+    )
+    /// Committed changes that are not in the history yet: without numbers.
+    func pending() async throws -> [PendingChanges]
     /// Calls `body` for each notice, `began` first, until it returns false. Any other end is an
     /// error.
     func watch(_ choice: WatchChoice, onNotice body: @Sendable (Notice) throws -> Bool) async throws

@@ -12,7 +12,8 @@ struct History: StoreCommand {
 
             Flags in brackets: coalesced: several commits that could not be told apart; recovered: \
             found by comparing the tables with the records; remote: merged from another replica; \
-            repair: additional changes that a merge required.
+            repair: additional changes that a merge required; authorUncertain: other writers may \
+            have written a part of it, so that filters take the author for unknown.
             """)
 
     @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
@@ -25,20 +26,35 @@ struct History: StoreCommand {
     @Flag(name: .long, help: "Print only the number of transactions and changes.")
     var count = false
 
+    @Flag(
+        name: .long,
+        help: ArgumentHelp(
+            "Show only committed changes that are not in the history yet. They have no number and "
+                + "no token."))
+    var pending = false
+
     @Flag(name: .long, help: "Show all changes of large transactions.")
     var all = false
 
     var database: String? { path }
 
+    func validate() throws {
+        if pending && (count || !filter.isEmpty) {
+            throw ValidationError("--pending cannot be combined with --count or filters.")
+        }
+    }
+
     mutating func run() async throws {
         let query = try filter.query()
         let store = try await Access.open(path, using: access)
+        if pending { return try await showPending(of: store) }
         if count {
             let found = try await store.count(query)
             if output.isJSON {
                 try Terminal.output.json([
                     "transactions": .integer(Int64(found.transactions)),
                     "changes": .integer(Int64(found.changes)),
+                    "pending": .integer(found.pending),
                 ])
             } else {
                 try Terminal.output.line(
@@ -63,6 +79,21 @@ struct History: StoreCommand {
                 filter.isEmpty
                     ? "\(path): no transactions yet" : "\(path): no transaction matches the filters"
             )
+        }
+    }
+
+    private func showPending(of store: any StoreAccess) async throws {
+        let text = TransactionText(changesMax: all ? .max : TransactionText.changesShown)
+        let found = try await store.pending()
+        for pending in found {
+            if output.isJSON {
+                try Terminal.output.json(pending.json)
+            } else {
+                for line in text.lines(pending) { try Terminal.output.line(line) }
+            }
+        }
+        if found.isEmpty, !output.isJSON {
+            try Terminal.error.line("\(path): no pending changes")
         }
     }
 }

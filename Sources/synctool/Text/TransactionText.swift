@@ -11,11 +11,22 @@ struct TransactionText {
     var terminal = Terminal.output
 
     func lines(_ transaction: Transaction) -> [String] {
-        var lines = [head(transaction)]
-        for change in transaction.changes.prefix(changesMax) {
-            lines.append("    " + line(change))
-        }
-        let hidden = transaction.changes.count - changesMax
+        [head(transaction)] + lines(transaction.changes)
+    }
+
+    /// Committed changes that have no number yet.
+    func lines(_ pending: PendingChanges) -> [String] {
+        var parts = [
+            terminal.styled("pending", as: .strong),
+            terminal.styled(LocalTime.text(pending.timestamp), as: .faint),
+        ]
+        if let author = pending.author { parts.append(Printable.text(author)) }
+        return [parts.joined(separator: "  ")] + lines(pending.changes)
+    }
+
+    private func lines(_ changes: [Change]) -> [String] {
+        var lines = changes.prefix(changesMax).map { "    " + line($0) }
+        let hidden = changes.count - changesMax
         if hidden > 0 {
             lines.append(
                 "    "

@@ -153,7 +153,7 @@ import Testing
         #expect(transaction.number == 3)
     }
 
-    @Test func commitsThatRanTogetherSplitOnlyAtWholeMarkers() throws {
+    @Test func commitsThatRanTogetherSplitAtMarkers() throws {
         try log.log(1, .insert, 1)
         try marker("a")
         try log.log(1, .insert, 2)
@@ -163,8 +163,32 @@ import Testing
         try log.log(1, .insert, 4)
         let found = try log.transactions([Boundary(last: log.seq, isExact: false)])
         #expect(found.map(\.number) == [1, 4, 5, 7])
-        #expect(found.map(\.who?.author) == [nil, "a", nil, nil])
-        #expect(found.map { $0.flags.contains(.coalesced) } == [true, false, true, true])
+        #expect(found.map(\.who?.author) == [nil, "a", nil, "b"])
+        #expect(
+            found.map(\.flags) == [
+                .coalesced, [], .coalesced, [.coalesced, .authorUncertain],
+            ])
+    }
+
+    @Test func beginMarkersAloneKeepTheirAuthorsWhereCommitsRanTogether() throws {
+        for author in ["ann", "ben"] {
+            try marker(.text(author), context: "import", pid: 7)
+            try log.log(1, .insert, author == "ann" ? 1 : 2)
+        }
+        let found = try log.transactions([Boundary(last: log.seq, isExact: false)])
+        #expect(found.map(\.who?.author) == ["ann", "ben"])
+        #expect(found.map(\.who?.context) == ["import", "import"])
+        #expect(found.map(\.who?.process?.pid) == [7, 7])
+        #expect(found.allSatisfy { $0.flags == [.coalesced, .authorUncertain] })
+    }
+
+    @Test func authorOfAPartOfACommitIsUncertain() throws {
+        try log.log(1, .insert, 1)
+        try marker("a")
+        try log.log(1, .insert, 2)
+        let found = try log.transactions()
+        #expect(found.map(\.flags) == [.authorUncertain])
+        #expect(found.map(\.who?.author) == ["a"])
     }
 
     @Test func commitsThatRanTogetherKeepWhatCameAndWent() throws {

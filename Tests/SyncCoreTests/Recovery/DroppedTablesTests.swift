@@ -215,9 +215,9 @@ import Testing
         let store = try Store.open(path)
         defer { try? store.close() }
         try copy.run("INSERT INTO item VALUES(1, 'a', 1); UPDATE item SET n = 2")
+        #expect(try RawLog.entries(copy).map(\.kind) == [.insert, .update], "each once")
         let objects = try store.history().flatMap(\.changes).map(\.object.path)
         #expect(Set(objects) == ["item/1"])
-        #expect(try RawLog.entries(copy).map(\.kind) == [.insert, .update], "each once")
         #expect(try Tracker(path: path).verify(thoroughly: true) == [])
     }
 

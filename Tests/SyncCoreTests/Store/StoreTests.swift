@@ -304,23 +304,20 @@ import Testing
 
     @Test func whatAnEarlierProcessToldStaysWhatItWas() throws {
         let store = try database.store()
-        let kept = Mutex<[Boundary]>([])
-        try store.restoreBoundaries([]) { found in kept.withLock { $0 += found } }
+        let folder = database.folder.path
+        try store.record(in: BoundaryJournal(directory: folder, of: store))
         try database.sql("INSERT INTO Artist VALUES (5, 'x')")
         try database.sql(
             "BEGIN; INSERT INTO Artist VALUES (6, 'y'); DELETE FROM Artist WHERE Id = 6; COMMIT")
         try database.sql("INSERT INTO Artist VALUES (6, 'z')")
         let look = try store.poll()
         #expect(look.transactions.map(\.summary) == ["insert Artist/5", "insert Artist/6"])
-        #expect(kept.withLock { $0.count } == 3)
+        #expect(BoundaryJournal(directory: folder, of: store).boundaries.count == 3)
         try store.close()
         // The WAL that shows where commits end is gone.
         try database.reopen()
         let after = try Store.open(database.path)
-        #expect(
-            try after.history().map(\.summary)
-                == ["insert Artist/5, insert Artist/6, delete Artist/6, insert Artist/6"])
-        try after.restoreBoundaries(kept.withLock { $0 }) { _ in }
+        try after.record(in: BoundaryJournal(directory: folder, of: after))
         #expect(try after.history() == look.transactions)
         _ = try after.digest()
         #expect(try after.history() == look.transactions)

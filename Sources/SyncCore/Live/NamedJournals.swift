@@ -1,0 +1,122 @@
+import Glibc
+import SyncStorage
+import SyncValues
+
+/// The journals of daemons that have the store, as a reader without one of its own uses them: their
+/// paths are in `syncd_meta` (docs/store-format.md §1.6).
+///
+/// What a daemon told is in its journal until it is in the history tables. A reader that digests
+/// takes these boundaries, and holds the lock of the journals while it writes.
+final class NamedJournals {
+    private let metadata: Metadata
+    private let descriptors: [Int32]
+    /// A journal that exists and may not be read by this process.
+    let unreadable: String?
+    private var held: [Int32] = []
+
+    /// Opens the journals of the replica in its present epoch. A file that is gone told nothing
+    /// that the history tables do not have.
+    /// - Throws: the error of SQLite.
+    init(_ metadata: Metadata, identity: StoreIdentity) throws {
+        self.metadata = metadata
+        var descriptors: [Int32] = []
+        var unreadable: String?
+        for path in try Self.paths(metadata, identity: identity) {
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+            if descriptor >= 0 {
+                descriptors.append(descriptor)
+            } else if errno == EACCES || errno == EPERM {
+                unreadable = path
+            }
+        }
+        self.descriptors = descriptors
+        self.unreadable = unreadable
+    }
+
+    deinit { for descriptor in descriptors { close(descriptor) } }
+
+    /// What they told, ascending. Of a number that several have, the coarser one holds.
+    var boundaries: [Boundary] {
+        var ends: [Int64: Boundary] = [:]
+        for descriptor in descriptors {
+            for boundary in BoundaryJournal.boundaries(in: descriptor) {
+                let isExact = boundary.isExact && ends[boundary.last]?.isExact ?? true
+                ends[boundary.last] = Boundary(last: boundary.last, isExact: isExact)
+            }
+        }
+        return ends.values.sorted { $0.last < $1.last }
+    }
+
+    /// Takes the locks of all of them, until ``release()``.
+    /// - Throws: `busy` when one is held for too long.
+    func lock() throws {
+        for descriptor in descriptors {
+            guard FileLock.take(descriptor, waitingFor: FileLock.readerWait) else {
+                throw SyncError(
+                    .busy, "the daemon is recording a commit", hint: "Try again in a moment")
+            }
+            held.append(descriptor)
+        }
+    }
+
+    /// Releases the locks that ``lock()`` took.
+    func release() {
+        for descriptor in held { FileLock.release(descriptor) }
+        held = []
+    }
+
+    // MARK: Their names
+
+    private static func paths(
+        _ metadata: Metadata, identity: StoreIdentity
+    ) throws -> [String] {
+        // A copy of the file has the journals of the original; theirs are another replica's.
+        let name = BoundaryJournal.name(replica: identity.replica, epoch: identity.epoch)
+        return try (metadata.text(.journals) ?? "").split(separator: "\n").map(String.init)
+            .filter { $0.hasPrefix("/") && $0.hasSuffix("/" + name) }
+    }
+
+    /// Adds the path of a journal, within a write transaction, and drops those of files that are
+    /// gone and of earlier epochs.
+    /// - Throws: the error of SQLite.
+    static func name(
+        _ path: String, in metadata: Metadata, identity: StoreIdentity
+    ) throws {
+        var paths = try paths(metadata, identity: identity)
+            .filter { access($0, F_OK) == 0 || errno != ENOENT }
+        if !paths.contains(path) { paths.append(path) }
+        try metadata.set(.journals, to: .text(paths.joined(separator: "\n")))
+    }
+
+    /// Whether a path is named.
+    /// - Throws: the error of SQLite.
+    static func isNamed(
+        _ path: String, in metadata: Metadata, identity: StoreIdentity
+    ) throws -> Bool {
+        try paths(metadata, identity: identity).contains(path)
+    }
+
+    // MARK: What was taken back
+
+    /// Whether readers were told of transactions that the log does not have: a power failure took
+    /// them back, or an older copy of the file was put in its place. Numbers would be given again.
+    ///
+    /// - Parameter directory: where a daemon has its journals: one that is not named yet is there.
+    /// - Throws: the error of SQLite.
+    static func tellMore(
+        than connection: OpaquePointer, identity: StoreIdentity, orIn directory: String?
+    ) throws -> Bool {
+        let metadata = Metadata(connection)
+        var told = try NamedJournals(metadata, identity: identity).boundaries.last?.last ?? 0
+        if let directory {
+            let name = BoundaryJournal.name(replica: identity.replica, epoch: identity.epoch)
+            let descriptor = open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC)
+            if descriptor >= 0 {
+                told = max(told, BoundaryJournal.boundaries(in: descriptor).last?.last ?? 0)
+                close(descriptor)
+            }
+        }
+        // Read after the journals: a commit that is told meanwhile is in both.
+        return try told > LogTable.newest(on: connection)
+    }
+}

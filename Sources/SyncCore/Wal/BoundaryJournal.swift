@@ -1,0 +1,132 @@
+import Glibc
+import SyncValues
+import Synchronization
+
+/// The ends of transactions that readers were given and that the history tables do not hold yet:
+/// a file of the daemon, which other readers of the store respect.
+///
+/// The log alone does not say where one commit of a foreign writer ends; the WAL does, and the last
+/// writer to close the database deletes it. A reader that comes later would have to take for one
+/// transaction what clients got as several, and would give them again what they had. So each
+/// boundary is written here before a client is notified: one `write()` into the page cache, which
+/// outlives the process. It does not outlive a power failure. What is left of the journal then, or
+/// what a power failure took back from the database and not from the journal, is found when the
+/// store is opened (``NamedJournals``).
+///
+/// The file has one word of 8 bytes in the machine's order for each boundary: its number doubled,
+/// plus one when it is exact. Numbers ascend.
+///
+/// Invariants: `entries` ascend, and are what the file holds behind its beginning or after it was
+/// rewritten; what is at or before a digested number is of no use.
+package final class BoundaryJournal: Sendable {
+    private typealias Entry = Int64
+
+    private struct State {
+        var entries: [Entry] = []
+        var descriptor: Int32 = -1
+    }
+
+    /// Beyond this many bytes the file is rewritten at a digest; below, it may keep old entries.
+    private static let bytesMax = 64 << 10
+
+    /// The path of the file.
+    package let path: String
+    private let state = Mutex(State())
+
+    /// Opens or creates the file of a replica in its present epoch. A file that cannot be created
+    /// is no reason to refuse the store: nothing is kept then.
+    package init(directory: String, replica: ReplicaID, epoch: Int64) {
+        path = "\(directory)/" + Self.name(replica: replica, epoch: epoch)
+        state.withLock { state in
+            state.descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
+            state.entries = Self.words(state.descriptor)
+        }
+    }
+
+    deinit { state.withLock { if $0.descriptor >= 0 { close($0.descriptor) } } }
+
+    /// The name of the file of a replica in an epoch.
+    static func name(replica: ReplicaID, epoch: Int64) -> String {
+        "\(replica)-\(epoch).boundaries"
+    }
+
+    /// What an earlier daemon wrote, oldest first.
+    package var boundaries: [Boundary] {
+        state.withLock { $0.entries.map(Self.boundary) }
+    }
+
+    /// Writes the boundaries of new transactions, before any client is notified of them.
+    package func append(_ boundaries: [Boundary]) {
+        guard !boundaries.isEmpty else { return }
+        let new = boundaries.map { $0.last << 1 | ($0.isExact ? 1 : 0) }
+        state.withLock { state in
+            let first = (state.entries.last ?? 0) >> 1
+            let added = new.filter { $0 >> 1 > first }
+            state.entries += added
+            Self.write(added, to: state.descriptor)
+        }
+    }
+
+    /// Removes the boundaries that the history tables hold by now.
+    package func forget(upTo number: Int64) {
+        state.withLock { state in
+            state.entries.removeAll { $0 >> 1 <= number }
+            var status = stat()
+            guard fstat(state.descriptor, &status) == 0, status.st_size > Self.bytesMax else {
+                return
+            }
+            let isLocked = FileLock.take(state.descriptor, waitingFor: FileLock.recorderWait)
+            defer { if isLocked { FileLock.release(state.descriptor) } }
+            // Shortened first: what is lost if the process ends here is what a power cut loses.
+            guard ftruncate(state.descriptor, 0) == 0 else { return }
+            Self.write(state.entries, to: state.descriptor)
+        }
+    }
+
+    /// Keeps others from digesting, until ``unlock()``: what is found and written here meanwhile is
+    /// respected by them. Not waited for beyond ``FileLock/recorderWait``: another process must not
+    /// be able to stop notices.
+    func lock() {
+        _ = state.withLock { FileLock.take($0.descriptor, waitingFor: FileLock.recorderWait) }
+    }
+
+    /// Ends what ``lock()`` began.
+    func unlock() { state.withLock { FileLock.release($0.descriptor) } }
+
+    /// Deletes the file: the store is not tracked any more.
+    package func remove() { unlink(path) }
+
+    // MARK: The file
+
+    /// The boundaries in a journal file, oldest first.
+    static func boundaries(in descriptor: Int32) -> [Boundary] {
+        words(descriptor).map(boundary)
+    }
+
+    private static func boundary(_ entry: Entry) -> Boundary {
+        Boundary(last: entry >> 1, isExact: entry & 1 == 1)
+    }
+
+    private static func words(_ descriptor: Int32) -> [Entry] {
+        var entries: [Entry] = []
+        var buffer = [Entry](repeating: 0, count: 1_024)
+        let size = MemoryLayout<Entry>.size
+        var offset: off_t = 0
+        while true {
+            let count = buffer.withUnsafeMutableBytes {
+                pread(descriptor, $0.baseAddress, $0.count, offset)
+            }
+            guard count >= size else { return entries }
+            // Numbers ascend: anything else is damage.
+            for entry in buffer.prefix(count / size) where entry > entries.last ?? 0 {
+                entries.append(entry)
+            }
+            offset += off_t(count / size * size)
+        }
+    }
+
+    private static func write(_ entries: [Entry], to descriptor: Int32) {
+        guard !entries.isEmpty, descriptor >= 0 else { return }
+        _ = entries.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    }
+}
