@@ -25,7 +25,7 @@ final class NamedJournals {
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             if descriptor >= 0 {
                 descriptors.append(descriptor)
-            } else if errno == EACCES || errno == EPERM {
+            } else if errno != ENOENT, errno != ENOTDIR {
                 unreadable = path
             }
         }

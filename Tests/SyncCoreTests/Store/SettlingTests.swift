@@ -1,0 +1,258 @@
+import Foundation
+import SyncTesting
+import Testing
+
+@testable import SyncCore
+@testable import SyncStorage
+@testable import SyncValues
+
+/// A number and a token are given only to a transaction whose end is recorded.
+@Suite struct SettlingTests {
+    private let database: TestDatabase
+
+    init() throws { database = try TestDatabase("CREATE TABLE item(id INTEGER PRIMARY KEY, n)") }
+
+    private func direct<Result>(_ body: (Store) throws -> Result) throws -> Result {
+        let store = try Store.open(database.path)
+        defer { try? store.close() }
+        return try body(store)
+    }
+
+    private func insert(_ id: Int) throws {
+        try database.sql("INSERT INTO item VALUES (\(id), 0)")
+    }
+
+    /// F2: a poll without a daemon, writers that close.
+    @Test func pollsWithoutADaemonRepeatNothing() throws {
+        try Store.track(database.path)
+        var told: [Transaction] = []
+        for id in 1...3 {
+            try insert(id)
+            try database.reopen()
+            var query = HistoryQuery()
+            query.after = told.last?.token
+            told += try direct { try $0.history(query) }
+        }
+        #expect(told.map(\.summary) == ["insert item/1", "insert item/2", "insert item/3"])
+        #expect(try direct { try $0.history() } == told)
+        var query = HistoryQuery()
+        query.after = told.first?.token
+        #expect(try direct { try $0.history(query) } == Array(told.dropFirst()))
+        #expect(try direct { try $0.status().logRows } == 0)
+    }
+
+    /// D10.
+    @Test func numbersWithoutADaemonStay() throws {
+        try Store.track(database.path)
+        try insert(1)
+        let first = try #require(try direct { try $0.history().first })
+        try database.reopen()
+        try insert(2)
+        #expect(try direct { try $0.transaction(first.number) } == first)
+        try direct { try $0.revert(first.number) }
+        #expect(try database.rows("SELECT id FROM item") == [[2]])
+    }
+
+    /// D2: begin markers alone, no daemon.
+    @Test(arguments: [true, false])
+    func authorsOfWritersThatDoNotEndTheirMarkersAreKept(isWAL: Bool) throws {
+        if !isWAL { try database.sql("PRAGMA journal_mode = DELETE") }
+        try Store.track(database.path)
+        for (id, author) in ["ann", "ben"].enumerated() {
+            try database.sql(
+                """
+                BEGIN; INSERT INTO syncd_txn(author, context, pid) VALUES ('\(author)', 'c', 7);
+                INSERT INTO item VALUES (\(id), 0); COMMIT
+                """)
+            try database.reopen()
+        }
+        let history = try direct { try $0.history() }
+        #expect(history.map(\.author) == ["ann", "ben"])
+        #expect(history.map(\.context) == ["c", "c"])
+        #expect(history.allSatisfy { $0.flags == [.coalesced, .authorUncertain] })
+        var query = HistoryQuery()
+        query.authors = ["ann"]
+        #expect(try direct { try $0.history(query) } == [])
+        query.authors = []
+        query.excludedAuthors = ["ann"]
+        #expect(try direct { try $0.history(query) } == history)
+    }
+
+    @Test func whatCannotBeSettledIsNotToldAndComesOnce() throws {
+        let store = try database.store()
+        try insert(1)
+        let other = try PlainConnection(database.path)
+        try other.run("BEGIN IMMEDIATE")
+        let look = try store.poll()
+        #expect(look.transactions.isEmpty)
+        #expect(look.unsettled?.count == 1 && look.unsettled?.isTransient == true)
+        #expect(try store.count().transactions == 0)
+        #expect(store.unsettled?.count == 1)
+        #expect(try store.pendingChanges().map(\.changes.count) == [1])
+        try other.run("ROLLBACK")
+        #expect(try store.poll().transactions.map(\.summary) == ["insert item/1"])
+        #expect(try store.poll().transactions.isEmpty)
+        #expect(store.unsettled == nil)
+        #expect(try store.pendingChanges().isEmpty)
+    }
+
+    // MARK: Journals of daemons
+
+    /// A daemon tells three commits one by one and is killed; the WAL goes with the last writer.
+    private func toldByADaemon(in folder: String) throws -> [Transaction] {
+        let daemon = try database.store()
+        let journal = BoundaryJournal(directory: folder, of: daemon)
+        try daemon.record(in: journal)
+        for id in 1...3 { try insert(id) }
+        let told = try daemon.poll().transactions
+        try daemon.close()
+        try database.reopen()
+        return told
+    }
+
+    @Test func whatADaemonToldIsNotPutTogether() throws {
+        let told = try toldByADaemon(in: database.folder.path)
+        #expect(told.count == 3)
+        try insert(4)
+        try database.reopen()
+        let history = try direct { try $0.history() }
+        #expect(Array(history.prefix(3)) == told)
+        #expect(history.map(\.summary).last == "insert item/4")
+    }
+
+    @Test func rowsOfADaemonWhoseJournalCannotBeReadStayPending() throws {
+        _ = try toldByADaemon(in: database.folder.path)
+        let journal = try #require(
+            FileManager.default.contentsOfDirectory(atPath: database.folder.path)
+                .first { $0.hasSuffix(".boundaries") })
+        let path = database.folder.file(journal)
+        // A test may run as root, who may read everything but this.
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".moved")
+        try FileManager.default.createSymbolicLink(
+            atPath: path, withDestinationPath: path + ".moved")
+        try direct { store in
+            #expect(try store.history() == [])
+            let unsettled = try #require(store.unsettled)
+            #expect(unsettled.count == 3 && !unsettled.isTransient)
+            #expect(unsettled.hint.contains("--direct"))
+            #expect(try store.pendingChanges().flatMap(\.changes).count == 3)
+        }
+        // Gone for good: nothing was told beyond the history tables.
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try direct { try $0.history().flatMap(\.changes).count } == 3)
+    }
+
+    @Test func namesOfJournalsThatAreGoneAreDropped() throws {
+        let store = try database.store()
+        let first = try TemporaryFolder()
+        let second = try TemporaryFolder()
+        let journal = BoundaryJournal(directory: first.path, of: store)
+        try store.record(in: journal)
+        #expect(try names() == [first.file(journalName(store))])
+        journal.remove()
+        try store.record(in: BoundaryJournal(directory: second.path, of: store))
+        #expect(try names() == [second.file(journalName(store))])
+    }
+
+    private func journalName(_ store: Store) -> String {
+        BoundaryJournal.name(replica: store.replica, epoch: store.epoch)
+    }
+
+    private func names() throws -> [String] {
+        let rows = try database.rows("SELECT value FROM syncd_meta WHERE key = 'journals'")
+        guard case .text(let text) = rows.first?.first else { return [] }
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    /// A power failure leaves an older state of the file, and the journal.
+    @Test(arguments: [true, false])
+    func toldCommitsThatAreTakenBackBeginAnEpoch(byDaemon: Bool) throws {
+        let folder = database.folder.path
+        let store = try database.store()
+        try store.record(in: BoundaryJournal(directory: folder, of: store))
+        try insert(1)
+        let kept = try #require(try store.poll().transactions.last)
+        _ = try store.digest()
+        try database.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        let file = URL(fileURLWithPath: database.path)
+        let before = try Data(contentsOf: file)
+        try insert(2)
+        let lost = try #require(try store.poll().transactions.last)
+        try store.close()
+        try database.reopen()
+        try database.sql("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE")
+        // The same file with the contents of before.
+        let handle = try FileHandle(forUpdating: file)
+        try handle.truncate(atOffset: 0)
+        try handle.write(contentsOf: before)
+        try handle.close()
+        try database.reopen()
+        let after = try Store.open(
+            database.path, isResolved: false, journalsIn: byDaemon ? folder : nil)
+        #expect(after.epoch == store.epoch + 1)
+        #expect(throws: SyncError(.foreignHistory, "")) { try after.check(lost.token) }
+        #expect(throws: SyncError(.foreignHistory, "")) { try after.check(kept.token) }
+        try insert(3)
+        #expect(try after.history().map(\.summary) == ["insert item/1", "insert item/3"])
+        try after.close()
+        #expect(try direct { $0.epoch } == store.epoch + 1, "once")
+    }
+
+    // MARK: Digesting beside others
+
+    @Test func changesThatAnInterruptedDigestLeftAreNotTold() throws {
+        try Store.track(database.path)
+        try database.sql("INSERT INTO syncd_txn(author) VALUES ('ann')")
+        try insert(1)
+        // Where the marker has its row, no change has.
+        try database.sql(
+            "INSERT INTO syncd_change(seq, op, key) SELECT 1, id * 8 + 3, 99 FROM syncd_entity")
+        try database.reopen()
+        #expect(try direct { try $0.history().map(\.summary) } == ["insert item/1"])
+    }
+
+    @Test func twoProcessesDigestOneLogOnce() throws {
+        let store = try database.store()
+        for id in 1...4 { try insert(id) }
+        let boundaries = try store.live.withState { _, live in try live.pendingBoundaries() }
+        let coarse = [Boundary(last: try #require(boundaries.last?.last), isExact: false)]
+        let (first, second) = (boundaries.prefix(2), coarse)
+        // The one has digested two commits when the other, which knows less, comes to write.
+        let end = try store.live.withState { _, live in
+            let digester = try live.prepareDigestion().digester
+            _ = try digester.digest(Array(first), while: { true })
+            return try digester.digest(second, while: { true })
+        }
+        #expect(end == coarse[0].last)
+        let history = try store.history()
+        #expect(history.map(\.changes.count) == [1, 1, 2])
+    }
+
+    // MARK: The log
+
+    @Test(arguments: ["DELETE FROM syncd_log", "DELETE FROM syncd_log WHERE seq > 1"])
+    func aLogThatWasEmptiedIsRepaired(deletion: String) throws {
+        let store = try database.store()
+        try insert(1)
+        try insert(2)
+        let token = try store.head()
+        while try store.digest() {}
+        try store.close()
+        try database.sql(deletion)
+        #expect(throws: SyncError(.storeDamaged, "")) { try Store.open(self.database.path) }
+        try insert(3)
+        #expect(throws: SyncError(.storeDamaged, "")) { try Store.open(self.database.path) }
+        let report = try Store.mend(database.path)
+        #expect(report.isLogCut && report.losses.contains(.log))
+        #expect(!report.explanations.isEmpty)
+        try direct { store in
+            #expect(throws: SyncError(.foreignHistory, "")) { try store.check(token) }
+            let history = try store.history()
+            #expect(history.last?.flags.contains(.recovered) == true)
+            #expect(history.last?.changes.map(\.object.path) == ["item/3"])
+            #expect(try #require(history.last).number > token.number)
+        }
+        try insert(4)
+        #expect(try direct { try $0.history().last?.summary } == "insert item/4")
+    }
+}
