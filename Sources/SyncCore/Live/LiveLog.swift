@@ -30,11 +30,15 @@ package final class LiveLog {
     private let commits: BoundaryReader
     private let schemaVersion: Statement
     private let newestSeq: Statement
+    private let reading: LiveReading
+    private var anchor: HistoryAnchor
 
     /// Made when first needed, and released when the store is idle.
     private var digestion: Digestion?
     var boundaries: [Boundary] = []
     private(set) var journal: BoundaryJournal?
+    /// Found in the transaction that is being read, and not recorded yet.
+    private var unrecorded: [Boundary] = []
     private var seen: Int64
     private(set) var bounded: Int64
     private var schema: Int64
@@ -50,6 +54,8 @@ package final class LiveLog {
         commits = try BoundaryReader(connection)
         schemaVersion = try Statement("PRAGMA schema_version", on: connection)
         newestSeq = try Statement(LogTable.newestSQL, on: connection)
+        reading = LiveReading(connection)
+        anchor = try HistoryAnchor(connection, metadata: metadata)
         let digested = try metadata.position(.digested)
         seen = digested
         bounded = digested
@@ -69,7 +75,9 @@ package final class LiveLog {
     /// - Throws: `foreignHistory` when the history went back; `busy` in the rollback journal modes.
     func poll() throws -> PollResult {
         guard journal == nil else {
-            return try read { try newTransactions(digested: $0, recorded: boundaries) }
+            return try read(isRepeated: true) {
+                try newTransactions(digested: $0, recorded: boundaries)
+            }
         }
         let settlement = try settle()
         return try RawTransaction.read(on: connection) {
@@ -123,22 +131,6 @@ package final class LiveLog {
         boundaries = known + boundaries.filter { $0.last > end }
     }
 
-    /// Runs `body` in a read transaction after the ends of new commits were found and recorded;
-    /// it gets how far the history tables go.
-    private func read<Result>(_ body: (Int64) throws -> Result) throws -> Result {
-        // No reader of the journal digests between the snapshot and the record of what is in it.
-        journal?.lock()
-        var isLocked = true
-        defer { if isLocked { journal?.unlock() } }
-        commits.willRead()
-        return try RawTransaction.read(on: connection) {
-            let digested = try extendBoundaries()
-            journal?.unlock()
-            isLocked = false
-            return try body(digested)
-        }
-    }
-
     /// Reads the ends of new commits; returns how far the history tables go.
     private func extendBoundaries() throws -> Int64 {
         let digested = try metadata.position(.digested)
@@ -155,11 +147,19 @@ package final class LiveLog {
                     + "the file was replaced by an older copy",
                 hint: Self.restartHint)
         }
+        guard try anchor.holds() else {
+            throw SyncError(
+                .foreignHistory,
+                "row \(anchor.row?.seq ?? 0) of the log is not the row that it was: "
+                    + "the file was replaced by another copy",
+                hint: Self.restartHint)
+        }
         // Also when nothing is new: the reader moves on in the WAL past commits of other tables.
         let found = try commits.boundaries(after: bounded).transactions
-        journal?.append(found)
+        unrecorded += found
         boundaries += found
         bounded = found.last?.last ?? bounded
+        try anchor.move(to: bounded)
         return digested
     }
 
@@ -287,7 +287,68 @@ package final class LiveLog {
     /// journal they are recorded nowhere: no number of them may be given to a caller.
     /// - Throws: as ``poll()``.
     package func pendingBoundaries() throws -> [Boundary] {
-        try read { _ in }
+        try read(isRepeated: false) { _ in }
         return boundaries
+    }
+
+    /// Runs `body` over one state of the store after the ends of new commits were found and recorded;
+    /// it gets how far the history tables go.
+    ///
+    /// In a rollback mode nothing is locked meanwhile: what `body` noted is dropped when a writer
+    /// was at work, and recorded when none was.
+    private func read<Result>(
+        isRepeated: Bool, _ body: (Int64) throws -> Result
+    ) throws -> Result {
+        // No reader of the journal digests between the snapshot and the record of what is in it.
+        journal?.lock()
+        var isLocked = true
+        func record() {
+            if !unrecorded.isEmpty { journal?.append(unrecorded) }
+            unrecorded = []
+            journal?.unlock()
+            isLocked = false
+        }
+        defer { if isLocked { journal?.unlock() } }
+        commits.willRead()
+        unrecorded = []
+        // In WAL mode nothing is dropped, and thousands of boundaries need not be copied.
+        let before = commits.index == nil ? memento : nil
+        let result = try reading.read(
+            isRepeated: isRepeated, dropping: { if let before { restore(before) } }
+        ) {
+            let digested = try extendBoundaries()
+            if before == nil { record() }
+            return try body(digested)
+        }
+        if isLocked { record() }
+        return result
+    }
+
+    /// What reading changes here.
+    private struct Memento {
+        let boundaries: [Boundary]
+        let seen: Int64
+        let bounded: Int64
+        let schema: Int64
+        let birthsEnd: Int64
+        let anchor: HistoryAnchor.Row?
+        let commits: BoundaryReader.Memento
+    }
+
+    private var memento: Memento {
+        Memento(
+            boundaries: boundaries, seen: seen, bounded: bounded, schema: schema,
+            birthsEnd: resolver.births.end, anchor: anchor.row, commits: commits.memento)
+    }
+
+    private func restore(_ memento: Memento) {
+        boundaries = memento.boundaries
+        unrecorded = []
+        seen = memento.seen
+        bounded = memento.bounded
+        schema = memento.schema
+        resolver.births.forget(after: memento.birthsEnd)
+        anchor.restore(memento.anchor)
+        commits.memento = memento.commits
     }
 }

@@ -72,6 +72,9 @@ package enum LogTable {
         FROM syncd_log WHERE seq = ?1
         """
 
+    /// What of the row ?1 distinguishes it from a row of another history with its number.
+    static let anchorSQL = "SELECT op, m, ts FROM syncd_log WHERE seq = ?1"
+
     /// The number of rows after a seq.
     static func countSQL(after seq: Int64) -> String {
         "SELECT count(*) FROM syncd_log WHERE seq > \(seq)"

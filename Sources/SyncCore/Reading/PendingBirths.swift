@@ -60,6 +60,21 @@ struct PendingBirths {
         head = 0
     }
 
+    /// Forgets the inserts of the transactions after `number`: they were of no state of the store.
+    ///
+    /// - Complexity: O(inserts that are forgotten).
+    mutating func forget(after number: Int64) {
+        end = min(end, number)
+        while order.count > head, let last = order.last, last.number > number {
+            order.removeLast()
+            if let before = births[last.name]?.older.popLast() {
+                births[last.name]?.newest = before
+            } else {
+                births[last.name] = nil
+            }
+        }
+    }
+
     /// The transaction that last inserted an object before `seq`; nil when none that is held did.
     func number(_ name: ObjectName, before seq: Int64) -> Int64? {
         guard let births = births[name] else { return nil }

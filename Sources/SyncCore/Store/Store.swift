@@ -144,16 +144,24 @@ public final class Store: Sendable {
     /// Moves committed log rows into the history tables, in short write transactions, and writes
     /// what consumers acknowledged.
     ///
-    /// - Parameter budget: how long to go on, at least one slice.
+    /// - Parameters:
+    ///   - budget: how long to go on, at least one slice.
+    ///   - isRepeated: the caller comes again after `busy`: a lock that is not free is not waited
+    ///     for. Waiting for it would keep other readers out in the rollback modes, and ``poll()``.
     /// - Returns: whether rows are left.
     /// - Throws: ``SyncError``: `busy` when a writer holds the lock: call again later.
-    public func digest(budget: Duration = .seconds(3600)) throws -> Bool {
+    public func digest(
+        budget: Duration = .seconds(3600), isRepeated: Bool = false
+    ) throws -> Bool {
         try explaining("digest") {
             let clock = ContinuousClock()
             let end = clock.now + budget
             return try live.withState { connection, live in
-                try acknowledgements.write(to: connection)
-                return try live.digest(while: { clock.now < end })
+                let work = {
+                    try self.acknowledgements.write(to: connection)
+                    return try live.digest(while: { clock.now < end })
+                }
+                return try isRepeated ? withoutWaiting(on: connection, work) : work()
             }
         }
     }
@@ -169,6 +177,25 @@ public final class Store: Sendable {
                 // Busy means that another connection runs a checkpoint already.
                 _ = sqlite3_wal_checkpoint_v2(
                     connection, "main", SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+            }
+        }
+    }
+
+    /// Copies the WAL to the main file and, when no other connection is reading or writing, leaves
+    /// a -wal without a byte: an administrator can then put another file in the place of the main
+    /// file. Waits for no lock; holds the write lock only for the moment in which nothing is left
+    /// to copy. Does nothing in the rollback journal modes.
+    ///
+    /// - Throws: ``SyncError`` when the connection is closed.
+    package func emptyWal() throws {
+        try checkpoint()
+        try explaining("checkpoint") {
+            try live.withState { connection, _ in
+                withoutWaiting(on: connection) {
+                    // Busy means that somebody reads or writes: the next quiet moment will do.
+                    _ = sqlite3_wal_checkpoint_v2(
+                        connection, "main", SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+                }
             }
         }
     }

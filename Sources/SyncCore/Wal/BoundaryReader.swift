@@ -51,6 +51,30 @@ public final class BoundaryReader {
         index = try WalIndex(connection)
     }
 
+    /// What a read changes here, for a caller that finds out afterwards that it read no state.
+    struct Memento {
+        fileprivate let index: WalIndex?
+        fileprivate let known: [Boundary]
+        fileprivate let forgotten: Int64?
+        fileprivate let position: WalPosition?
+        fileprivate let rollback: RollbackCounter?
+    }
+
+    var memento: Memento {
+        get {
+            Memento(
+                index: index, known: known, forgotten: forgotten, position: position,
+                rollback: rollback)
+        }
+        set {
+            index = newValue.index
+            known = newValue.known
+            forgotten = newValue.forgotten
+            position = newValue.position
+            rollback = newValue.rollback
+        }
+    }
+
     /// To be called right before the read transaction begins: what is committed by now is in its
     /// snapshot.
     public func willRead() { before = index?.header() }
@@ -252,13 +276,13 @@ public final class BoundaryReader {
 
     // MARK: Rollback modes
 
-    private struct RollbackCounter {
+    fileprivate struct RollbackCounter {
         var value: UInt32
         var ownCommits: UInt32
     }
 
-    /// Every commit adds one to the file's change counter; the lock of the read transaction keeps
-    /// it still.
+    /// Every commit adds one to the file's change counter; it is that of
+    /// the transaction that is read.
     private func readCounter(_ counter: UInt32, after last: Int64, newest: Int64) {
         let commits = rollback.map { counter &- $0.value &- $0.ownCommits }
         if newest > last { known.append(Boundary(last: newest, isExact: commits == 1)) }

@@ -21,6 +21,7 @@ final class HubState: Sendable {
         var fanOut = FanOut()
         var digest = DigestSchedule()
         var retryPace = RetryPace()
+        var lookPace = LookPace()
         var lastFailure: String?
     }
 
@@ -39,6 +40,9 @@ final class HubState: Sendable {
 
     /// The last transaction given to the subscribers of the open store, or that of its opening.
     var head: Token? { content.withLock { $0.lifecycle.end?.token } }
+
+    /// The last transaction that subscribers of the store that was open before were given.
+    var lastEnd: Token? { content.withLock { $0.lifecycle.lastEnd } }
 
     var subscribers: [Subscriber] { content.withLock { $0.fanOut.entries.map(\.subscriber) } }
 
@@ -295,10 +299,29 @@ final class HubState: Sendable {
     // MARK: Digests and failures
 
     /// Notes a commit; true when the digest's timer has to be set.
-    func noteActivity() -> Bool { content.withLock { $0.digest.noteActivity(at: .now()) } }
+    func noteActivity(isAwaited: Bool) -> Bool {
+        content.withLock { content in
+            let number = content.lifecycle.end?.token.number ?? 0
+            return content.digest.noteActivity(
+                at: .now(), number: number, isAwaited: isAwaited)
+        }
+    }
 
-    /// How long the digest has to wait still; nil when it is time.
-    func digestDelay() -> TimeAmount? { content.withLock { $0.digest.delay(at: .now()) } }
+    /// How long the digest has to wait still; nil when it is time. Subscribers for whom there was
+    /// nothing learn their positions meanwhile.
+    func digestDelay() -> TimeAmount? {
+        content.withLock { content in
+            let delay = content.digest.delay(at: .now())
+            if delay != nil { content.fanOut.sendPositions() }
+            return delay
+        }
+    }
+
+    /// A digest found a lock taken: how long to wait before the next one.
+    func digestBusyDelay() -> TimeAmount { content.withLock { $0.digest.noteBusy() } }
+
+    /// The store is in a rollback mode or in WAL mode by now.
+    func setPace(_ pace: DigestSchedule.Pace) { content.withLock { $0.digest.pace = pace } }
 
     /// No digest is under way any more.
     func endDigest() { content.withLock { $0.digest.end() } }
@@ -313,6 +336,9 @@ final class HubState: Sendable {
             return content.digest.isQuiet(at: .now())
         }
     }
+
+    /// A writer disturbed a look at the store: how long to wait before the next one.
+    func nextLook() -> Duration { content.withLock { $0.lookPace.next() } }
 
     /// Keeps a failure's text; false when it is that of the failure before.
     func isNewFailure(_ message: String) -> Bool {

@@ -4,8 +4,10 @@ import SyncCore
 /// Moving the log into the history tables, and purging these. Blocks: on the pool.
 extension StoreHub {
     /// Has a digest run when the store is quiet. Cheap: the live path calls it.
-    func digestLater() {
-        if state.noteActivity() { setDigestTimer(DigestSchedule.quiet) }
+    ///
+    /// - Parameter isAwaited: subscribers wait for it.
+    func digestLater(isAwaited: Bool = false) {
+        if state.noteActivity(isAwaited: isAwaited) { setDigestTimer(state.digestDelay() ?? .zero) }
     }
 
     private func setDigestTimer(_ delay: TimeAmount) {
@@ -24,13 +26,13 @@ extension StoreHub {
         // Read before the digest: the history tables hold at least this much after it.
         let last = state.head?.number ?? 0
         do {
-            if try opened.store.digest(budget: DigestSchedule.budget) {
+            if try opened.store.digest(budget: DigestSchedule.budget, isRepeated: true) {
                 return setDigestTimer(DigestSchedule.pause)
             }
             opened.journal.forget(upTo: last)
-            if state.finishDigest() { try opened.store.checkpoint() }
+            if state.finishDigest() { try opened.store.emptyWal() }
         } catch let error as SyncError where error.isTransient {
-            setDigestTimer(DigestSchedule.busyDelay)
+            setDigestTimer(state.digestBusyDelay())
         } catch let error as SyncError where error.code == .storeDamaged {
             state.endDigest()
             repairDroppedTables(of: opened)

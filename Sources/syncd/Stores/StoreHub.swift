@@ -178,7 +178,7 @@ extension StoreHub {
     private func sendAllToHistory(_ opened: OpenedStore) {
         state.loseEnd(generation: opened.generation)
         findHead(of: opened)
-        digestLater()
+        digestLater(isAwaited: true)
     }
 
     private func findHead(of opened: OpenedStore) {
@@ -199,8 +199,8 @@ extension StoreHub {
     private func readFailed(_ error: SyncError?, of opened: OpenedStore) {
         switch error?.code {
         case .busy?:
-            // A writer in a rollback mode holds its lock: try again soon.
-            environment.watcher.poke(opened.watch, after: .milliseconds(2))
+            // A writer in a rollback mode is at work: try again soon.
+            environment.watcher.poke(opened.watch, after: state.nextLook())
         case .foreignHistory?: reopenLater()
         case .storeDamaged?, .notTracked?: repairDroppedTables(of: opened)
         default:
@@ -210,6 +210,8 @@ extension StoreHub {
     }
 
     private func renewIndex(of opened: OpenedStore) {
-        environment.watcher.setIndex(try? opened.store.walIndex(), of: opened.watch)
+        let index = try? opened.store.walIndex()
+        state.setPace(index == nil ? .rollback : .wal)
+        environment.watcher.setIndex(index, of: opened.watch)
     }
 }

@@ -78,6 +78,8 @@ struct StoreLifecycle: Sendable {
     private var generation = 0
     private var lastFile: FileIdentity?
     private var lastEra: StoreEra?
+    /// The last transaction that subscribers of the store before were given.
+    private(set) var lastEnd: Token?
 
     // MARK: Reading
 
@@ -119,8 +121,9 @@ struct StoreLifecycle: Sendable {
     /// Takes the open store away from its users, so that the caller with the turn can close it.
     mutating func leave() -> Departure {
         switch state {
-        case .leaving(let opened, _):
+        case .leaving(let opened, let end):
             state = .opening(.reopening)
+            lastEnd = end.token
             return .left(opened)
         case .opening: return .absent
         case .closed: return .closed
