@@ -89,6 +89,9 @@ extension StoreHub {
         environment.replication.post(about: path) { $0 = .init(isClosed: true) }
         // What is opened next may be another history: its commits come after the notice about it.
         state.pauseLive()
+        // SQLite leaves the WAL of a file that was moved where it is: the file that has its name
+        // now would be read, and written, with the pages of the other one.
+        if FileIdentity(path: path) != opened.file { try? opened.store.emptyWal() }
         do { try opened.store.close() } catch { log.warning("closing: \(error)") }
     }
 
@@ -106,8 +109,7 @@ extension StoreHub {
 
     private func tryOpening() throws {
         try trackIfMissing()
-        let store = try openRepaired()
-        let journal = BoundaryJournal(directory: environment.stateDirectory, of: store)
+        let (store, journal) = try openContinuing()
         try store.record(in: journal)
         var isDamaged = false
         do {
@@ -120,6 +122,7 @@ extension StoreHub {
         _ = try? store.poll()
         let head = try store.head()
         let index = try store.walIndex()
+        state.setPace(index == nil ? .rollback : .wal)
         let generation = state.nextGeneration()
         // The first event may come before the store counts as open: a poke afterwards makes up for
         // it.
@@ -148,6 +151,25 @@ extension StoreHub {
         for subscriber in result.subscribers { CatchUp(subscriber, of: self).start() }
         // More tables were dropped while it was opened.
         if isDamaged { repairDroppedTables(of: opened) }
+    }
+
+    /// Opens the store, and begins another epoch of it when transactions that subscribers were
+    /// given are not in it: an older copy was put in its place (`.restore`, `cp`). A token of them
+    /// is then refused, and their numbers are not used for others in the same epoch.
+    private func openContinuing() throws -> (Store, BoundaryJournal) {
+        let store = try openRepaired()
+        let journal = BoundaryJournal(directory: environment.stateDirectory, of: store)
+        let newest = try store.newestNumber()
+        let isShorter = journal.boundaries.last.map { $0.last > newest } ?? false
+        guard try isShorter || state.lastEnd.map({ try !store.continues($0) }) ?? false else {
+            return (store, journal)
+        }
+        log.warning("transactions that were sent are gone: the file was replaced by another copy")
+        try store.beginEpoch(after: state.lastEnd?.epoch ?? store.epoch)
+        try store.close()
+        journal.remove()
+        let renewed = try openRepaired()
+        return (renewed, BoundaryJournal(directory: environment.stateDirectory, of: renewed))
     }
 
     // MARK: Readers that may not read
