@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -88,3 +89,5 @@ int syncd_pipe(int ends[2]) {
 int syncd_open_path(int directory, const char *name) {
     return openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
+
+void syncd_trim_memory(void) { malloc_trim(0); }

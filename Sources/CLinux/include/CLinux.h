@@ -71,4 +71,7 @@ ssize_t syncd_get_attribute(const char *path, const char *name, void *value, siz
 // which needs _GNU_SOURCE. -1 and errno on failure.
 int syncd_open_path(int directory, const char *name);
 
+// Returns what malloc keeps for later to the system. Takes some milliseconds.
+void syncd_trim_memory(void);
+
 #endif

@@ -86,3 +86,15 @@ public enum Notice: Sendable, Hashable {
         }
     }
 }
+
+extension Notice {
+    /// Whether it is about what one transaction did to a held object.
+    var isAboutHeldObject: Bool {
+        switch self {
+        case .gone, .changed, .replaced: true
+        case .began, .transaction, .lagged, .storeReplaced, .storeRemoved, .storeReturned,
+            .schemaChanged, .historyPurged:
+            false
+        }
+    }
+}

@@ -119,47 +119,6 @@ extension StoreClient {
         .token("token")
     }
 
-    /// The transactions that a query finds.
-    ///
-    /// - Throws: ``SyncError``: `invalidToken`, `historyExpired`, …, or `unreachable`.
-    /// - Complexity: O(transactions) in memory: use ``forEachTransaction(_:matching:body:)`` for
-    ///   long histories.
-    public func history(
-        _ store: String, matching query: HistoryQuery = HistoryQuery()
-    ) async throws -> [Transaction] {
-        var transactions: [Transaction] = []
-        try await forEachTransaction(store, matching: query) {
-            transactions.append($0)
-            return true
-        }
-        return transactions
-    }
-
-    /// Calls `body` for each transaction that a query finds, in its order, until it returns false.
-    ///
-    /// - Throws: ``SyncError``: `invalidToken`, `historyExpired`, …, or `unreachable`; what `body`
-    ///   throws.
-    public func forEachTransaction(
-        _ store: String, matching query: HistoryQuery, body: (Transaction) throws -> Bool
-    ) async throws {
-        let client = try await connection.connect()
-        defer { client.close() }
-        let parameters: JSONObject = ["store": .string(store), "query": .object(query.jsonObject)]
-        do {
-            let method = StoreInterface.method("History")
-            for try await reply in client.callMore(method, with: parameters) {
-                let page = JSONReader(reply, of: "a page of history")
-                for json in try page.array("transactions") {
-                    guard try body(try Transaction(json: json)) else { return }
-                }
-            }
-        } catch let error as VarlinkError {
-            throw SyncError(answer: error, socket: socket)
-        } catch let error as TransportError {
-            throw SyncError(answer: error, socket: socket)
-        }
-    }
-
     /// How many transactions and changes a query finds.
     ///
     /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.

@@ -5,7 +5,7 @@ extension Transaction {
     /// Reads what ``json`` wrote.
     ///
     /// Positions in the log are not on the wire: ``first`` is the number, and ``Change/seq`` counts
-    /// from 1 within the transaction, in order.
+    /// from 1 within the transaction, or within its part, in order.
     ///
     /// - Throws: ``SyncError`` with code `badData` or `invalidToken`.
     public init(json: JSONValue) throws {
@@ -19,7 +19,8 @@ extension Transaction {
             author: try reader.optionalString("author"),
             context: try reader.optionalString("context"),
             process: try reader.optional("process").map(Process.init(json:)),
-            origin: try Self.origin(reader), flags: try Self.flags(reader), changes: changes)
+            origin: try Self.origin(reader), flags: try Self.flags(reader), changes: changes,
+            part: try reader.optional("part").map(Part.init(json:)))
     }
 
     static func origin(_ reader: JSONReader) throws -> Origin? {
@@ -42,6 +43,13 @@ extension Transaction {
             for flag in known where flag.names == [name] { flags.insert(flag) }
         }
         return flags
+    }
+}
+
+extension Transaction.Part {
+    init(json: JSONValue) throws {
+        let reader = try JSONReader(json, of: "a part of a transaction")
+        self.init(index: Int(try reader.integer("index")), isLast: try reader.bool("isLast"))
     }
 }
 
@@ -70,7 +78,16 @@ extension NamedValues {
         guard let object = json.object else {
             throw SyncError(.badData, "values are not a JSON object")
         }
-        self.init(try object.members.map { .init(name: $0.name, value: try Value(json: $0.value)) })
+        var pairs: [Pair] = []
+        var references: [ValueReference] = []
+        for member in object.members {
+            if let reference = try ValueReference(json: member.value) {
+                references.append(reference)
+            } else {
+                pairs.append(Pair(name: member.name, value: try Value(json: member.value)))
+            }
+        }
+        self.init(pairs, references: references)
     }
 }
 

@@ -5,7 +5,7 @@ import Varlink
 /// of `type Transaction` in ``StoreInterface``, for the wire and for `synctool --json` alike.
 ///
 /// The documented keys are always there; `oldValues`, `cause`,
-/// `incarnation`, `originNumber` and `originTimestamp` only where they have a value.
+/// `incarnation`, `originNumber`, `originTimestamp` and `part` only where they have a value.
 extension Transaction {
     /// One line of JSON, without the end of line.
     ///
@@ -37,6 +37,15 @@ extension JSONWriter {
             write(integer: origin.number)
             name("originTimestamp")
             write(string: origin.time.description)
+        }
+        if let part = transaction.part {
+            name("part")
+            beginObject()
+            name("index")
+            write(integer: Int64(part.index))
+            name("isLast")
+            write(bool: part.isLast)
+            endObject()
         }
         endObject()
     }
@@ -128,6 +137,10 @@ extension JSONWriter {
         for pair in values.pairs {
             name(pair.name)
             write(pair.value)
+        }
+        for reference in values.references {
+            name(reference.property)
+            write(reference)
         }
         endObject()
     }

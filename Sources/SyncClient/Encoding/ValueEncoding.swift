@@ -6,7 +6,8 @@ import Varlink
 /// NULL, text, reals and integers that every reader holds exactly (up to 2^53) are themselves;
 /// blobs are `{"blob":"BASE64"}`, larger integers `{"int":"DIGITS"}`, infinite reals
 /// `{"real":"inf"}`. A real always has a point or an exponent (`1.0`), so that it differs from an
-/// integer.
+/// integer. In place of a value that is too large for a message stands `{"ref":{…}}`
+/// (``ValueReference``).
 extension JSONWriter {
     /// Larger integers lose digits in readers that know doubles only.
     static let exactIntegerMax: Int64 = 1 << 53
@@ -30,6 +31,23 @@ extension JSONWriter {
             }
         case .blob(let bytes): write(tag: "blob", text: Base64.encode(bytes))
         }
+    }
+
+    /// Writes where a value is to be fetched.
+    mutating func write(_ reference: ValueReference) {
+        beginObject()
+        name("ref")
+        beginObject()
+        name("transaction")
+        write(integer: reference.transaction)
+        name("change")
+        write(integer: reference.change)
+        member("property", text: reference.property)
+        member("kind", text: reference.kind.rawValue)
+        name("size")
+        write(integer: Int64(reference.bytes))
+        endObject()
+        endObject()
     }
 
     private mutating func write(tag: String, text: String) {
@@ -68,5 +86,30 @@ extension Value {
             return text == "inf" ? .real(.infinity) : text == "-inf" ? .real(-.infinity) : nil
         default: return nil
         }
+    }
+}
+
+extension ValueReference {
+    /// The parameters of `GetValue` that name the value.
+    var jsonObject: JSONObject {
+        [
+            "transaction": .integer(transaction), "change": .integer(change),
+            "property": .string(property),
+        ]
+    }
+
+    /// Reads what `JSONWriter` wrote; nil for a value that is no reference.
+    ///
+    /// - Throws: ``SyncError`` with code `badData`.
+    init?(json: JSONValue) throws {
+        guard let object = json.object, object.count == 1, let reference = object["ref"] else {
+            return nil
+        }
+        let reader = try JSONReader(reference, of: "a reference to a value")
+        self.init(
+            transaction: try reader.integer("transaction"), change: try reader.integer("change"),
+            property: try reader.string("property"),
+            kind: try reader.require("kind", as: Kind(rawValue: try reader.string("kind"))),
+            bytes: Int(try reader.integer("size")))
     }
 }

@@ -27,7 +27,8 @@ public enum StoreInterface {
         # store only if its uid and groups could open the file, and changes one only if they could
         # write it. Tokens are opaque positions in the history of one store. Values of the database:
         # NULL, numbers and text as in JSON; blobs are {"blob": "BASE64"}; integers beyond 2^53
-        # {"int": "DIGITS"}; infinite reals {"real": "inf"}.
+        # {"int": "DIGITS"}; infinite reals {"real": "inf"}. In tombstones and old values a value that
+        # is too large for a message is {"ref": Reference}: GetValue fetches it.
         interface org.syncd.Store
 
         # The process that wrote a transaction, where it is known.
@@ -53,9 +54,25 @@ public enum StoreInterface {
           incarnation: ?int
         )
 
+        # A slice of a transaction that is too large for one message: at most 1,000 changes and about
+        # 1 MiB. index: from 0. isLast: no part follows.
+        type Part (index: int, isLast: bool)
+
+        # A value of a tombstone or of old values that is not sent with its change. kind: blob or
+        # text. size: in bytes; that of a text in UTF-8.
+        type Reference (
+          transaction: int,
+          change: int,
+          property: string,
+          kind: (blob, text),
+          size: int
+        )
+
         # One commit. number: ascending, with gaps, never used twice. timestamp: ISO 8601 in UTC.
         # origin: "local", or the replica that wrote it first, with its number and time there.
-        # flags: coalesced, recovered, remote, repair, authorUncertain.
+          # flags: coalesced, recovered, remote, repair, authorUncertain. part: changes are a part of
+          # it, and the parts follow each other; absent: it is whole. All parts have the same head and
+          # token: a reader has processed the transaction with its last part.
         type Transaction (
           number: int,
           token: string,
@@ -67,7 +84,8 @@ public enum StoreInterface {
           flags: []string,
           changes: []Change,
           originNumber: ?int,
-          originTimestamp: ?string
+          originTimestamp: ?string,
+          part: ?Part
         )
 
         # A selection of history; all given conditions must hold. after: strictly after this token.
@@ -186,9 +204,27 @@ public enum StoreInterface {
         # The token at the present end of a store's history.
         method Head(store: string) -> (token: string)
 
+        # A position inside of a transaction: opaque.
+        type Inside (transaction: int, change: int, index: int)
+
         # Transactions, oldest first. With more: all of them, in several replies; without: the first
-        # page, and next, the token to continue after, when there is more.
-        method History(store: string, query: ?Query) -> (transactions: []Transaction, next: ?string)
+        # page, and next, the token to continue after, when there is more. inside: the page ends with
+        # a part that is not the last of its transaction: continue after next, or as before where
+        # there is none, with the same inside.
+        method History(store: string, query: ?Query, inside: ?Inside)
+          -> (transactions: []Transaction, next: ?string, inside: ?Inside)
+
+        # A slice of a value that a Reference names. offset: in bytes, absent: 0. length: at most
+        # this many bytes, and at most 1 MiB, which is the default. data: Base64; the bytes of a text
+        # are UTF-8. size: that of the whole value.
+        method GetValue(
+          store: string,
+          transaction: int,
+          change: int,
+          property: string,
+          offset: ?int,
+          length: ?int
+        ) -> (data: string, size: int, kind: (blob, text))
 
         # How many transactions and changes a query finds.
         method Count(store: string, query: ?Query) -> (transactions: int, changes: int)
@@ -252,6 +288,10 @@ public enum StoreInterface {
         # process marked as its own. hold: objects to hold from the start ("Album/348", or
         # "Album/348#7" with the known incarnation). transactions: false: only notices about held
         # objects and the store.
+        #
+        # A large transaction comes in parts, each in a reply of its own; only the last one has a
+        # token. A client that stops before it resumes with the token before, and gets the
+        # transaction again from its first part.
         #
         # First reply: subscription (its name for Hold and Release), token (where the stream
         # begins), head (the end of history now), held (the objects in hold). Then: a transaction,

@@ -11,6 +11,10 @@ import Varlink
 /// (resync: read all objects, then subscribe again), `unknownStore`, `notAllowed`. A daemon that
 /// does not answer at the first attempt is `unreachable` at once.
 ///
+/// A large transaction arrives in parts and is joined up to ``SubscriptionOptions/joining``; beyond
+/// that its parts reach the reader, who has processed it with the last of them. The position moves
+/// with the last part. What belongs to held objects in it comes after it.
+///
 /// Only one iterator can be made. Leaving the loop, or cancelling its task, ends the subscription.
 public final class Subscription: AsyncSequence, Sendable {
     /// A notice of the store.
@@ -18,12 +22,14 @@ public final class Subscription: AsyncSequence, Sendable {
 
     /// Invariants, guarded by the mutex: `position` never moves back within one store; `held` is
     /// what the daemon holds for this client, or will after the next connect; `name` is set while
-    /// connected.
+    /// connected; `waiting` are notices of the transaction whose parts come.
     struct State {
         var position: Token?
         var held: Set<ObjectName>
         var name: String?
         var hasBegun = false
+        var joiner: TransactionJoiner
+        var waiting: [Notice] = []
     }
 
     let store: String
@@ -35,7 +41,10 @@ public final class Subscription: AsyncSequence, Sendable {
         self.client = client
         self.store = store
         self.options = options
-        state = Mutex(State(position: options.after, held: options.hold))
+        state = Mutex(
+            State(
+                position: options.after, held: options.hold,
+                joiner: TransactionJoiner(options.joining)))
     }
 
     /// The position after the last notice that was received.
@@ -110,12 +119,25 @@ public final class Subscription: AsyncSequence, Sendable {
                 }
             }
             if let token = reply.token { state.position = token }
-            if let transaction = reply.transaction { notices.append(.transaction(transaction)) }
-            return notices + reply.notices
+            if let transaction = reply.transaction.flatMap({ state.joiner.take($0) }) {
+                notices.append(.transaction(transaction))
+            }
+            guard reply.token == nil else {
+                defer { state.waiting = [] }
+                return notices + state.waiting + reply.notices
+            }
+            state.waiting += reply.notices.filter(\.isAboutHeldObject)
+            return notices + reply.notices.filter { !$0.isAboutHeldObject }
         }
     }
 
-    func lostConnection() { state.withLock { $0.name = nil } }
+    func lostConnection() {
+        state.withLock { state in
+            state.name = nil
+            state.joiner.restart()
+            state.waiting = []
+        }
+    }
 }
 
 extension StoreClient {

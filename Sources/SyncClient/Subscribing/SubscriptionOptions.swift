@@ -17,6 +17,8 @@ public struct SubscriptionOptions: Sendable, Hashable {
     public var hold: Set<ObjectName> = []
     /// False: only notices about held objects and the store.
     public var transactions = true
+    /// How large a transaction may be that is joined from its parts.
+    public var joining = JoinLimits()
 
     /// All transactions and notices, from `after` or from now on.
     public init(after: Token? = nil) { self.after = after }

@@ -16,6 +16,9 @@ import SyncStorage
 /// Writers are held up for the length of one slice. A slice writes at most ``sliceChangesMax``
 /// changes (about 2 ms): more would make a writer with a short busy timeout fail, fewer would spend
 /// the time on commits.
+///
+/// A transaction beyond ``AssemblyLimit/memory`` is not assembled in memory but slice by slice
+/// (``LargeTransaction``); this may go on over several calls of ``digest(_:while:)``.
 final class Digester {
     /// Changes written in one slice.
     static let sliceChangesMax = 500
@@ -35,6 +38,28 @@ final class Digester {
     private let didCommit: () -> Void
     private var gate: (any DigestGate)?
     private let writer: HistoryWriter
+    private let reader: LogReader
+    /// The one that is being written.
+    private var large: LargeDigest?
+
+    private struct LargeDigest {
+        let transaction: LargeTransaction
+        /// Read, but not written yet.
+        var slice: [NetChange] = []
+        /// Names this attempt in the metadata: see ``writeInSlices(_:after:)``.
+        let mark = Value.integer(.random(in: 1 ... .max))
+        var isBegun = false
+    }
+
+    /// How far one step came.
+    private enum Step {
+        /// History is complete up to this seq.
+        case reached(Int64)
+        /// The large transaction is not whole yet.
+        case unfinished
+        /// Nothing was written: the boundaries have to be found again.
+        case outdated
+    }
 
     /// - Parameter didCommit: called after each commit of the digest.
     init(
@@ -44,7 +69,8 @@ final class Digester {
         self.connection = connection
         self.didCommit = didCommit
         self.metadata = metadata
-        assembler = TransactionAssembler(try LogReader(connection, catalog: catalog))
+        reader = try LogReader(connection, catalog: catalog)
+        assembler = TransactionAssembler(reader, limit: .memory)
         trimmable = try Statement(LogTable.trimmableSQL, on: connection)
         trim = try Statement(LogTable.trimSQL, on: connection)
         dropUnfinished = try Statement(ChangeTable.deleteAfterSQL, on: connection)
@@ -82,10 +108,14 @@ final class Digester {
         defer { self.gate = nil }
         var digested = try metadata.position(.digested)
         while let end = boundaries.last?.last, digested < end, try isDue() {
-            let reached = try digestBatch(
-                boundaries.filter { $0.last > digested }, after: digested)
-            guard let reached else { return try metadata.position(.digested) }
-            digested = reached
+            switch try large == nil
+                ? digestBatch(boundaries.filter { $0.last > digested }, after: digested)
+                : writeLarge(after: digested)
+            {
+            case .reached(let seq): digested = seq
+            case .unfinished: break
+            case .outdated: return try metadata.position(.digested)
+            }
         }
         while try hasRowsToTrim(upTo: digested), try isDue() {
             try trimSlice(upTo: digested)
@@ -95,11 +125,7 @@ final class Digester {
     }
 
     /// Reads transactions until there are enough changes for a slice, then writes them.
-    /// - Returns: the seq up to which history is complete now; nil when nothing was written,
-    ///   because the boundaries hold no more.
-    private func digestBatch(
-        _ boundaries: [Boundary], after digested: Int64
-    ) throws -> Int64? {
+    private func digestBatch(_ boundaries: [Boundary], after digested: Int64) throws -> Step {
         var batch: [NetTransaction] = []
         var changes = 0
         // Commits that changed nothing in the end leave no transaction, but are done with as well.
@@ -108,6 +134,11 @@ final class Digester {
         let changesMax = isBehind ? Self.longSliceChangesMax : Self.sliceChangesMax
         try RawTransaction.read(on: connection) {
             try assembler.forEach(after: digested, in: boundaries) { transaction in
+                if transaction.unassembled != nil {
+                    end = transaction.first - 1
+                    large = LargeDigest(transaction: LargeTransaction(transaction, from: reader))
+                    return false
+                }
                 batch.append(transaction)
                 changes += transaction.changes.count
                 guard changes >= changesMax else { return true }
@@ -119,11 +150,11 @@ final class Digester {
             let before = large.first - 1
             guard try write(batch.dropLast(), after: digested, upTo: before),
                 try writeInSlices(large, after: max(digested, before))
-            else { return nil }
+            else { return .outdated }
         } else {
-            guard try write(batch[...], after: digested, upTo: end) else { return nil }
+            guard try write(batch[...], after: digested, upTo: end) else { return .outdated }
         }
-        return end
+        return .reached(end)
     }
 
     private func write(
@@ -139,6 +170,55 @@ final class Digester {
             try metadata.set(.digested, to: .integer(end))
             return true
         }
+    }
+
+    /// Writes the next slice of the large transaction.
+    private func writeLarge(after digested: Int64) throws -> Step {
+        guard var digest = large else { return .unfinished }
+        let header = digest.transaction.header
+        // Another process digested it, or found another end for what is before it.
+        guard digested < header.number, digested >= header.first - 1 else {
+            large = nil
+            return .unfinished
+        }
+        if digest.slice.isEmpty {
+            let next = try RawTransaction.read(on: connection) {
+                try digest.transaction.nextSlice()
+            }
+            guard let next else { return try end(digest, after: digested) }
+            digest.slice = next
+            large = digest
+        }
+        guard !digest.slice.isEmpty else { return .unfinished }
+        let isWritten = try commit(after: digested, upTo: header.number) {
+            if digest.isBegun {
+                guard try metadata.value(.digesting) == digest.mark else { return false }
+            } else {
+                try dropUnfinished.run(.integer(digested))
+                try metadata.set(.digesting, to: digest.mark)
+            }
+            for change in digest.slice { try writer.write(change) }
+            return true
+        }
+        digest.slice = []
+        digest.isBegun = true
+        large = isWritten ? digest : nil
+        return isWritten ? .unfinished : .outdated
+    }
+
+    /// All changes of the large transaction are written: its header.
+    private func end(_ digest: LargeDigest, after digested: Int64) throws -> Step {
+        large = nil
+        let header = digest.transaction.header
+        let isWritten = try commit(after: digested, upTo: header.number) {
+            if digest.isBegun {
+                guard try metadata.value(.digesting) == digest.mark else { return false }
+                try writer.write(header: header)
+            }
+            try metadata.set(.digested, to: .integer(header.number))
+            return true
+        }
+        return isWritten ? .reached(header.number) : .outdated
     }
 
     /// All slices but the last have changes only. Another process that began on the same rows

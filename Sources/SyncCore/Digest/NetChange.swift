@@ -55,6 +55,15 @@ package struct NetTransaction {
     package let changes: [NetChange]
     /// Where it was written first; nil for local ones.
     package var origin: Transaction.Origin?
+    /// Nil: `changes` are all of its changes. Else it is too large to be assembled in memory, and
+    /// `changes` is empty.
+    var unassembled: Unassembled?
+
+    /// What is needed to assemble the changes later, piece by piece (``LargeTransaction``).
+    struct Unassembled {
+        /// As ``TransactionBuilder`` takes it.
+        let keepsVanished: Bool
+    }
 
     package init(
         first: Int64,

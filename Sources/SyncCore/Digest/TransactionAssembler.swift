@@ -8,8 +8,16 @@ import SyncValues
 /// commits of others, so the transaction is `authorUncertain`.
 package struct TransactionAssembler {
     private let reader: LogReader
+    private let limit: AssemblyLimit
 
-    package init(_ reader: LogReader) { self.reader = reader }
+    package init(_ reader: LogReader) { self.init(reader, limit: .none) }
+
+    /// - Parameter limit: a larger transaction comes without its changes
+    ///   (``NetTransaction/unassembled``).
+    init(_ reader: LogReader, limit: AssemblyLimit) {
+        self.reader = reader
+        self.limit = limit
+    }
 
     /// Calls `body` for each transaction after `seq` that changed something, until it returns
     /// false.
@@ -27,7 +35,7 @@ package struct TransactionAssembler {
         var first = seq + 1
         var pending = try reader.next()
         for boundary in boundaries {
-            var open = Piece(first: first, boundary)
+            var open = Piece(first: first, boundary, limit: limit)
             while let record = pending, record.seq <= boundary.last {
                 if !boundary.isExact, let marker = record.marker(splitting: open) {
                     // What a marker encloses is one commit, even where commits ran together.
@@ -36,7 +44,7 @@ package struct TransactionAssembler {
                     if let done = open.finish(number: end, isCoalesced: !marker.isEnd) {
                         guard try body(done) else { return }
                     }
-                    open = Piece(first: end + 1, boundary)
+                    open = Piece(first: end + 1, boundary, limit: limit)
                     if !marker.isEnd { open.append(record) }
                 } else {
                     open.append(record)
@@ -52,6 +60,8 @@ package struct TransactionAssembler {
     /// The rows since the last boundary.
     fileprivate struct Piece {
         let first: Int64
+        private let limit: AssemblyLimit
+        private var bytes = 0
         var builder: TransactionBuilder
         var isEmpty = true
         /// It has a beginning marker without its end.
@@ -59,8 +69,9 @@ package struct TransactionAssembler {
         /// It has rows outside of what markers enclose.
         private var hasUnmarkedRows = false
 
-        init(first: Int64, _ boundary: Boundary) {
+        init(first: Int64, _ boundary: Boundary, limit: AssemblyLimit) {
             self.first = first
+            self.limit = limit
             builder = TransactionBuilder(keepsVanished: !boundary.isExact)
         }
 
@@ -72,21 +83,28 @@ package struct TransactionAssembler {
                 hasUnmarkedRows = true
             }
             builder.append(record)
+            guard limit.isLimited, !builder.isWithoutDrafts else { return }
+            bytes += record.valueBytes
+            if limit.isExceeded(changes: builder.draftCount, bytes: bytes) { builder.dropDrafts() }
         }
 
         func finish(number: Int64, isCoalesced: Bool) -> NetTransaction? {
             guard !isEmpty else { return nil }
             let changes = builder.finish()
-            guard !changes.isEmpty else { return nil }
+            guard !changes.isEmpty || builder.isWithoutDrafts else { return nil }
             var flags: Transaction.Flags = isCoalesced ? .coalesced : []
             if builder.isRecovered { flags.insert(.recovered) }
             if builder.who != nil, isCoalesced || hasUnmarkedRows {
                 flags.insert(.authorUncertain)
             }
-            return NetTransaction(
+            var transaction = NetTransaction(
                 first: first, number: number,
                 time: builder.time.map(Timestamp.init(julianDay:)) ?? Timestamp(milliseconds: 0),
                 who: builder.who, flags: flags, changes: changes)
+            if builder.isWithoutDrafts {
+                transaction.unassembled = .init(keepsVanished: builder.keepsVanished)
+            }
+            return transaction
         }
     }
 }

@@ -55,7 +55,9 @@ struct TransactionBuilder {
     private(set) var time: Double?
     /// An object that was inserted and deleted is reported as both. For commits that ran together:
     /// it may have been visible in between, and its values must not be lost.
-    private let keepsVanished: Bool
+    let keepsVanished: Bool
+    /// The drafts are not wanted: only what the markers and the times say.
+    private(set) var isWithoutDrafts = false
     private var drafts: [Draft] = []
     private var current: [EntityKey: Int] = [:]
     /// New key → old key, between the record that says so and the insert of the new key.
@@ -67,6 +69,7 @@ struct TransactionBuilder {
     mutating func append(_ record: LogRecord) {
         if let recordTime = record.time { time = recordTime }
         guard let entity = record.entity else { return take(record.marker) }
+        if isWithoutDrafts { return }
         switch record.kind {
         case .marker, .continued: break
         case .insert: insert(entity, from: record)
@@ -75,6 +78,17 @@ struct TransactionBuilder {
         case .replace: replace(entity, from: record)
         case .renumber: renumber(entity, from: record)
         }
+    }
+
+    /// The number of objects that were changed so far.
+    var draftCount: Int { drafts.count }
+
+    /// Releases what was built, and builds no more: the transaction is too large.
+    mutating func dropDrafts() {
+        isWithoutDrafts = true
+        drafts = []
+        current = [:]
+        renumberings = [:]
     }
 
     private mutating func take(_ marker: LogRecord.Marker) {

@@ -21,7 +21,7 @@ public struct Change: Sendable, Hashable {
     }
 
     /// The log row that it was made from: unique within the store, ascending within a transaction.
-    public let seq: Int64
+    public package(set) var seq: Int64
     /// The object, with the incarnation that the change is about.
     public let object: ObjectID
     /// What happened.
@@ -29,9 +29,9 @@ public struct Change: Sendable, Hashable {
     /// Updates: the names of the changed properties, in column order. Else empty.
     public let properties: [String]
     /// Deletes: the values that were kept. Else nil.
-    public let tombstone: NamedValues?
+    public package(set) var tombstone: NamedValues?
     /// Updates of an entity with `undo`: the values before, of ``properties``. Else nil.
-    public let oldValues: NamedValues?
+    public package(set) var oldValues: NamedValues?
     /// Why.
     public let cause: Cause
 
@@ -51,31 +51,4 @@ public struct Change: Sendable, Hashable {
 
     /// The entity's name.
     public var entity: String { object.entity }
-}
-
-/// Property names with their values, in column order.
-public struct NamedValues: Sendable, Hashable {
-    /// Pairs in column order; no name comes twice.
-    public let pairs: [Pair]
-
-    /// A property and its value.
-    public struct Pair: Sendable, Hashable {
-        /// The property's name.
-        public let name: String
-        /// Its value.
-        public let value: Value
-
-        /// Makes a pair.
-        public init(name: String, value: Value) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    /// Makes a list of pairs.
-    public init(_ pairs: [Pair]) { self.pairs = pairs }
-
-    /// The value of a property; nil when it was not kept, which is not the same as NULL.
-    /// - Complexity: O(properties)
-    public subscript(name: String) -> Value? { pairs.first { $0.name == name }?.value }
 }

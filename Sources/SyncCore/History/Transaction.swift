@@ -63,6 +63,21 @@ public struct Transaction: Sendable, Hashable {
         }
     }
 
+    /// A slice of the changes of a transaction that is too large for one piece of memory or for
+    /// one message. All slices have the same token and the same head.
+    public struct Part: Sendable, Hashable {
+        /// Counts from 0 in the order of the changes.
+        public let index: Int
+        /// No part follows.
+        public let isLast: Bool
+
+        /// Makes a part's place in its transaction.
+        public init(index: Int, isLast: Bool) {
+            self.index = index
+            self.isLast = isLast
+        }
+    }
+
     /// The position just after this transaction.
     public let token: Token
     /// The first log row that belongs to it.
@@ -81,11 +96,14 @@ public struct Transaction: Sendable, Hashable {
     public let flags: Flags
     /// Its changes, by ascending ``Change/seq``; with a filter, those that match.
     public var changes: [Change]
+    /// Which part of the transaction ``changes`` is; nil: all of it. A reader has processed the
+    /// transaction, and may continue after its token, only when it has the last part.
+    public var part: Part?
 
     /// Makes a transaction: for decoders.
     public init(
         token: Token, first: Int64, timestamp: Timestamp, author: String?, context: String?,
-        process: Process?, origin: Origin?, flags: Flags, changes: [Change]
+        process: Process?, origin: Origin?, flags: Flags, changes: [Change], part: Part? = nil
     ) {
         self.token = token
         self.first = first
@@ -96,6 +114,7 @@ public struct Transaction: Sendable, Hashable {
         self.origin = origin
         self.flags = flags
         self.changes = changes
+        self.part = part
     }
 
     /// The author, if all of the transaction is known to be theirs; nil: unknown.
@@ -103,4 +122,7 @@ public struct Transaction: Sendable, Hashable {
 
     /// Its number: that of its last log row. Numbers ascend, have gaps, and are never used twice.
     public var number: Int64 { token.number }
+
+    /// The changes end here: it is whole, or the last part.
+    public var isComplete: Bool { part?.isLast ?? true }
 }

@@ -17,9 +17,11 @@ package final class LiveLog {
     private static let restartHint =
         "Consumers must read the current objects, then continue from the newest token"
 
-    /// A commit with more log rows than this is not assembled in memory: readers get it from the
-    /// history tables, in pages.
+    /// More log rows than this are not assembled at once: readers get them from the history tables,
+    /// in pages. Nor is a transaction beyond ``AssemblyLimit/memory``, nor more than
+    /// ``pollBytesMax``.
     static let pollRowsMax: Int64 = 10_000
+    static let pollBytesMax = 16 << 20
 
     package let catalog: EntityCatalog
     let metadata: Metadata
@@ -42,6 +44,8 @@ package final class LiveLog {
     private var seen: Int64
     private(set) var bounded: Int64
     private var schema: Int64
+    /// The last transaction that was not assembled.
+    private var lastLarge: Int64 = 0
 
     init(_ connection: OpaquePointer, identity: StoreIdentity) throws {
         self.connection = connection
@@ -50,7 +54,8 @@ package final class LiveLog {
         metadata = Metadata(connection)
         resolver = try ChangeResolver(
             connection, store: identity.store, epoch: identity.epoch, catalog: catalog)
-        assembler = TransactionAssembler(try LogReader(connection, catalog: catalog))
+        assembler = TransactionAssembler(
+            try LogReader(connection, catalog: catalog), limit: .memory)
         commits = try BoundaryReader(connection)
         schemaVersion = try Statement("PRAGMA schema_version", on: connection)
         newestSeq = try Statement(LogTable.newestSQL, on: connection)
@@ -216,10 +221,41 @@ package final class LiveLog {
             result.tooLarge = true
             return
         }
-        try assembler.forEach(after: seen, in: new) { transaction in
-            result.transactions.append(try resolver.resolve(pending: transaction))
-            return true
+        var bytes = 0
+        try assembler.forEach(after: seen, in: new) { pending in
+            if pending.unassembled != nil { lastLarge = pending.number }
+            if pending.unassembled == nil, bytes <= Self.pollBytesMax {
+                let transaction = try resolver.resolve(pending: pending)
+                for change in transaction.changes { bytes += change.jsonBytes }
+                result.transactions.append(transaction)
+                return true
+            }
+            result.tooLarge = true
+            return false
         }
+    }
+
+    /// Whether the log has a transaction that is too large to be assembled in memory: queries wait
+    /// until it is in the history tables.
+    private func hasLarge() throws -> Bool {
+        var last = try metadata.position(.digested)
+        if lastLarge > last { return true }
+        for boundary in boundaries where boundary.last > last {
+            if boundary.last - last > Self.pollRowsMax { return true }
+            last = boundary.last
+        }
+        return false
+    }
+
+    /// Digests while there is a large transaction and `isDue` says yes.
+    ///
+    /// - Returns: whether there still is one.
+    /// - Throws: as ``digest(while:)``.
+    func digestLarge(while isDue: () -> Bool) throws -> Bool {
+        _ = try pendingBoundaries()
+        guard try hasLarge() else { return false }
+        _ = try digest(while: isDue)
+        return try hasLarge()
     }
 
     /// Moves committed log rows into the history tables until `isDue` says no; when there are none,

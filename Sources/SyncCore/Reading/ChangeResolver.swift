@@ -30,16 +30,21 @@ final class ChangeResolver {
     func resolve(pending transaction: NetTransaction) throws -> Transaction {
         // First, because it may delete what it inserted.
         births.note(transaction)
-        var changes: [Change] = []
-        changes.reserveCapacity(transaction.changes.count)
+        var result = header(pending: transaction)
+        result.changes.reserveCapacity(transaction.changes.count)
         for change in transaction.changes {
-            changes.append(try resolve(change, in: transaction.number))
+            result.changes.append(try resolve(change, in: transaction.number))
         }
-        return Transaction(
+        return result
+    }
+
+    /// A transaction that is not in the history tables yet, without its changes.
+    func header(pending transaction: NetTransaction) -> Transaction {
+        Transaction(
             token: token(of: transaction.number, time: transaction.time), first: transaction.first,
             timestamp: transaction.time, author: transaction.who?.author,
             context: transaction.who?.context, process: transaction.who?.process, origin: nil,
-            flags: transaction.flags, changes: changes)
+            flags: transaction.flags, changes: [])
     }
 
     func token(of number: Int64, time: Timestamp) -> Token {

@@ -7,11 +7,14 @@ final class HistoryReader {
     private let connection: OpaquePointer
     private let catalog: EntityCatalog
     private let resolver: ChangeResolver
+    private let delivery: Delivery
     private let selectChanges: Statement
 
     init(
-        _ connection: OpaquePointer, catalog: EntityCatalog, resolver: ChangeResolver
+        _ connection: OpaquePointer, catalog: EntityCatalog, resolver: ChangeResolver,
+        delivering delivery: Delivery = .whole
     ) throws {
+        self.delivery = delivery
         self.connection = connection
         self.catalog = catalog
         self.resolver = resolver
@@ -19,7 +22,7 @@ final class HistoryReader {
     }
 
     /// Calls `body` for each transaction that matches, in the query's order, until it returns
-    /// false.
+    /// false; a large one comes in parts where the delivery limits them.
     ///
     /// - Returns: false when `body` stopped it.
     /// - Complexity: O(transactions in range); with `query.object` O(changes of that object), with
@@ -58,11 +61,13 @@ final class HistoryReader {
     ) throws -> Bool {
         defer { select.reset() }
         while try select.step() {
-            var transaction = try header(select)
+            let transaction = try header(select)
             guard query.matchesHeader(of: transaction) else { continue }
-            transaction.changes = try changes(of: transaction, after: query.after)
-            guard let matching = query.filter(transaction) else { continue }
-            guard try body(matching) else { return false }
+            var slicer = PartSlicer(transaction, matching: query, in: delivery)
+            let isWanted = try forEachChange(of: transaction, after: query.after) {
+                try slicer.add($0, body)
+            }
+            guard isWanted, try slicer.finish(body) else { return false }
         }
         return true
     }
@@ -75,8 +80,39 @@ final class HistoryReader {
         select.bind(number, at: 1)
         guard try select.step() else { return nil }
         var transaction = try header(select)
-        transaction.changes = try changes(of: transaction, after: nil)
+        _ = try forEachChange(of: transaction, after: nil) {
+            transaction.changes.append($0)
+            return true
+        }
         return transaction
+    }
+
+    /// One change of a transaction, with all of its values; nil when the tables do not have it.
+    ///
+    /// - Complexity: O(log changes), and O(its values)
+    func change(seq: Int64, in number: Int64) throws -> Change? {
+        let select = try Statement(NumberRange.oneSQL, on: connection)
+        select.bind(number, at: 1)
+        guard seq > 0, try select.step(), seq >= select.integer(1), seq <= number else {
+            return nil
+        }
+        selectChanges.bind(seq, at: 1)
+        selectChanges.bind(seq - 1, at: 2)
+        selectChanges.bind(seq, at: 3)
+        defer { selectChanges.reset() }
+        guard try selectChanges.step() else { return nil }
+        return try readChange().map { try resolver.resolve($0, in: number) }
+    }
+
+    /// The change in the present row; nil for one of an unknown kind or entity.
+    private func readChange() throws -> NetChange? {
+        let op = selectChanges.integer(1)
+        guard let kind = Change.Kind(rawValue: Int(op & 7)),
+            let entity = try catalog.entity(op >> 3)
+        else { return nil }
+        return try NetChange(
+            seq: selectChanges.integer(0), entity: entity, kind: kind,
+            key: selectChanges.value(2), data: selectChanges.blob(3))
     }
 
     /// The numbers of the transactions that changed an object, in the order asked for.
@@ -110,22 +146,22 @@ final class HistoryReader {
 
     /// Where the reader's position lies inside a transaction (its commits ran together after it was
     /// read), what was read already is left out.
-    private func changes(of transaction: Transaction, after: Token?) throws -> [Change] {
+    ///
+    /// - Returns: false when `body` stopped it.
+    private func forEachChange(
+        of transaction: Transaction, after: Token?, _ body: (Change) throws -> Bool
+    ) throws -> Bool {
+        let start = delivery.position(in: transaction.number)?.change ?? 0
         selectChanges.bind(transaction.first, at: 1)
-        selectChanges.bind(after?.number ?? 0, at: 2)
+        selectChanges.bind(max(after?.number ?? 0, start), at: 2)
         selectChanges.bind(transaction.number, at: 3)
         defer { selectChanges.reset() }
-        var changes: [Change] = []
         while try selectChanges.step() {
-            let op = selectChanges.integer(1)
-            guard let kind = Change.Kind(rawValue: Int(op & 7)),
-                let entity = try catalog.entity(op >> 3)
-            else { continue }
-            let change = try NetChange(
-                seq: selectChanges.integer(0), entity: entity, kind: kind,
-                key: selectChanges.value(2), data: selectChanges.blob(3))
-            changes.append(try resolver.resolve(change, in: transaction.number))
+            guard let change = try readChange() else { continue }
+            guard try body(try resolver.resolve(change, in: transaction.number)) else {
+                return false
+            }
         }
-        return changes
+        return true
     }
 }

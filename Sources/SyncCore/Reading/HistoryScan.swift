@@ -2,30 +2,39 @@
 struct HistoryScan {
     private let reader: PreparedReader
     private let boundaries: [Boundary]
+    private let delivery: Delivery
 
-    init(_ reader: PreparedReader, boundaries: [Boundary]) {
+    init(
+        _ reader: PreparedReader, boundaries: [Boundary], delivering delivery: Delivery = .whole
+    ) {
         self.reader = reader
         self.boundaries = boundaries
+        self.delivery = delivery
     }
 
     func run(_ query: HistoryQuery, body: (Transaction) throws -> Bool) throws {
         var left = query.limit ?? .max
         guard left > 0 else { return }
         func limited(_ transaction: Transaction) throws -> Bool {
-            left -= 1
+            if transaction.isComplete { left -= 1 }
             return try body(transaction) && left > 0
         }
         let digested = try reader.metadata.position(.digested)
         reader.resolver.births.forget(upTo: digested)
         if query.reverse {
-            var newest: [Transaction] = []
+            // The parts of each transaction in their own order.
+            var newest: [[Transaction]] = []
             try pending(matching: query, after: digested) { transaction in
-                newest.append(transaction)
+                if newest.last?.last?.number == transaction.number {
+                    newest[newest.count - 1].append(transaction)
+                } else {
+                    newest.append([transaction])
+                }
                 // A backlog can be long, and few are asked for.
                 if newest.count / 2 > left { newest.removeFirst(newest.count - left) }
                 return true
             }
-            for transaction in newest.reversed() {
+            for transaction in newest.reversed().joined() {
                 guard try limited(transaction) else { return }
             }
             _ = try written(matching: query, limited)
@@ -56,12 +65,23 @@ struct HistoryScan {
         return found
     }
 
+    /// One change of a transaction, with all of its values; nil when there is none.
+    func change(seq: Int64, in number: Int64) throws -> Change? {
+        guard number > (try reader.metadata.position(.digested)) else {
+            return try HistoryReader(
+                reader.connection, catalog: reader.catalog, resolver: reader.resolver
+            ).change(seq: seq, in: number)
+        }
+        return try transaction(number)?.changes.first { $0.seq == seq }
+    }
+
     /// What the history tables hold, in the query's order.
     private func written(
         matching query: HistoryQuery, _ body: (Transaction) throws -> Bool
     ) throws -> Bool {
         try HistoryReader(
-            reader.connection, catalog: reader.catalog, resolver: reader.resolver
+            reader.connection, catalog: reader.catalog, resolver: reader.resolver,
+            delivering: delivery
         ).forEach(matching: query, body)
     }
 
@@ -78,14 +98,17 @@ struct HistoryScan {
             after: max(start, digested),
             in: boundaries[boundaries.firstIndex(after: max(start, digested))...]
         ) { transaction in
-            guard transaction.number > after else {
-                resolver.births.note(transaction)
-                return true
+            // First, because it may delete what it inserted.
+            resolver.births.note(transaction)
+            let header = resolver.header(pending: transaction)
+            guard query.matchesHeader(of: header) else { return true }
+            var slicer = PartSlicer(header, matching: query, in: delivery)
+            let start = delivery.position(in: transaction.number)?.change ?? 0
+            for change in transaction.changes where change.seq > start {
+                let resolved = try resolver.resolve(change, in: transaction.number)
+                guard try slicer.add(resolved, body) else { return false }
             }
-            guard let found = query.filter(try resolver.resolve(pending: transaction)) else {
-                return true
-            }
-            return try body(found)
+            return try slicer.finish(body)
         }
     }
 }

@@ -1,3 +1,4 @@
+import CSQLite
 import GRDB
 import SyncStorage
 import Synchronization
@@ -53,6 +54,12 @@ package final class ReadingConnection: Sendable {
         ) {
             try PreparedReader($0, identity: identity)
         }
+    }
+
+    /// Releases the pages that an open connection keeps.
+    func releaseMemory() throws {
+        guard let confined = state.withLock({ $0.confined }) else { return }
+        try confined.withState { connection, _ in _ = sqlite3_db_release_memory(connection) }
     }
 
     /// Closes the connection when it was not used for `limit`; the next read opens it again.

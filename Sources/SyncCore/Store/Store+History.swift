@@ -15,9 +15,22 @@ extension Store {
     public func head() throws -> Token {
         var query = HistoryQuery()
         query.reverse = true
-        query.limit = 1
-        return try history(query).first?.token
+        return try firstToken(matching: query)
             ?? Token(store: id, epoch: epoch, number: 0, time: Timestamp(milliseconds: 0))
+    }
+
+    /// The token of the first transaction that a query finds; nil when there is none.
+    /// - Throws: as ``history(_:)``.
+    package func firstToken(matching query: HistoryQuery) throws -> Token? {
+        var query = query
+        query.limit = 1
+        var token: Token?
+        let limits = PartLimits(changesMax: 1, bytesMax: .max, valueBytesMax: nil)
+        try forEachTransaction(matching: query, inParts: limits) {
+            token = $0.token
+            return false
+        }
+        return token
     }
 
     /// The transactions that a query finds, in its order.
@@ -39,8 +52,8 @@ extension Store {
     public func count(_ query: HistoryQuery = HistoryQuery()) throws -> HistoryCount {
         var transactions = 0
         var changes = 0
-        try forEachTransaction(matching: query) {
-            transactions += 1
+        try forEachTransaction(matching: query, inParts: .message) {
+            if $0.isComplete { transactions += 1 }
             changes += $0.changes.count
             return true
         }
@@ -60,13 +73,31 @@ extension Store {
     public func forEachTransaction(
         matching query: HistoryQuery, _ body: (Transaction) throws -> Bool
     ) throws {
+        try forEachTransaction(matching: query, inParts: .none, body)
+    }
+
+    /// As ``forEachTransaction(matching:_:)``, but a transaction that exceeds `limits` comes as
+    /// several, its parts (``Transaction/part``), and large values as references. Memory is bounded
+    /// by one part and one change.
+    ///
+    /// - Parameters:
+    ///   - query: its `limit` counts transactions, not parts.
+    ///   - position: continue inside of a transaction that the query includes.
+    /// - Throws: as ``history(_:)``.
+    public func forEachTransaction(
+        matching query: HistoryQuery, inParts limits: PartLimits, from position: PartPosition? = nil,
+        _ body: (Transaction) throws -> Bool
+    ) throws {
         try explaining("history") {
+            try digestLarge()
             let boundaries = try settle()
+            let delivery = Delivery(limits: limits, start: position)
             try reading.read { reader in
                 try TokenCheck(reader, identity: identity).check(query.after)
                 try TokenCheck(reader, identity: identity).check(query.upTo)
                 try reader.checkEntities(of: query)
-                try HistoryScan(reader, boundaries: boundaries).run(query, body: body)
+                try HistoryScan(reader, boundaries: boundaries, delivering: delivery)
+                    .run(query, body: body)
             }
         }
     }

@@ -195,7 +195,10 @@ final class StoreFollower: @unchecked Sendable {
             if look.tooLarge {
                 var query = HistoryQuery()
                 query.after = token
-                try advance(over: try history.history(query), for: coordinator)
+                try history.forEachTransaction(matching: query, inParts: .message) {
+                    try advance(over: [$0], for: coordinator)
+                    return true
+                }
             } else {
                 try advance(over: look.transactions, for: coordinator)
             }
@@ -217,6 +220,7 @@ final class StoreFollower: @unchecked Sendable {
     ) throws {
         guard let last = transactions.last, last.number > position else { return }
         coordinator.publish(transactions, after: position)
+        guard last.isComplete else { return }
         token = last.token
         position = last.number
     }
@@ -282,6 +286,7 @@ final class StoreFollower: @unchecked Sendable {
         guard transaction.number > position else { return }
         if transaction.flags.contains(.coalesced) { return checkNow(coordinator, always: true) }
         coordinator.publish([transaction], after: nil)
+        guard transaction.isComplete else { return }
         token = transaction.token
         position = transaction.number
     }

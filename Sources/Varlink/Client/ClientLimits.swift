@@ -8,6 +8,9 @@ public struct ClientLimits: Sendable, Hashable {
     /// half of them are taken; the service sees a slow client.
     public var waitingRepliesMax = 256
 
+    /// The same in bytes of the messages. Decoded they take some times as much.
+    public var waitingBytesMax = 4 << 20
+
     /// How long to try again when the service has too many connections waiting to be accepted.
     public var connectTimeout: Duration = .seconds(5)
 

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The replies to one `callMore`, in order.
 ///
-/// At most `ClientLimits.waitingRepliesMax` are queued; then reading from the socket stops. To stop
+/// At most `ClientLimits.waitingRepliesMax`, and about `waitingBytesMax`, are queued; then reading from the socket stops. To stop
 /// before the end, leave the loop or cancel its task: that closes the connection, because varlink
 /// has no other way. An error reply is thrown as `VarlinkError`, a lost connection as
 /// `TransportError`.
@@ -13,16 +13,56 @@ public struct Replies: AsyncSequence, Sendable {
 
     typealias Strategy = NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark
     typealias Producer = NIOThrowingAsyncSequenceProducer<
-        JSONObject, any Error, Strategy, ReadingControl
+        ReplyMessage, any Error, Strategy, ReadingControl
     >
 
     /// Stops and resumes reading from the connection as the reader needs it.
+    ///
+    /// It counts itself: the producer knows the number of replies but not their sizes.
     final class ReadingControl: NIOAsyncSequenceProducerDelegate {
-        private let connection: ClientConnection
-        private let hasEnded = Atomic(false)
+        private struct Waiting {
+            var count = 0
+            var bytes = 0
+            var isStopped = false
+        }
 
-        init(_ connection: ClientConnection) {
+        private let connection: ClientConnection
+        private let limits: ClientLimits
+        private let hasEnded = Atomic(false)
+        private let waiting = Mutex(Waiting())
+
+        init(_ connection: ClientConnection, limits: ClientLimits) {
             self.connection = connection
+            self.limits = limits
+        }
+
+        /// A reply is queued.
+        func queued(_ reply: ReplyMessage) {
+            let stops = waiting.withLock { waiting in
+                waiting.count += 1
+                waiting.bytes += reply.byteCount
+                guard !waiting.isStopped, isOver(waiting, share: 1) else { return false }
+                waiting.isStopped = true
+                return true
+            }
+            if stops { connection.setReading(stopped: true) }
+        }
+
+        /// The reader took a reply.
+        func taken(_ reply: ReplyMessage) {
+            let resumes = waiting.withLock { waiting in
+                waiting.count -= 1
+                waiting.bytes -= reply.byteCount
+                guard waiting.isStopped, !isOver(waiting, share: 2) else { return false }
+                waiting.isStopped = false
+                return true
+            }
+            if resumes { connection.setReading(stopped: false) }
+        }
+
+        private func isOver(_ waiting: Waiting, share: Int) -> Bool {
+            waiting.count * share >= limits.waitingRepliesMax
+                || waiting.bytes * share >= limits.waitingBytesMax
         }
 
         /// The last reply or an error came: the connection is free for other calls.
@@ -30,9 +70,8 @@ public struct Replies: AsyncSequence, Sendable {
             hasEnded.store(true, ordering: .releasing)
         }
 
-        func produceMore() {
-            connection.setReading(stopped: false)
-        }
+        // The producer never stops by itself.
+        func produceMore() {}
 
         func didTerminate() {
             if hasEnded.load(ordering: .acquiring) {
@@ -47,6 +86,7 @@ public struct Replies: AsyncSequence, Sendable {
     /// Iterates over the replies.
     public struct AsyncIterator: AsyncIteratorProtocol {
         var iterator: Producer.AsyncIterator
+        let control: ReadingControl
         // Keeps the connection open.
         let client: VarlinkClient
 
@@ -54,11 +94,14 @@ public struct Replies: AsyncSequence, Sendable {
         ///
         /// - Throws: `VarlinkError` for an error reply, `TransportError` for a lost connection.
         public mutating func next() async throws -> JSONObject? {
-            try await iterator.next()
+            guard let reply = try await iterator.next() else { return nil }
+            control.taken(reply)
+            return reply.parameters
         }
     }
 
     private let sequence: Producer
+    private let control: ReadingControl
     private let client: VarlinkClient
 
     /// Sends the call.
@@ -67,9 +110,9 @@ public struct Replies: AsyncSequence, Sendable {
         limits: ClientLimits
     ) {
         self.client = client
-        let strategy = Strategy(
-            lowWatermark: limits.waitingRepliesMax / 2, highWatermark: limits.waitingRepliesMax)
-        let control = ReadingControl(connection)
+        let strategy = Strategy(lowWatermark: 0, highWatermark: .max)
+        let control = ReadingControl(connection, limits: limits)
+        self.control = control
         let new = Producer.makeSequence(
             backPressureStrategy: strategy, finishOnDeinit: true, delegate: control)
         sequence = new.sequence
@@ -77,9 +120,8 @@ public struct Replies: AsyncSequence, Sendable {
         connection.send(message, more: true) { result in
             switch result {
             case .success(let reply):
-                if case .stopProducing = source.yield(reply.parameters) {
-                    connection.setReading(stopped: true)
-                }
+                control.queued(reply)
+                _ = source.yield(reply)
                 guard !reply.continues else { return }
                 control.end()
                 source.finish()
@@ -92,6 +134,7 @@ public struct Replies: AsyncSequence, Sendable {
 
     /// The iterator. Only one can be made.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(iterator: sequence.makeAsyncIterator(), client: client)
+        AsyncIterator(
+            iterator: sequence.makeAsyncIterator(), control: control, client: client)
     }
 }

@@ -6,6 +6,8 @@ public struct ReplyMessage: Sendable, Hashable {
     public var continues: Bool
     /// The qualified name of the error, when the call failed.
     public var error: String?
+    /// The size of the message that it was read from, without its NUL; 0 for one that was made.
+    var byteCount = 0
 
     /// Makes a reply.
     public init(parameters: JSONObject = [:], continues: Bool = false, error: String? = nil) {
@@ -25,6 +27,7 @@ public struct ReplyMessage: Sendable, Hashable {
     public init(parsing bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) {
         let message = try messageObject(bytes)
         self.init()
+        byteCount = bytes.count
         for member in message.members {
             switch member.name {
             case "parameters": parameters = try memberParameters(member.value)
@@ -64,5 +67,20 @@ public struct ReplyMessage: Sendable, Hashable {
         writer.endObject()
         writer.append(raw: 0)
         return writer.bytes
+    }
+}
+
+extension ReplyMessage {
+    /// Without the size of the message, which may have had other spaces.
+    public static func == (left: ReplyMessage, right: ReplyMessage) -> Bool {
+        left.parameters == right.parameters && left.continues == right.continues
+            && left.error == right.error
+    }
+
+    /// As `==`.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(parameters)
+        hasher.combine(continues)
+        hasher.combine(error)
     }
 }

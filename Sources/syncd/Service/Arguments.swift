@@ -29,6 +29,8 @@ struct Arguments {
 
     func integer(_ name: String) -> Int64? { parameters[name]?.integer }
 
+    func object(_ name: String) -> JSONObject? { parameters[name]?.object }
+
     func flag(_ name: String) -> Bool { parameters[name]?.bool ?? false }
 
     /// Absent: nil.

@@ -3,6 +3,9 @@ import SyncCore
 import Varlink
 
 extension StoreService {
+    /// The bytes of one answer of `GetValue`.
+    private static let sliceBytesMax: Int64 = 1 << 20
+
     func addHistoryMethods(_ interface: inout ServedInterface) {
         let registry = registry
         interface.on("Head", pool: pool) { arguments in
@@ -19,6 +22,16 @@ extension StoreService {
                 "changes": .integer(Int64(count.changes)),
             ]
         }
+        interface.on("GetValue", pool: pool) { arguments in
+            let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
+                .store()
+            let length = min(arguments.integer("length") ?? .max, Self.sliceBytesMax)
+            let (bytes, value) = try store.value(
+                at: try arguments.reference(),
+                offset: Int(clamping: arguments.integer("offset") ?? 0),
+                count: Int(clamping: length))
+            return value.answer(with: bytes)
+        }
         interface.on("Purge", pool: pool) { arguments in
             let store = try registry.store(arguments.store, for: arguments.peer, need: .write)
             let before = try arguments.optionalString("before").map { try Token($0) }
@@ -32,7 +45,7 @@ extension StoreService {
         interface.onStream("History", requiresMore: false) { [pool] call, stream in
             let arguments = Arguments(call)
             let gate = DrainGate(stream)
-            var pager = HistoryPager(try arguments.query())
+            var pager = HistoryPager(try arguments.query(), from: try arguments.inside())
             var isLast = false
             while !isLast {
                 let before = pager
@@ -40,7 +53,9 @@ extension StoreService {
                     let store = try registry.store(
                         arguments.store, for: arguments.peer, need: .read)
                     var pager = before
-                    return (try pager.next(from: store.store()), pager)
+                    let page = try pager.next(from: store.store())
+                    if page.hasParts { store.hub.releaseMemoryLater() }
+                    return (page, pager)
                 }
                 pager = after
                 isLast = page.isLast || !call.more

@@ -8,7 +8,7 @@ import Varlink
 /// The page is read and sent without any lock; only the step to `live` is made under the hub's
 /// lock, when the subscription has got everything that was distributed: what is committed after
 /// that reaches it by ``FanOut/distribute(_:atOnce:)``. A client that does not read stops it
-/// (`draining`), and starts it again once it has read.
+/// (`draining`), and starts it again once it has read, if need be inside of a large transaction.
 struct CatchUp: Sendable {
     private static let pageTransactions = 200
 
@@ -52,8 +52,10 @@ struct CatchUp: Sendable {
         let query = query(for: step)
         var count = 0
         var goesOn = true
-        try step.opened.store.forEachTransaction(matching: query) { transaction in
-            count += 1
+        try step.opened.store.forEachTransaction(
+            matching: query, inParts: .message, from: step.inside
+        ) { transaction in
+            if transaction.isComplete { count += 1 }
             goesOn = send(transaction, era: step.era)
             return goesOn
         }
@@ -74,6 +76,7 @@ struct CatchUp: Sendable {
     }
 
     private func send(_ transaction: Transaction, era: Int) -> Bool {
+        if transaction.part != nil { hub.releaseMemoryLater() }
         let reply = hub.state.reply(to: subscriber, about: transaction, era: era)
         if let reply {
             switch subscriber.stream.send(reply) {
@@ -86,7 +89,7 @@ struct CatchUp: Sendable {
                 return false
             }
         }
-        hub.state.advance(subscriber, to: transaction.token, isSent: reply != nil, era: era)
+        hub.state.advance(subscriber, past: transaction, isSent: reply != nil, era: era)
         return true
     }
 }

@@ -23,6 +23,7 @@ final class HubState: Sendable {
         var retryPace = RetryPace()
         var lookPace = LookPace()
         var lastFailure: String?
+        var isReleaseDue = false
     }
 
     private let content = Mutex(Content())
@@ -201,6 +202,8 @@ final class HubState: Sendable {
         /// Of the subscriptions when the page was begun.
         let era: Int
         let position: Token
+        /// In the first transaction after `position`.
+        let inside: PartPosition?
         let end: Token
         let isHolding: Bool
     }
@@ -222,8 +225,8 @@ final class HubState: Sendable {
                 return nil
             }
             return CatchUpStep(
-                opened: opened, era: content.fanOut.era, position: entry.position, end: end,
-                isHolding: !entry.held.isEmpty)
+                opened: opened, era: content.fanOut.era, position: entry.position,
+                inside: entry.inside, end: end, isHolding: !entry.held.isEmpty)
         }
     }
 
@@ -232,6 +235,18 @@ final class HubState: Sendable {
         to subscriber: Subscriber, about transaction: Transaction, era: Int
     ) -> EncodedReply? {
         content.withLock { $0.fanOut.catchUpReply(to: subscriber, about: transaction, era: era) }
+    }
+
+    /// A subscription that catches up took a transaction, or a part of one.
+    ///
+    /// - Parameter isSent: there was something for its client.
+    func advance(
+        _ subscriber: Subscriber, past transaction: Transaction, isSent: Bool, era: Int
+    ) {
+        content.withLock { content in
+            guard content.fanOut.era == era else { return }
+            content.fanOut.advance(subscriber, past: transaction, isSent: isSent)
+        }
     }
 
     /// A subscription that catches up has everything up to `token`.
@@ -339,6 +354,17 @@ final class HubState: Sendable {
 
     /// A writer disturbed a look at the store: how long to wait before the next one.
     func nextLook() -> Duration { content.withLock { $0.lookPace.next() } }
+
+    /// Notes work on a large transaction; true when the release of memory has to be scheduled.
+    func noteLargeWork() -> Bool {
+        content.withLock { content in
+            defer { content.isReleaseDue = true }
+            return !content.isReleaseDue
+        }
+    }
+
+    /// Memory is being released: the next large work schedules it again.
+    func beginRelease() { content.withLock { $0.isReleaseDue = false } }
 
     /// Keeps a failure's text; false when it is that of the failure before.
     func isNewFailure(_ message: String) -> Bool {

@@ -64,9 +64,7 @@ extension StoreHub {
         _ store: Store, before: Token?, force: Bool
     ) throws -> (report: PurgeReport, oldest: Token) {
         let report = try store.purge(before: before, force: force)
-        var query = HistoryQuery()
-        query.limit = 1
-        let oldest = try store.history(query).first?.token ?? store.head()
+        let oldest = try store.firstToken(matching: HistoryQuery()) ?? store.head()
         state.broadcast(SubscriptionReplies.notice(.historyPurged(oldest)))
         return (report, oldest)
     }

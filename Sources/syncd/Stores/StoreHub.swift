@@ -135,7 +135,7 @@ extension StoreHub {
         notifyReplication(of: look)
         if look.schemaChanged { schemaChanged(in: opened) }
         // A large one may lie before the others: then all of them come from history.
-        if look.tooLarge {
+        if look.tooLarge || look.transactions.contains(where: PartLimits.message.exceeds) {
             sendAllToHistory(opened)
         } else if !look.transactions.isEmpty {
             distribute(look.transactions[...], of: opened)
@@ -170,13 +170,13 @@ extension StoreHub {
         }
     }
 
-    /// A commit was too large to be put together in memory: all subscribers read it from history,
-    /// page by page.
+    /// A commit was too large for one message: all subscribers read it from history, part by part.
     ///
     /// From this moment on none is live, so that no later commit overtakes it; the end of history
     /// is read on the pool.
     private func sendAllToHistory(_ opened: OpenedStore) {
         state.loseEnd(generation: opened.generation)
+        releaseMemoryLater()
         findHead(of: opened)
         digestLater(isAwaited: true)
     }

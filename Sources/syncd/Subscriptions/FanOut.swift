@@ -12,6 +12,8 @@ import Varlink
 ///   it never moves back while the store stays the same.
 /// - A `live` entry has been given everything up to the last transaction distributed. Every other
 ///   entry is given nothing by ``distribute(_:atOnce:)``; a catch-up brings it there (``CatchUp``).
+/// - `inside` of an entry lies in the first transaction after `position`: its stream took the parts
+///   up to there.
 /// - `holders` lists, for each held name, exactly the entries whose `held` has it.
 struct FanOut {
     /// How an entry gets its transactions.
@@ -33,6 +35,10 @@ struct FanOut {
         fileprivate let group: Int
         fileprivate(set) var phase = Phase.catchingUp
         fileprivate(set) var position: Token
+        /// Nil at the beginning of a transaction.
+        fileprivate(set) var inside: PartPosition?
+        /// Parts of that transaction that were sent: some may have nothing for the client.
+        fileprivate(set) var sentParts = 0
         fileprivate(set) var held: Set<ObjectName> = []
         /// The client has emptied its queue since the last reply of a catch-up.
         fileprivate(set) var hasDrained = false
@@ -121,7 +127,21 @@ struct FanOut {
     mutating func advance(_ subscriber: Subscriber, to token: Token, isSent: Bool) {
         guard let index = index(of: subscriber) else { return }
         entries[index].position = token
+        entries[index].inside = nil
+        entries[index].sentParts = 0
         if isSent { entries[index].sentPosition = token }
+    }
+
+    /// The stream of an entry took a transaction, or a part of one.
+    ///
+    /// - Parameter isSent: there was something for its client.
+    mutating func advance(_ subscriber: Subscriber, past transaction: Transaction, isSent: Bool) {
+        guard let index = index(of: subscriber) else { return }
+        guard let inside = PartPosition(after: transaction) else {
+            return advance(subscriber, to: transaction.token, isSent: isSent)
+        }
+        entries[index].inside = inside
+        if isSent { entries[index].sentParts += 1 }
     }
 
     /// Another store is at the path: all entries begin at its end.
@@ -129,13 +149,15 @@ struct FanOut {
         era += 1
         for index in entries.indices {
             entries[index].position = head
+            entries[index].inside = nil
+            entries[index].sentParts = 0
             entries[index].sentPosition = head
         }
     }
 
     // MARK: Distributing
 
-    /// Gives a transaction to all live entries: encoded once for each distinct filter, and once
+    /// Gives a whole transaction to all live entries: encoded once for each distinct filter, and once
     /// more for each entry that holds an object in it. An entry whose queue is full lags from now
     /// on.
     ///
@@ -210,9 +232,22 @@ struct FanOut {
                 shown = transaction.changes.isEmpty ? nil : transaction
             }
         }
-        if shown == nil, notices.isEmpty { return nil }
+        // The parts that are sent are numbered without gaps, and have an end.
+        let sent = entry.sentParts
+        guard shown != nil || !notices.isEmpty || transaction.isComplete && sent > 0 else {
+            return nil
+        }
+        if subscriber.wantsTransactions, let part = transaction.part {
+            if shown == nil {
+                shown = transaction
+                shown?.changes = []
+            }
+            shown?.part =
+                sent == 0 && part.isLast
+                ? nil : Transaction.Part(index: sent, isLast: part.isLast)
+        }
         return SubscriptionReplies.transaction(
-            shown, token: transaction.token, notices: notices)
+            shown, token: transaction.isComplete ? transaction.token : nil, notices: notices)
     }
 
     /// Sends a reply about the store to all entries, whatever their phase. A client whose queue is

@@ -18,9 +18,9 @@ enum SubscriptionReplies {
     }
 
     /// A transaction with what it did to held objects. Nil transaction: only the notices are
-    /// wanted.
+    /// wanted. Nil token: further parts of the transaction follow.
     static func transaction(
-        _ transaction: Transaction?, token: Token, notices: [Notice] = []
+        _ transaction: Transaction?, token: Token?, notices: [Notice] = []
     ) -> EncodedReply {
         EncodedReply(continues: true) { writer in
             writer.beginObject()
@@ -29,8 +29,10 @@ enum SubscriptionReplies {
                 writer.write(transaction)
             }
             if !notices.isEmpty { write(notices, to: &writer) }
-            writer.name("token")
-            writer.write(string: token.description)
+            if let token {
+                writer.name("token")
+                writer.write(string: token.description)
+            }
             writer.endObject()
         }
     }

@@ -29,7 +29,7 @@ struct DaemonAccess: StoreAccess {
     func forEachTransaction(
         matching query: HistoryQuery, _ body: (Transaction) throws -> Void
     ) async throws {
-        try await client.forEachTransaction(path, matching: query) {
+        try await client.forEachTransaction(path, matching: query, joining: .none) {
             try body($0)
             return true
         }
@@ -51,6 +51,7 @@ struct DaemonAccess: StoreAccess {
         var options = SubscriptionOptions(after: choice.after)
         options.filter = choice.filter
         options.hold = Set(choice.held)
+        options.joining = .none
         for try await notice in client.subscribe(path, options: options) {
             guard try body(notice) else { return }
         }

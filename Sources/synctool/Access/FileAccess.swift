@@ -83,7 +83,7 @@ struct FileAccess: StoreAccess {
         matching query: HistoryQuery, _ body: (Transaction) throws -> Void
     ) async throws {
         try withStore { store in
-            try store.forEachTransaction(matching: query) {
+            try store.forEachTransaction(matching: query, inParts: .message) {
                 try body($0)
                 return true
             }

@@ -57,7 +57,7 @@ struct FileWatch {
         guard head.number > token.number else { return true }
         query.upTo = head
         var isWanted = true
-        try store.forEachTransaction(matching: query) { transaction in
+        try store.forEachTransaction(matching: query, inParts: .message) { transaction in
             isWanted = try body(.transaction(transaction))
             return isWanted
         }

@@ -18,6 +18,7 @@ protocol StoreAccess: Sendable {
     func status() async throws -> StatusReport
     /// Compares triggers and schema with what capture installed.
     func verify() async throws -> Verification
+    /// Large transactions come in parts.
     func forEachTransaction(
         matching query: HistoryQuery, _ body: (Transaction) throws -> Void) async throws
     /// - Returns: what was found, and the number of rows that are not in the history yet.
@@ -27,7 +28,7 @@ protocol StoreAccess: Sendable {
     /// Committed changes that are not in the history yet: without numbers.
     func pending() async throws -> [PendingChanges]
     /// Calls `body` for each notice, `began` first, until it returns false. Any other end is an
-    /// error.
+    /// error. Large transactions come in parts.
     func watch(_ choice: WatchChoice, onNotice body: @Sendable (Notice) throws -> Bool) async throws
     func consumers() async throws -> [Consumer]
     func register(consumer: String, kind: Consumer.Kind, lease: Duration?) async throws

@@ -63,7 +63,8 @@ struct History: StoreCommand {
             }
             return
         }
-        let text = TransactionText(changesMax: all ? .max : TransactionText.changesShown)
+        var text = PartText(
+            TransactionText(changesMax: all ? .max : TransactionText.changesShown))
         let isJSON = output.isJSON
         var shown = 0
         try await store.forEachTransaction(matching: query) { transaction in

@@ -115,6 +115,7 @@ struct Watch: StoreCommand {
     ) async throws {
         let isJSON = output.isJSON
         let shown = name ?? path ?? ""
+        let text = Mutex(PartText(TransactionText()))
         try await store.watch(choice) { notice in
             if case .began(let token) = notice, !isJSON {
                 try Terminal.error.line("watching \(shown) from #\(token.number)")
@@ -122,11 +123,17 @@ struct Watch: StoreCommand {
                 try Terminal.output.json(NoticeLine.json(notice, store: name))
             } else {
                 let prefix = name.map { Terminal.output.styled($0, as: .faint) + "  " } ?? ""
-                for line in NoticeText().lines(notice) {
-                    try Terminal.output.line(prefix + line)
+                let lines: [String]
+                if case .transaction(let transaction) = notice {
+                    lines = text.withLock { $0.lines(transaction) }
+                } else {
+                    lines = NoticeText().lines(notice)
                 }
+                for line in lines { try Terminal.output.line(prefix + line) }
             }
-            if case .transaction = notice { return left.count() }
+            if case .transaction(let transaction) = notice, transaction.isComplete {
+                return left.count()
+            }
             return true
         }
     }

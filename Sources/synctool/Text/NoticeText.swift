@@ -14,7 +14,7 @@ struct NoticeText {
             var text = terminal.styled("gone: \(Printable.text(gone.object.path))", as: .gone)
             text += by(gone.by)
             if let cause = TransactionText.cause(gone.cause) { text += ", \(cause)" }
-            guard let kept = gone.tombstone, !kept.pairs.isEmpty else { return [text] }
+            guard let kept = gone.tombstone, !kept.isEmpty else { return [text] }
             return [text, "    kept: " + TransactionText.values(kept)]
         case .changed(let changed):
             var text = terminal.styled(

@@ -26,17 +26,19 @@ struct TransactionText {
 
     private func lines(_ changes: [Change]) -> [String] {
         var lines = changes.prefix(changesMax).map { "    " + line($0) }
-        let hidden = changes.count - changesMax
-        if hidden > 0 {
-            lines.append(
-                "    "
-                    + terminal.styled("… and \(Plural.text(hidden, of: "more change"))", as: .faint)
-            )
-        }
+        lines += hiddenLine(changes.count - changesMax)
         return lines
     }
 
-    private func head(_ transaction: Transaction) -> String {
+    /// The number of changes that are not shown; nothing when all are.
+    func hiddenLine(_ count: Int) -> [String] {
+        guard count > 0 else { return [] }
+        return [
+            "    " + terminal.styled("… and \(Plural.text(count, of: "more change"))", as: .faint)
+        ]
+    }
+
+    func head(_ transaction: Transaction) -> String {
         var parts = [
             terminal.styled("#\(transaction.number)", as: .strong),
             terminal.styled(LocalTime.text(transaction.timestamp), as: .faint),
@@ -75,12 +77,12 @@ struct TransactionText {
             case .delete: ("-", .gone)
             }
         var text = terminal.styled("\(sign) \(Printable.text(change.object.path))", as: style)
-        if let old = change.oldValues, !old.pairs.isEmpty {
+        if let old = change.oldValues, !old.isEmpty {
             text += "  " + Self.values(old) + terminal.styled("  (before)", as: .faint)
         } else if !change.properties.isEmpty {
             text += "  " + change.properties.map(Printable.text).joined(separator: ", ")
         }
-        if let tombstone = change.tombstone, !tombstone.pairs.isEmpty {
+        if let tombstone = change.tombstone, !tombstone.isEmpty {
             text += "  " + Self.values(tombstone)
         }
         if let cause = Self.cause(change.cause) {
@@ -95,6 +97,10 @@ struct TransactionText {
             Printable.text(pair.name) + " " + Printable.text(pair.value.description, width: 40)
         }
         if values.pairs.count > 8 { parts.append("…") }
+        parts += values.references.map { reference in
+            Printable.text(reference.property)
+                + " (\(reference.kind.rawValue), \(ByteCount.text(Int64(reference.bytes))))"
+        }
         return parts.joined(separator: ", ")
     }
 
@@ -108,4 +114,9 @@ struct TransactionText {
         case .merge: return "by a merge"
         }
     }
+}
+
+extension NamedValues {
+    /// No value was kept.
+    var isEmpty: Bool { pairs.isEmpty && references.isEmpty }
 }

@@ -1,0 +1,129 @@
+import SyncValues
+
+/// The changes of a transaction that is too large to be assembled in memory, in slices.
+///
+/// The log is read twice: once to find the keys that have several rows (``KeyCensus``), once to
+/// assemble them key by key. Within one transaction changes of different keys do not depend on each
+/// other, but for those that name each other, which are assembled together: renumberings and
+/// cascades, and they alone, take memory for each object.
+///
+/// The slices come in no order: each change has its place in the transaction by its seq. Every call
+/// reads a bounded number of rows, within the transaction that the connection is in, and begins
+/// where the last one ended: the rows of a committed transaction do not change until they are
+/// digested.
+final class LargeTransaction {
+    /// Rows read by one call.
+    private static let stepRowsMax = 20_000
+    /// Changes in a slice, and the bytes of their rows.
+    private static let sliceChangesMax = 5_000
+    private static let sliceBytesMax = 4 << 20
+
+    private enum Phase {
+        case counting, singles, groups, linked, finished
+    }
+
+    /// Without changes.
+    let header: NetTransaction
+    private let reader: LogReader
+    private let keepsVanished: Bool
+    private var phase = Phase.counting
+    private var census = KeyCensus()
+    /// The last row that was read in this phase.
+    private var position: Int64
+    private var nextGroup = 0
+
+    /// - Parameter header: one that was not assembled.
+    init(_ header: NetTransaction, from reader: LogReader) {
+        self.header = header
+        self.reader = reader
+        keepsVanished = header.unassembled?.keepsVanished ?? false
+        position = header.first - 1
+    }
+
+    /// The next changes, or none when the call only counted; nil at the end.
+    ///
+    /// - Throws: `badData` for an entity that cannot be read; the error of SQLite.
+    func nextSlice() throws -> [NetChange]? {
+        defer { reader.finish() }
+        switch phase {
+        case .counting:
+            try count()
+            return []
+        case .singles: return try assembleSingles()
+        case .groups: return try assembleGroups()
+        case .linked:
+            phase = .finished
+            return try assemble(census.linkedSeqs)
+        case .finished: return nil
+        }
+    }
+
+    private func count() throws {
+        try reader.seek(after: position, upTo: header.number)
+        for _ in 0..<Self.stepRowsMax {
+            guard let record = try reader.next() else {
+                census.finish()
+                return begin(.singles)
+            }
+            census.count(record)
+            position = record.lastSeq
+        }
+    }
+
+    private func begin(_ phase: Phase) {
+        self.phase = phase
+        position = header.first - 1
+    }
+
+    private func assembleSingles() throws -> [NetChange] {
+        var builder = makeBuilder()
+        var bytes = 0
+        try reader.seek(after: position, upTo: header.number)
+        for _ in 0..<Self.stepRowsMax {
+            guard builder.draftCount < Self.sliceChangesMax, bytes < Self.sliceBytesMax else {
+                return builder.finish()
+            }
+            guard let record = try reader.next() else {
+                begin(.groups)
+                return builder.finish()
+            }
+            position = record.lastSeq
+            guard record.entity != nil, !census.isShared(record) else { continue }
+            bytes += record.valueBytes
+            builder.append(record)
+        }
+        return builder.finish()
+    }
+
+    private func assembleGroups() throws -> [NetChange] {
+        var changes: [NetChange] = []
+        var rows = 0
+        var bytes = 0
+        while nextGroup < census.groupCount {
+            guard rows < Self.sliceChangesMax, bytes < Self.sliceBytesMax else { return changes }
+            let seqs = census.seqs(ofGroup: nextGroup)
+            nextGroup += 1
+            rows += seqs.count
+            changes += try assemble(seqs) { bytes += $0.valueBytes }
+        }
+        phase = .linked
+        return changes
+    }
+
+    private func assemble(
+        _ seqs: [Int64], noting note: (LogRecord) -> Void = { _ in }
+    ) throws -> [NetChange] {
+        var builder = makeBuilder()
+        for seq in seqs {
+            try reader.seek(after: seq - 1, upTo: header.number)
+            guard let record = try reader.next(), record.seq == seq else { continue }
+            note(record)
+            builder.append(record)
+        }
+        return builder.finish()
+    }
+
+    private func makeBuilder() -> TransactionBuilder {
+        TransactionBuilder(keepsVanished: keepsVanished)
+    }
+}

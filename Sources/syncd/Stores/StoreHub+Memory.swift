@@ -1,0 +1,27 @@
+import CLinux
+import NIOCore
+
+extension StoreHub {
+    /// Long enough that the parts of one transaction are sent, short enough that an idle daemon is
+    /// small again.
+    private static let releaseDelay: TimeAmount = .seconds(2)
+
+    /// Large transactions leave pages in SQLite's caches and holes in the heap: they are returned to
+    /// the system when the work is over.
+    func releaseMemoryLater() {
+        guard state.noteLargeWork() else { return }
+        environment.loop.scheduleTask(in: Self.releaseDelay) { [weak self] in
+            guard let self else { return }
+            self.environment.pool.submit { poolState in
+                if poolState == .active { self.releaseMemory() }
+            }
+        }
+    }
+
+    private func releaseMemory() {
+        state.beginRelease()
+        // A store that is being closed has released it.
+        try? state.opened?.store.releaseMemory()
+        syncd_trim_memory()
+    }
+}

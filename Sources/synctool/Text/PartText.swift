@@ -1,0 +1,25 @@
+import SyncCore
+
+/// Transactions as lines of text, where a large one comes in parts: they are shown as one.
+struct PartText {
+    private let text: TransactionText
+    private var shown = 0
+    private var hidden = 0
+
+    init(_ text: TransactionText) { self.text = text }
+
+    /// The lines of a transaction, or of the next part of one.
+    mutating func lines(_ transaction: Transaction) -> [String] {
+        guard let part = transaction.part else { return text.lines(transaction) }
+        var lines: [String] = []
+        if part.index == 0 {
+            (shown, hidden) = (0, 0)
+            lines.append(text.head(transaction))
+        }
+        let new = transaction.changes.prefix(text.changesMax - shown)
+        lines += new.map { "    " + text.line($0) }
+        shown += new.count
+        hidden += transaction.changes.count - new.count
+        return part.isLast ? lines + text.hiddenLine(hidden) : lines
+    }
+}
