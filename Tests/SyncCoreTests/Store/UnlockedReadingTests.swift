@@ -147,6 +147,9 @@ import Testing
     @Test func aWriterThatIsNeverQuietDoesNotDelayNoticesWithoutEnd() async throws {
         let database = try TestDatabase(wal: false, "CREATE TABLE t(id INTEGER PRIMARY KEY, x)")
         let store = try database.store()
+        // As the daemon reads; others settle, and wait for the lock that this takes.
+        let folder = try TemporaryFolder()
+        try store.record(in: BoundaryJournal(directory: folder.path, of: store))
         try database.sql("INSERT INTO t VALUES (1, 1); BEGIN IMMEDIATE")
         #expect(throws: SyncError(.busy, "")) { try store.poll() }
         var told: [Transaction] = []
