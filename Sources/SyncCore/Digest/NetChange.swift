@@ -13,6 +13,8 @@ package struct NetChange {
     }
 
     package let seq: Int64
+    /// The seq of the last event that is in it: a reader between the two has not all of it.
+    package var last: Int64
     package let entity: TrackedEntity
     package let key: ObjectKey
     package let kind: Change.Kind
@@ -35,6 +37,7 @@ package struct NetChange {
         cause: Cause = Cause.direct
     ) {
         self.seq = seq
+        last = seq
         self.entity = entity
         self.key = key
         self.kind = kind
@@ -102,9 +105,10 @@ extension NetChange {
     }
 
     /// `syncd_change.data`: the cause, then what the kind has: an update's mask words and old
-    /// values, a delete's kept values. Nil when there is nothing but a direct insert.
+    /// values, a delete's kept values; then, where several events are in it, the distance
+    /// from the first to the last. Nil when there is nothing but a direct insert.
     var packedData: [UInt8]? {
-        if kind == .insert, cause == .direct { return nil }
+        if kind == .insert, cause == .direct, last == seq { return nil }
         var writer = ByteWriter()
         switch cause {
         case .direct: writer.append(byte: CauseTag.direct.rawValue)
@@ -127,6 +131,8 @@ extension NetChange {
         case .delete:
             writer.append(values: kept)
         }
+        // Numbers are below 2^62, and `last` is not before `seq`.
+        if last > seq { writer.append(varint: UInt64(last - seq)) }
         return writer.bytes
     }
 
@@ -158,6 +164,10 @@ extension NetChange {
             old = try reader.values(allowEmpty: true)
         case .delete: kept = try reader.values(allowEmpty: true)
         }
+        guard !reader.isAtEnd else { return }
+        let distance = Int64(truncatingIfNeeded: try reader.varint())
+        let (sum, overflows) = seq.addingReportingOverflow(distance)
+        if distance >= 0, !overflows { last = sum }
     }
 }
 

@@ -26,6 +26,8 @@ struct TransactionBuilder {
         let entity: TrackedEntity
         let key: ObjectKey
         var seq: Int64
+        /// The seq of its last event, where commits ran together.
+        var last: Int64 = 0
         var state: State
         var mask = ColumnMask()
         /// Of a delete, by position in the layout's `kept`: the values that the delete met.
@@ -77,6 +79,10 @@ struct TransactionBuilder {
         case .delete: end(entity, from: record, cause: .direct)
         case .replace: replace(entity, from: record)
         case .renumber: renumber(entity, from: record)
+        }
+        if keepsVanished, let index = current[EntityKey(entity: entity.id, key: record.key(entity))]
+        {
+            drafts[index].last = record.seq
         }
     }
 
@@ -243,6 +249,7 @@ struct TransactionBuilder {
             kind: draft.state == .inserted
                 ? .insert : draft.state == .updated ? .update : .delete)
         change.cause = draft.cause
+        change.last = max(draft.seq, draft.last)
         if draft.state == .updated {
             change.mask = draft.mask
             if !draft.old.isEmpty { change.old = draft.mask.positions.map { draft.old[$0] } }

@@ -14,14 +14,17 @@ extension LiveLog {
         var boundaries: [Boundary] = []
         /// What is recorded nowhere; nil: nothing.
         var unsettled: UnsettledRows?
+        /// The error that kept it from being recorded.
+        var obstacle: SyncError?
     }
 
     /// Makes what is committed part of history that no later reader changes: with a journal of its
     /// own this process has recorded it already; otherwise it is moved to the history tables, with
     /// the boundaries that the journals of daemons and the WAL have.
     ///
-    /// Nothing is written where nothing is new. A file that is locked for ``settleWait``, or that
-    /// this process may not write, is no error: then only what is recorded is told.
+    /// Nothing is written where nothing is new, or a daemon has recorded it. A file that is locked
+    /// for ``settleWait``, or that this process may not write, is no error: then only what is
+    /// recorded is told.
     ///
     /// - Throws: as ``poll()``.
     /// - Complexity: O(new log rows), in slices that hold writers up for about 2 ms.
@@ -36,6 +39,12 @@ extension LiveLog {
                 leaving: SyncError(
                     .notAllowed, "the daemon's journal \(path) cannot be read",
                     hint: "Ask the daemon (leave out --direct), or run as its user"))
+        }
+        let recorded = journals.boundaries
+        if recorded.contains(where: { $0.last == end }) {
+            // A daemon has recorded all of it, and digests it when the store is quiet.
+            try adopt(recorded)
+            return Settlement(boundaries: boundaries)
         }
         do {
             for _ in 0..<Self.settleAttemptsMax {
@@ -86,7 +95,8 @@ extension LiveLog {
             boundaries: recorded,
             unsettled: UnsettledRows(
                 count: count.integer(0), reason: error.reason, hint: hint,
-                isTransient: error.isTransient))
+                isTransient: error.isTransient),
+            obstacle: error)
     }
 
     /// Up to which row ends are recorded in journals; 0 when in none.

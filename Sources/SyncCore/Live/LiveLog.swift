@@ -264,7 +264,7 @@ package final class LiveLog {
     /// - Returns: whether something is left.
     func digest(while isDue: () -> Bool) throws -> Bool {
         // Beside a daemon its journal has to be taken into account.
-        if journal == nil, try settle().unsettled != nil { return true }
+        if journal == nil, let obstacle = try settle().obstacle { throw obstacle }
         _ = try pendingBoundaries()
         guard try hasWork() else { return false }
         try? nameJournal()

@@ -27,12 +27,17 @@ final class ChangeResolver {
 
     /// What callers see of a transaction that is not in the history tables yet. Transactions have
     /// to come in order.
-    func resolve(pending transaction: NetTransaction) throws -> Transaction {
+    ///
+    /// - Parameter position: of the reader; where it lies inside the transaction, changes that were
+    ///   over by then are left out.
+    func resolve(
+        pending transaction: NetTransaction, after position: Int64 = 0
+    ) throws -> Transaction {
         // First, because it may delete what it inserted.
         births.note(transaction)
         var result = header(pending: transaction)
         result.changes.reserveCapacity(transaction.changes.count)
-        for change in transaction.changes {
+        for change in transaction.changes where change.last > position {
             result.changes.append(try resolve(change, in: transaction.number))
         }
         return result

@@ -145,19 +145,20 @@ final class HistoryReader {
     }
 
     /// Where the reader's position lies inside a transaction (its commits ran together after it was
-    /// read), what was read already is left out.
+    /// read), what was read already is left out: changes whose last event is not after it.
     ///
     /// - Returns: false when `body` stopped it.
     private func forEachChange(
         of transaction: Transaction, after: Token?, _ body: (Change) throws -> Bool
     ) throws -> Bool {
         let start = delivery.position(in: transaction.number)?.change ?? 0
+        let position = after?.number ?? 0
         selectChanges.bind(transaction.first, at: 1)
-        selectChanges.bind(max(after?.number ?? 0, start), at: 2)
+        selectChanges.bind(max(position < transaction.first ? position : 0, start), at: 2)
         selectChanges.bind(transaction.number, at: 3)
         defer { selectChanges.reset() }
         while try selectChanges.step() {
-            guard let change = try readChange() else { continue }
+            guard let change = try readChange(), change.last > position else { continue }
             guard try body(try resolver.resolve(change, in: transaction.number)) else {
                 return false
             }

@@ -100,11 +100,12 @@ struct HistoryScan {
         ) { transaction in
             // First, because it may delete what it inserted.
             resolver.births.note(transaction)
+            guard transaction.number > after else { return true }
             let header = resolver.header(pending: transaction)
             guard query.matchesHeader(of: header) else { return true }
             var slicer = PartSlicer(header, matching: query, in: delivery)
             let start = delivery.position(in: transaction.number)?.change ?? 0
-            for change in transaction.changes where change.seq > start {
+            for change in transaction.changes where change.seq > start && change.last > after {
                 let resolved = try resolver.resolve(change, in: transaction.number)
                 guard try slicer.add(resolved, body) else { return false }
             }

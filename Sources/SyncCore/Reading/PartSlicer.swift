@@ -42,8 +42,10 @@ struct PartSlicer {
     /// - Returns: false when `body` stopped it.
     /// - Throws: what `body` throws.
     mutating func finish(_ body: (Transaction) throws -> Bool) throws -> Bool {
-        // A transaction that has no changes at all is given to a query that chooses none.
-        if changes.isEmpty, index > 0 || query.choosesChanges { return true }
+        // A transaction that has no changes at all is given to a query that chooses none; one that
+        // has none after a position inside of it is not.
+        let isInside = query.after.map { $0.number >= header.first } ?? false
+        if changes.isEmpty, index > 0 || query.choosesChanges || isInside { return true }
         return try give(isLast: true, to: body)
     }
 

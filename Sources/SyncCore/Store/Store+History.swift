@@ -63,8 +63,8 @@ extension Store {
     /// Calls `body` for each transaction that a query finds, in its order, until it returns false.
     /// Memory is bounded by the largest transaction.
     ///
-    /// What is committed becomes part of history first: see ``poll()``. What cannot be told yet is in
-    /// ``unsettled``.
+    /// What is committed becomes part of history first: see ``poll()``. What cannot be told yet is
+    /// in ``unsettled``.
     ///
     /// Everything comes from one state of the store. It blocks other queries of this store while it
     /// runs: take pages (`limit`, then `after` the last token) for anything long.

@@ -2,8 +2,8 @@ import SyncStorage
 import SyncValues
 
 extension Store {
-    /// The committed rows that the last query or ``poll()`` could not make part of history, and why;
-    /// nil: history is complete.
+    /// The committed rows that the last query or ``poll()`` could not make part of history, and
+    /// why; nil: history is complete.
     public var unsettled: UnsettledRows? { lastUnsettled.withLock { $0 } }
 
     /// Records the ends of transactions in a journal from now on, and tells transactions as soon as
@@ -47,6 +47,13 @@ extension Store {
                 return found
             }
         }
+    }
+
+    /// The end of history when all that is committed is part of it; nil otherwise.
+    /// - Throws: as ``head()``.
+    func settledHead() throws -> Token? {
+        let head = try head()
+        return unsettled == nil ? head : nil
     }
 
     /// Makes what is committed part of history, as far as possible now: see

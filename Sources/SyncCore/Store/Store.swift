@@ -48,7 +48,7 @@ public final class Store: Sendable {
     }
 
     /// A store whose readers were told of transactions that the file does not have becomes another
-    /// replica in the next epoch: a power failure took them back, or an older copy was put in place.
+    /// replica in the next epoch: a power failure took them back, or an older copy replaced it.
     ///
     /// - Parameters:
     ///   - isResolved: the path had its symbolic links resolved; one that is found on it now is not
@@ -115,9 +115,10 @@ public final class Store: Sendable {
 
     /// The transactions committed since the last call, in order, each once.
     ///
-    /// Without a journal (``record(in:)``, which the daemon uses) they are first moved to the history
-    /// tables, in short write transactions: what is told once keeps its number and its contents for
-    /// every reader. What cannot be moved now is in ``PollResult/unsettled`` and comes later.
+    /// Without a journal (``record(in:)``, which the daemon uses) they are first moved to the
+    /// history tables, in short write transactions, unless the daemon has recorded them: what is
+    /// told once keeps its number and its contents for every reader. What cannot be moved now is in
+    /// ``PollResult/unsettled`` and comes later.
     ///
     /// - Throws: ``SyncError``: `foreignHistory` when the history went back (an older copy of the
     ///   file was put in its place), `busy` in rollback journal modes while a writer commits.

@@ -44,7 +44,7 @@ extension Store {
                 }
                 return report
             }
-            if !report.steps.isEmpty { report.token = try head() }
+            if !report.steps.isEmpty { report.token = try settledHead() }
             return report
         }
     }

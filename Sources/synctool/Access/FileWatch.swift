@@ -6,8 +6,8 @@ import SyncCore
 /// Invariant: `token` is the position after the last transaction passed to `body`; it only moves
 /// forward.
 struct FileWatch {
-    /// How long rows that could not be settled wait for the next attempt: behind a writer, and where
-    /// only the daemon or another user can do it.
+    /// How long rows that could not be settled wait for the next attempt: behind a writer, and
+    /// where only the daemon or another user can do it.
     private static let pause = Duration.milliseconds(20)
     private static let longPause = Duration.milliseconds(500)
 

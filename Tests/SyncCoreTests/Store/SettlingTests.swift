@@ -142,6 +142,45 @@ import Testing
         #expect(try direct { try $0.history().flatMap(\.changes).count } == 3)
     }
 
+    /// Its journal is lost, too: what comes is what its readers do not have, all of it.
+    @Test(arguments: [true, false])
+    func aTokenInsideACoalescedTransactionGetsWhatIsLater(isDigested: Bool) throws {
+        let daemon = try database.store()
+        let journal = BoundaryJournal(directory: database.folder.path, of: daemon)
+        try daemon.record(in: journal)
+        try insert(1)
+        try insert(2)
+        let token = try #require(try daemon.poll().transactions.last?.token)
+        try database.sql("UPDATE item SET n = 5 WHERE id = 1")
+        try insert(3)
+        try daemon.close()
+        journal.remove()
+        try database.reopen()
+        try direct { store in
+            var query = HistoryQuery()
+            query.after = token
+            let rest: [Transaction]
+            if isDigested {
+                rest = try store.history(query)
+            } else {
+                let boundaries = try store.live.withState { _, live in try live.pendingBoundaries()
+                }
+                rest = try store.reading.read { reader in
+                    var found: [Transaction] = []
+                    try HistoryScan(reader, boundaries: boundaries).run(query) {
+                        found.append($0)
+                        return true
+                    }
+                    return found
+                }
+            }
+            #expect(rest.count == 1 && rest.first?.flags == .coalesced)
+            #expect(rest.flatMap(\.changes).map(\.object.path) == ["item/1", "item/3"])
+            query.after = try store.head()
+            #expect(try store.history(query) == [])
+        }
+    }
+
     @Test func namesOfJournalsThatAreGoneAreDropped() throws {
         let store = try database.store()
         let first = try TemporaryFolder()
