@@ -35,6 +35,8 @@ struct Daemon: Sendable {
     private static let retryInterval: TimeAmount = .seconds(1)
     /// How often history is purged that has become too old or too large.
     private static let purgeInterval: TimeAmount = .minutes(10)
+    /// How often it looks for a store whose rows are to be compared; one store at a time.
+    private static let compareInterval: TimeAmount = .minutes(1)
     /// How often idle stores free their memory.
     private static let unloadInterval: TimeAmount = .seconds(10)
 
@@ -201,10 +203,15 @@ struct Daemon: Sendable {
         let purge = onPool(after: Self.retryInterval, every: Self.purgeInterval) {
             registry.purge()
         }
+        let comparing = configuration.compareInterval.map { interval in
+            let wait = min(Self.compareInterval, TimeAmount(interval))
+            return onPool(after: wait, every: wait) { registry.compare(every: interval) }
+        }
         let unload = onPool(after: Self.unloadInterval, every: Self.unloadInterval) {
             registry.unloadIdle()
         }
-        return [status, purge, unload] + [startWatchdog(for: parts)].compactMap(\.self)
+        return [status, purge, unload]
+            + [comparing, startWatchdog(for: parts)].compactMap(\.self)
     }
 
     private func startWatchdog(for parts: Parts) -> RepeatedTask? {

@@ -36,6 +36,7 @@ import Testing
             connections: 10
             queuedBytes: 65536
             purge: {age: 30d, size: 2GB}
+            compare: 12h
             stores:
               - /srv/plain.db
               - path: /srv/music.db
@@ -49,6 +50,7 @@ import Testing
                 "b.yaml": "stores: [/srv/b.db]", "a.yaml": "stores: [/srv/a.db]", "x.txt": "?",
             ])
         #expect(configuration.socket == "/run/x.sock")
+        #expect(configuration.compareInterval == .seconds(43_200))
         #expect(configuration.socketMode == 0o600)
         #expect(configuration.stateDirectory == "/var/lib/x")
         #expect(configuration.logLevel == .debug)

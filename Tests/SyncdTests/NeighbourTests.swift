@@ -56,4 +56,57 @@ import Testing
             try await seen.transactions.last?.number == daemon.client.head(store).number
         }
     }
+
+    /// Inserts rows of its own from a number on; every third transaction is rolled back, some of
+    /// them after pages were written to the file.
+    private static let rollingBack = """
+        import random, sqlite3, sys, time
+        path, mode, first, rounds, seed = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
+        random.seed(seed)
+        c = sqlite3.connect(path, timeout=60, isolation_level=None)
+        for pragma in ("journal_mode = " + mode, "synchronous = OFF", "cache_size = 5",
+                       "cache_spill = 5"):
+            c.execute("PRAGMA " + pragma)
+        for i in range(rounds):
+            c.execute("BEGIN IMMEDIATE")
+            for j in range(random.choice((1, 1, 1, 40))):
+                c.execute("INSERT INTO Album VALUES (?, ?)",
+                          (first + 50 * i + j, "x" * random.randrange(3000)))
+            c.execute(random.choice(("COMMIT", "COMMIT", "ROLLBACK")))
+            time.sleep(random.choice((0, 0, 0.001, 0.003)))
+        """
+
+    /// What is read without locks is never of a transaction that is not committed, and nothing is
+    /// left out.
+    @Test(arguments: ["DELETE", "TRUNCATE", "PERSIST", "MEMORY"])
+    func whatIsToldIsWhatWasCommitted(_ mode: String) async throws {
+        let seed = TestSeed.drawn()
+        let daemon = try await TestDaemon()
+        let store = daemon.directory.file("music.db")
+        try sqlite3(store, "CREATE TABLE Album(AlbumId INTEGER PRIMARY KEY, Title TEXT)")
+        _ = try await daemon.client.track(store)
+        let seen = Collector(daemon.client.subscribe(store))
+        try await seen.begun()
+        let writers = try [1_000_000, 2_000_000].map { first in
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+            process.arguments = [
+                "-c", Self.rollingBack, store, mode, "\(first)", "150",
+                "\(seed.value &+ UInt64(first))",
+            ]
+            try process.run()
+            return process
+        }
+        try await eventually("the writers end", seconds: 120) {
+            !writers.contains(where: \.isRunning)
+        }
+        #expect(writers.allSatisfy { $0.terminationStatus == 0 }, "\(seed)")
+        let rows = try sqlite3(store, "SELECT 'Album/' || AlbumId FROM Album ORDER BY AlbumId")
+            .split(separator: "\n").map(String.init)
+        try await eventually("all is told") { seen.objects.count >= rows.count }
+        #expect(seen.objects.sorted() == rows, "\(seed)")
+        #expect(!daemon.log.contains("gone"), "\(seed): \(daemon.log)")
+        let history = try await daemon.client.history(store)
+        #expect(history.map(\.number) == seen.transactions.map(\.number), "\(seed)")
+    }
 }

@@ -89,6 +89,23 @@ final class FingerprintTable {
         return keys
     }
 
+    /// The same, a page in the order of the keys: at most `count` after `key`; nil: the first ones.
+    static func keys(
+        of lineage: Int64, after key: Value?, count: Int, on connection: OpaquePointer
+    ) throws -> [Value] {
+        let page = try Statement(
+            """
+            SELECT key FROM syncd_fingerprint WHERE lineage = ?1 \(key == nil ? "" : "AND key > ?3")
+            ORDER BY key LIMIT ?2
+            """, on: connection)
+        page.bind(lineage, at: 1)
+        page.bind(Int64(count), at: 2)
+        if let key { page.bind(key, at: 3) }
+        var keys: [Value] = []
+        while try page.step() { keys.append(page.value(0)) }
+        return keys
+    }
+
     /// Deletes every print, and what says that a lineage is complete.
     static func deleteAll(on connection: OpaquePointer) throws {
         try Statement("DELETE FROM syncd_fingerprint", on: connection).run()

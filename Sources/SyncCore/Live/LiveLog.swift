@@ -78,9 +78,9 @@ package final class LiveLog {
 
     /// The transactions committed since the last call.
     /// - Throws: `foreignHistory` when the history went back; `busy` in the rollback journal modes.
-    func poll() throws -> PollResult {
+    func poll(isRepeated: Bool) throws -> PollResult {
         guard journal == nil else {
-            return try read(isRepeated: true) {
+            return try read(isRepeated: isRepeated) {
                 try newTransactions(digested: $0, recorded: boundaries)
             }
         }
@@ -322,8 +322,8 @@ package final class LiveLog {
     /// The ends of commits that the history tables may not have yet, new ones included. Without a
     /// journal they are recorded nowhere: no number of them may be given to a caller.
     /// - Throws: as ``poll()``.
-    package func pendingBoundaries() throws -> [Boundary] {
-        try read(isRepeated: false) { _ in }
+    package func pendingBoundaries(isRepeated: Bool = false) throws -> [Boundary] {
+        try read(isRepeated: isRepeated) { _ in }
         return boundaries
     }
 
@@ -347,13 +347,14 @@ package final class LiveLog {
         defer { if isLocked { journal?.unlock() } }
         commits.willRead()
         unrecorded = []
+        let isWal = commits.index != nil
         // In WAL mode nothing is dropped, and thousands of boundaries need not be copied.
-        let before = commits.index == nil ? memento : nil
+        let before = isWal ? nil : memento
         let result = try reading.read(
-            isRepeated: isRepeated, dropping: { if let before { restore(before) } }
+            isWal: isWal, isRepeated: isRepeated, dropping: { if let before { restore(before) } }
         ) {
             let digested = try extendBoundaries()
-            if before == nil { record() }
+            if isWal { record() }
             return try body(digested)
         }
         if isLocked { record() }

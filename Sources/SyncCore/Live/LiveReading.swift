@@ -31,13 +31,14 @@ final class LiveReading {
     /// Runs `body` in a read transaction.
     ///
     /// - Parameters:
+    ///   - isWal: the store was in WAL mode at the last read.
     ///   - isRepeated: the caller comes again after `busy`.
     ///   - drop: called when what `body` read is of no state: takes back what it noted.
     /// - Throws: `busy`; what `body` throws.
     func read<Result>(
-        isRepeated: Bool, dropping drop: () -> Void, _ body: () throws -> Result
+        isWal: Bool, isRepeated: Bool, dropping drop: () -> Void, _ body: () throws -> Result
     ) throws -> Result {
-        guard let unlocked else { return try RawTransaction.read(on: connection, body) }
+        guard !isWal, let unlocked else { return try RawTransaction.read(on: connection, body) }
         for attempt in 1... {
             switch try unlocked.read(body) {
             case .read(let result):
@@ -64,24 +65,12 @@ final class LiveReading {
     private func readLocked<Result>(
         isRepeated: Bool, _ body: () throws -> Result
     ) throws -> Result {
-        guard isRepeated else { return try RawTransaction.read(on: connection, body) }
-        let result = try withoutWaiting(on: connection) {
-            try RawTransaction.read(on: connection, body)
-        }
+        let result =
+            isRepeated
+            ? try DatabaseOpener.withoutWaiting(on: connection) {
+                try RawTransaction.read(on: connection, body)
+            } : try RawTransaction.read(on: connection, body)
         disturbedSince = nil
         return result
     }
-}
-
-/// Runs `body` while no statement of the connection waits for a lock: what waits for EXCLUSIVE
-/// keeps new readers out meanwhile.
-func withoutWaiting<Result>(
-    on connection: OpaquePointer, _ body: () throws -> Result
-) rethrows -> Result {
-    sqlite3_busy_timeout(connection, 0)
-    defer {
-        sqlite3_busy_timeout(
-            connection, Int32(DatabaseOpener.busyTimeout / .milliseconds(1)))
-    }
-    return try body()
 }

@@ -146,3 +146,23 @@ final class FingerprintKeeper {
         let key: Value
     }
 }
+
+extension Tracker {
+    /// Takes the fingerprints of rows that have none, in short write transactions: what is written
+    /// while triggers are missing can be found from then on, also where no daemon ever runs.
+    ///
+    /// - Throws: `busy` when a writer holds the lock, which is not waited for; what was taken until
+    ///   then stays.
+    func takeFingerprints(within limit: Duration) throws {
+        try queue.writeWithoutTransaction { database in
+            let connection = try database.openConnection
+            let catalog = try EntityCatalog(connection)
+            let keeper = try FingerprintKeeper(
+                connection, catalog: catalog, metadata: Metadata(connection))
+            let end = ContinuousClock.now + limit
+            try DatabaseOpener.withoutWaiting(on: connection) {
+                _ = try keeper?.work(while: { .now < end }, didCommit: {})
+            }
+        }
+    }
+}

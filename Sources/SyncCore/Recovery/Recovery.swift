@@ -10,9 +10,10 @@ import SyncValues
 /// `recovered`.
 ///
 /// What was there before is not known, only that it was another: a recovered update names all
-/// properties, and a recovered delete has no values. An object that was changed after the last
-/// fingerprint was taken (a second ago at most, in a store that is digested) counts as changed
-/// again: a change reported twice does less harm than a missed one.
+/// properties, and a recovered delete has no values. An object that the log says was changed after
+/// its last fingerprint was taken (some seconds ago at most, in a store that is digested) counts as
+/// changed again where triggers were missing: a change reported twice does less harm than a missed
+/// one. Where the triggers are right, the log explains it, and nothing is recorded.
 ///
 /// - Complexity: O(rows of the table), about a microsecond each; writers wait meanwhile.
 final class Recovery {
@@ -22,17 +23,21 @@ final class Recovery {
     private let prints: FingerprintTable
     private let log: LogAppender
     private let recent: RecentChanges
-    /// How many changes were recorded.
+    private let isCounting: Bool
+    /// How many changes were recorded, or found.
     private(set) var count = 0
 
-    /// - Parameter time: when it is, milliseconds since 1970; nil: by SQLite's clock.
+    /// - Parameters:
+    ///   - time: when it is, milliseconds since 1970; nil: by SQLite's clock.
+    ///   - isCounting: what is found is counted, and nothing is written.
     /// - Returns: nil for a store that keeps no fingerprints.
-    init?(_ database: Database, at time: Int64? = nil) throws {
+    init?(_ database: Database, at time: Int64? = nil, isCounting: Bool = false) throws {
         guard let connection = database.sqliteConnection,
             try FingerprintTable.exists(connection)
         else { return nil }
         self.database = database
         self.connection = connection
+        self.isCounting = isCounting
         catalog = try EntityCatalog(connection)
         prints = try FingerprintTable(connection)
         log = try LogAppender(connection, at: time)
@@ -63,12 +68,15 @@ final class Recovery {
     }
 
     /// Compares the table that `entity` is or was an entity of.
-    func compare(_ entity: Int64) throws {
+    ///
+    /// - Parameter isCaptured: its triggers are right: what the log has of an object is not taken
+    ///   for a change that it does not have.
+    func compare(_ entity: Int64, isCaptured: Bool = false) throws {
         guard let before = try catalog.entity(entity) else { return }
         if let now = catalog.present(of: before.lineage) {
             let rows = try EntityRows(
                 connection, of: now, rowID: TableSchema.rowIDName(of: now.name, on: connection))
-            let matched = try compareRows(rows, of: now)
+            let matched = try compareRows(rows, of: now, isCaptured: isCaptured).matched
             guard matched < (try prints.count(before.lineage)) || recent.has(before.lineage) else {
                 return
             }
@@ -78,28 +86,64 @@ final class Recovery {
         }
     }
 
+    /// Compares a page of the rows of a table whose triggers are right and whose fingerprints are
+    /// complete.
+    ///
+    /// - Returns: where the next page begins; nil after the last one.
+    func compareRows(
+        of entity: TrackedEntity, after position: EntityRows.Position, count: Int
+    ) throws -> EntityRows.Position? {
+        let rows = try EntityRows(
+            connection, of: entity,
+            rowID: TableSchema.rowIDName(of: entity.name, on: connection))
+        return try compareRows(
+            rows, of: entity, isCaptured: true, after: position, count: count
+        ).next
+    }
+
+    /// Looks for the rows of a page of the fingerprints of such a table.
+    ///
+    /// - Returns: the key after which the next page begins; nil after the last one.
+    func compareKeys(of entity: TrackedEntity, after key: Value?, count: Int) throws -> Value? {
+        let rows = try EntityRows(
+            connection, of: entity,
+            rowID: TableSchema.rowIDName(of: entity.name, on: connection))
+        let keys = try FingerprintTable.keys(
+            of: entity.lineage, after: key, count: count, on: connection)
+        for key in keys where try rows.state(of: NetChange.key(stored: key, entity)) == nil {
+            if recent.kind(lineage: entity.lineage, key: key) != .delete {
+                try record(.delete, of: entity, key: key)
+            }
+            if !isCounting { try prints.remove(lineage: entity.lineage, key: key) }
+        }
+        return keys.count < count ? nil : keys.last
+    }
+
     /// Ends the transaction of what was found.
     func finish() throws {
-        if count > 0 { try log.end() }
+        if count > 0, !isCounting { try log.end() }
     }
 
     // MARK: Rows that are there
 
-    /// - Returns: how many rows had a fingerprint.
-    private func compareRows(_ rows: EntityRows, of now: TrackedEntity) throws -> Int64 {
+    /// - Returns: where the next page begins, and how many rows had a fingerprint.
+    private func compareRows(
+        _ rows: EntityRows, of now: TrackedEntity, isCaptured: Bool,
+        after position: EntityRows.Position = .start, count: Int = .max
+    ) throws -> (next: EntityRows.Position?, matched: Int64) {
         let lineage = now.lineage
         let isComplete = try prints.isComplete(lineage)
         let added = try AddedColumns(database, of: now, catalog: catalog)
         var layouts: [Int64: [Int32]?] = [:]
         var matched: Int64 = 0
-        _ = try rows.forEach(after: .start, count: .max) { key, row in
+        let next = try rows.forEach(after: position, count: count) { key, row in
             let present = rows.known(row)
             let known = try prints.known(lineage: lineage, key: key)
             if known != nil { matched += 1 }
             if let kind = recent.kind(lineage: lineage, key: key) {
                 if kind == .delete {
                     try record(.insert, of: now, key: key)
-                } else {
+                } else if !isCaptured {
                     try record(.update, of: now, key: key, mask: now.nonKeyMask)
                 }
             } else if let known {
@@ -120,9 +164,9 @@ final class Recovery {
             } else {
                 return
             }
-            try prints.put(lineage: lineage, key: key, known: present)
+            if !isCounting { try prints.put(lineage: lineage, key: key, known: present) }
         }
-        return matched
+        return (next, matched)
     }
 
     /// The present positions of the columns of an earlier layout; nil when one of them was dropped.
@@ -160,8 +204,9 @@ final class Recovery {
     private func record(
         _ kind: LogKind, of entity: TrackedEntity, key: Value, mask: ColumnMask = ColumnMask()
     ) throws {
-        if count == 0 { try log.beginRecovery() }
         count += 1
+        if isCounting { return }
+        if count == 1 { try log.beginRecovery() }
         let speaker = kind == .insert ? entity : try catalog.withoutValues(entity, in: database)
         try log.append(
             kind, of: speaker, mask: mask, values: try NetChange.key(stored: key, entity).values)

@@ -108,7 +108,11 @@ extension Tracker {
         var due = Comparison()
         due.isMerged = try Metadata(db).isStated()
         due.byRecord = due.isMerged && (byRecord || comparingAll)
-        if comparingAll { due.suspects = entities }
+        if comparingAll {
+            due.suspects = entities
+            let wrong = Set(findings.compactMap(\.entity))
+            due.captured = Set(entities.map(\.id)).subtracting(wrong)
+        }
         for finding in findings {
             guard let entity = entities.first(where: { $0.id == finding.entity }) else {
                 continue
@@ -133,6 +137,11 @@ extension Tracker {
         }
         var report = RepairReport(findings: findings, recoveredCount: 0)
         try recover(in: db, comparing: due, into: &report)
+        if comparingAll, report.uncompared.isEmpty {
+            let now = wall?() ?? Timestamp.now().milliseconds
+            try FullComparison.setFinished(
+                at: Timestamp(milliseconds: now), in: Metadata(db))
+        }
         try rememberSchema(db)
         return report
     }
@@ -163,6 +172,8 @@ extension Tracker {
     /// What is to be compared after a repair, and with what.
     private struct Comparison {
         var suspects: [TrackedEntity] = []
+        /// Those of them whose triggers are right.
+        var captured: Set<Int64> = []
         /// Columns were added, and the triggers stood all the time.
         var grown: [TrackedEntity] = []
         var new: [Int64] = []
@@ -196,7 +207,7 @@ extension Tracker {
                     isLeft = true
                     continue
                 }
-                try recovery.compare(entity.id)
+                try recovery.compare(entity.id, isCaptured: due.captured.contains(entity.id))
                 if !isComplete, !isGrown.contains(entity.id) {
                     report.uncompared.append(entity.name)
                 }

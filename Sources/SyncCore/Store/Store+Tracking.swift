@@ -28,7 +28,7 @@ extension Store {
         try explaining("track", at: path) {
             let tracker = try Tracker(path: path)
             try tracker.verifyFile(verify)
-            return try tracker.track(
+            let report = try tracker.track(
                 entities: entities, options: options,
                 mending: { try tracker.mendDropped($0) { try claimFile($0) } },
                 alongside: { database in
@@ -36,8 +36,15 @@ extension Store {
                     try HistorySchema.create(connection)
                     try nameFile(database)
                 })
+            // What is left out now is taken with the first digest.
+            try? tracker.takeFingerprints(within: fingerprintTime)
+            return report
         }
     }
+
+    /// How long tracking takes fingerprints: enough for some ten thousand rows. The rows of larger
+    /// tables are compared only after a daemon, or a command that digests, has taken the rest.
+    private static let fingerprintTime = Duration.milliseconds(500)
 
     /// Stores the mark of the file that the replica lives in, unless there is one.
     private static func nameFile(_ database: Database) throws {

@@ -120,12 +120,14 @@ public final class Store: Sendable {
     /// told once keeps its number and its contents for every reader. What cannot be moved now is in
     /// ``PollResult/unsettled`` and comes later.
     ///
+    /// - Parameter isRepeated: the caller comes again after `busy`: in the rollback journal modes
+    ///   no lock is taken or waited for while a writer is at work, for half a second.
     /// - Throws: ``SyncError``: `foreignHistory` when the history went back (an older copy of the
     ///   file was put in its place), `busy` in rollback journal modes while a writer commits.
     /// - Complexity: O(new log rows), at most ``LiveLog/pollRowsMax``.
-    public func poll() throws -> PollResult {
+    public func poll(isRepeated: Bool = false) throws -> PollResult {
         try explaining("poll") {
-            let result = try live.withState { _, live in try live.poll() }
+            let result = try live.withState { _, live in try live.poll(isRepeated: isRepeated) }
             lastUnsettled.withLock { $0 = result.unsettled }
             return result
         }
@@ -138,7 +140,7 @@ public final class Store: Sendable {
     /// - Throws: as ``poll()``.
     public func findNewBoundaries() throws {
         try explaining("poll") {
-            _ = try live.withState { _, live in try live.pendingBoundaries() }
+            _ = try live.withState { _, live in try live.pendingBoundaries(isRepeated: true) }
         }
     }
 
@@ -162,7 +164,7 @@ public final class Store: Sendable {
                     try self.acknowledgements.write(to: connection)
                     return try live.digest(while: { clock.now < end })
                 }
-                return try isRepeated ? withoutWaiting(on: connection, work) : work()
+                return try isRepeated ? DatabaseOpener.withoutWaiting(on: connection, work) : work()
             }
         }
     }
@@ -192,7 +194,7 @@ public final class Store: Sendable {
         try checkpoint()
         try explaining("checkpoint") {
             try live.withState { connection, _ in
-                withoutWaiting(on: connection) {
+                DatabaseOpener.withoutWaiting(on: connection) {
                     // Busy means that somebody reads or writes: the next quiet moment will do.
                     _ = sqlite3_wal_checkpoint_v2(
                         connection, "main", SQLITE_CHECKPOINT_TRUNCATE, nil, nil)

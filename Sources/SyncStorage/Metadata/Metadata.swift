@@ -17,6 +17,8 @@ package final class Metadata {
         case schema
         /// Positions: how far the history tables, the purge and the fingerprints go.
         case digested, purged, fingerprinted
+        /// When all rows were last compared with their fingerprints, ms since 1970.
+        case compared
         /// The greatest entity number ever given.
         case entities
         /// The journals of daemons that have the store: absolute paths, one a line.

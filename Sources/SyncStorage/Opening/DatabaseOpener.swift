@@ -88,6 +88,18 @@ package enum DatabaseOpener {
         }
     }
 
+    /// Runs `body` while no statement of a connection that was opened here waits for a lock: a
+    /// commit that waits for readers keeps new ones out meanwhile.
+    ///
+    /// - Throws: what `body` throws, `busy` among it.
+    package static func withoutWaiting<Result>(
+        on connection: OpaquePointer, _ body: () throws -> Result
+    ) rethrows -> Result {
+        sqlite3_busy_timeout(connection, 0)
+        defer { sqlite3_busy_timeout(connection, Int32(busyTimeout / .milliseconds(1))) }
+        return try body()
+    }
+
     private static func requireUnlinked(_ path: String) throws {
         guard FileIdentity(unlinkedPath: path) == nil else { return }
         throw SyncError(

@@ -41,12 +41,16 @@ package final class LockSwitch {
                 == SQLITE_OK,
             let file, let real = file.pointee.pMethods
         else { return nil }
+        self.file = file
+        if Self.isOwn(real) {
+            table = UnsafeMutableRawPointer(mutating: real).assumingMemoryBound(to: Table.self)
+            return
+        }
         var methods = real.pointee
-        methods.xClose = { LockSwitch.close($0) }
+        methods.xClose = Self.closeMethod
         methods.xLock = { LockSwitch.lock($0, $1) }
         methods.xUnlock = { LockSwitch.unlock($0, $1) }
         methods.xCheckReservedLock = { LockSwitch.checkReserved($0, $1) }
-        self.file = file
         table = .allocate(capacity: 1)
         table.initialize(to: Table(methods: methods, real: real))
         file.pointee.pMethods = UnsafeRawPointer(table).assumingMemoryBound(
@@ -78,6 +82,15 @@ package final class LockSwitch {
     }
 
     // MARK: Methods
+
+    private static let closeMethod: @convention(c) (UnsafeMutablePointer<sqlite3_file>?) -> Int32 =
+        { LockSwitch.close($0) }
+
+    /// Whether these are the methods of a switch that was made for the connection before.
+    private static func isOwn(_ methods: UnsafePointer<sqlite3_io_methods>) -> Bool {
+        guard let close = methods.pointee.xClose else { return false }
+        return unsafeBitCast(close, to: Int.self) == unsafeBitCast(closeMethod, to: Int.self)
+    }
 
     private static func table(
         of file: UnsafeMutablePointer<sqlite3_file>?

@@ -34,6 +34,8 @@ struct Configuration: Sendable, Equatable {
     var queuedBytesMax = 1 << 20
     /// What every store purges automatically, unless its entry says otherwise.
     var limits = HistoryLimits()
+    /// How often all rows of a store are compared with what is remembered of them; nil: never.
+    var compareInterval: Duration? = .seconds(7 * 86_400)
     /// When stores are synchronised with their remotes.
     var replication = ReplicationOptions()
     /// Stores to open at start.

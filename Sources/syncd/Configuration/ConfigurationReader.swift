@@ -29,8 +29,8 @@ struct ConfigurationReader {
     }
 
     private static let mainKeys = [
-        "socket", "socketMode", "state", "log", "connections", "queuedBytes", "purge", "sync",
-        "stores",
+        "socket", "socketMode", "state", "log", "connections", "queuedBytes", "purge", "compare",
+        "sync", "stores",
     ]
 
     private static func readMain(
@@ -46,6 +46,9 @@ struct ConfigurationReader {
             case "queuedBytes":
                 configuration.queuedBytesMax = try value.integer(4096...(1 << 30))
             case "purge": configuration.limits = try readLimits(value)
+            case "compare":
+                configuration.compareInterval =
+                    value.isWord("never") ? nil : try value.duration()
             case "sync": try readSync(value, into: &configuration.replication)
             case "stores": configuration.stores += try value.list(readStore)
             default: throw root.unknown(key, at: value, known: mainKeys)

@@ -82,6 +82,8 @@ struct YAMLReader {
         return text
     }
 
+    func isWord(_ word: String) -> Bool { node.scalar?.string == word }
+
     func bool() throws -> Bool {
         guard let value = node.bool else { throw unexpected("true or false") }
         return value

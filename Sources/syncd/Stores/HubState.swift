@@ -22,6 +22,9 @@ final class HubState: Sendable {
         var digest = DigestSchedule()
         var retryPace = RetryPace()
         var lookPace = LookPace()
+        var isComparing = false
+        /// When the rows are compared; nil: not known yet.
+        var nextComparison: ContinuousClock.Instant?
         var lastFailure: String?
         var isReleaseDue = false
     }
@@ -349,6 +352,29 @@ final class HubState: Sendable {
             content.digest.end()
             content.fanOut.sendPositions()
             return content.digest.isQuiet(at: .now())
+        }
+    }
+
+    /// Whether there was no commit for a while.
+    var isQuiet: Bool { content.withLock { $0.digest.isQuiet(at: .now()) } }
+
+    /// Takes the turn to compare all rows, which ``endComparison(next:)`` ends.
+    ///
+    /// - Returns: false when it is not time, or another caller has the turn.
+    func beginComparison() -> Bool {
+        content.withLock { content in
+            let isDue = content.nextComparison.map { $0 <= .now } ?? true
+            guard isDue, !content.isComparing else { return false }
+            content.isComparing = true
+            return true
+        }
+    }
+
+    /// Ends the turn; the next comparison is due after `pause`.
+    func endComparison(next pause: Duration) {
+        content.withLock { content in
+            content.isComparing = false
+            content.nextComparison = .now + pause
         }
     }
 

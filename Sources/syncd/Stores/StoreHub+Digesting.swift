@@ -42,6 +42,17 @@ extension StoreHub {
         }
     }
 
+    /// Digests what waits for a quiet moment, before the store is closed for good: who reads the
+    /// file afterwards finds the transactions as subscribers were sent them. What a writer is in
+    /// the way of stays in the log.
+    func digestRest(until end: ContinuousClock.Instant) {
+        guard let store = state.opened?.store else { return }
+        while .now < end {
+            let isLeft = try? store.digest(budget: DigestSchedule.budget, isRepeated: true)
+            if isLeft != true { return }
+        }
+    }
+
     /// Purges what is beyond the limits.
     func purge(beyond limits: HistoryLimits) {
         guard !limits.isEmpty, let opened = state.opened else { return }

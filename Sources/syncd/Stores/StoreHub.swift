@@ -127,7 +127,7 @@ extension StoreHub {
     private func readCommits(of opened: OpenedStore) {
         let look: PollResult
         do {
-            look = try opened.store.poll()
+            look = try opened.store.poll(isRepeated: true)
         } catch {
             readFailed(error as? SyncError, of: opened)
             return

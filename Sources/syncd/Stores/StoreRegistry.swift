@@ -74,6 +74,12 @@ final class StoreRegistry: Sendable {
         }
     }
 
+    /// Compares the rows of one store whose last comparison is `interval` ago. Blocks: on the pool.
+    func compare(every interval: Duration) {
+        // One at a time: a thousand stores that are due together must not keep the disk busy.
+        for hub in hubs where hub.compareIfDue(every: interval) { return }
+    }
+
     /// Has idle stores free their memory, and ends subscriptions whose clients lost their
     /// permission.
     func unloadIdle() {
@@ -83,7 +89,11 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    /// Writes what is kept in memory and closes everything.
+    /// How long all digests of a stop take at most.
+    private static let stopTime = Duration.seconds(2)
+
+    /// Digests what is not digested yet, as far as that takes no more than ``stopTime``, and closes
+    /// everything.
     func stop() {
         let hubs = state.withLock { state in
             defer { state.hubs = [:] }
@@ -91,7 +101,11 @@ final class StoreRegistry: Sendable {
             return state.hubs.values
         }
         let error = SyncError(.unreachable, "the daemon is stopping", hint: "Connect again")
-        for hub in hubs { hub.close(error) }
+        let end = ContinuousClock.now + Self.stopTime
+        for hub in hubs {
+            hub.digestRest(until: end)
+            hub.close(error)
+        }
     }
 
     // MARK: As a caller sees it

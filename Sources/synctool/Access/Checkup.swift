@@ -154,12 +154,23 @@ struct Checkup {
         let status = try await access.status()
         result.checked.append(Self.daemonLine(status.directReason, path: path))
         let now = Timestamp.now()
+        result.checked.append(
+            Self.comparisonLine(try Store.lastComparison(StorePath.absolute(path)), now: now))
         for consumer in try await access.consumers() where consumer.isLapsed(at: now) {
             result.checked.append(
                 "the lease of consumer \(consumer.name) has expired; last seen "
                     + LocalTime.ago(consumer.lastSeen, now: now))
         }
         return result
+    }
+
+    /// Writes with triggers switched off leave no mark in the schema: they are found by comparing
+    /// all rows, and only then.
+    private static func comparisonLine(_ last: Timestamp?, now: Timestamp) -> String {
+        guard let last else {
+            return "the rows were never compared with the history; to do it now, add --mend"
+        }
+        return "all rows were last compared with the history: " + LocalTime.ago(last, now: now)
     }
 
     private static func daemonLine(_ reason: FileAccess.Reason?, path: String) -> String {

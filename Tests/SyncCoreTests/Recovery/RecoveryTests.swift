@@ -62,9 +62,48 @@ import Testing
         try dropTriggers(of: "pair")
         #expect(try recovered(store) == "")
         try database.sql("UPDATE item SET a = 'seen' WHERE id = 1; VACUUM")
-        #expect(try recovered(store, comparing: true).isEmpty == false, "it was changed recently")
+        #expect(try recovered(store, comparing: true) == "", "the log has it")
         _ = try store.digest()
         #expect(try recovered(store, comparing: true) == "")
+    }
+
+    /// Comparing invents no change of a row that the log has, whether it was digested or not.
+    @Test(arguments: [true, false]) func comparingInventsNothing(isDigested: Bool) throws {
+        let store = isDigested ? try store() : try database.store()
+        try database.sql("INSERT INTO item VALUES (4, 'four', 4)")
+        try database.sql("UPDATE item SET a = 'new' WHERE id = 2; DELETE FROM item WHERE id = 3")
+        try database.withoutTriggers {
+            try database.sql("UPDATE item SET a = 'unseen' WHERE id = 1")
+        }
+        let report = try Store.mend(database.path, comparing: true)
+        #expect(report.recoveredCount == 1)
+        #expect(report.uncompared.isEmpty)
+        #expect(try store.history().last?.summary == "update item/1 a+b")
+        #expect(try Store.mend(database.path, comparing: true).recoveredCount == 0)
+    }
+
+    /// Tracked, and then nobody but the writers: no daemon, no command.
+    @Test func tablesThatWereJustTrackedCanBeCompared() throws {
+        try Store.track(database.path)
+        try database.sql(
+            """
+            BEGIN;
+            CREATE TABLE made(id INTEGER PRIMARY KEY, a TEXT, b, c);
+            INSERT INTO made SELECT id, a, b, 0 FROM item;
+            DROP TABLE item;
+            ALTER TABLE made RENAME TO item;
+            COMMIT;
+            UPDATE item SET a = 'changed' WHERE id = 1;
+            DELETE FROM item WHERE id = 2;
+            INSERT INTO item VALUES (5, 'five', 5, 5)
+            """)
+        let report = try Store.mend(database.path)
+        #expect(report.uncompared.isEmpty)
+        let told = try #require(try Store.open(database.path).history().last)
+        #expect(told.flags.contains(.recovered))
+        let names = Set(told.changes.map { "\($0.kind.name) \($0.object.path)" })
+        #expect(names.isSuperset(of: ["update item/1", "delete item/2", "insert item/5"]))
+        #expect(!names.contains("delete item/3") && !names.contains("insert item/3"))
     }
 
     @Test func compositeKeysAndTablesWithoutRowID() throws {

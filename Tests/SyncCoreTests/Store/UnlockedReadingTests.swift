@@ -99,6 +99,17 @@ import Testing
         #expect(try read() == 3)
     }
 
+    @Test func aSecondSwitchOfAConnectionIsTheFirst() throws {
+        let again = try #require(UnlockedReading(reader.handle))
+        guard case .read(0) = try again.read({ try reader.integer("SELECT x FROM t") }) else {
+            Issue.record("not read")
+            return
+        }
+        #expect(try read() == 0)
+        try reader.run("UPDATE t SET x = 4")
+        #expect(try read() == 4)
+    }
+
     @Test func inWalModeItIsNotNeeded() throws {
         try database.sql("PRAGMA journal_mode = WAL; UPDATE t SET x = 5")
         guard case .notNeeded = try reading.read({}) else {
@@ -130,7 +141,7 @@ import Testing
         var told: [Transaction] = []
         let hasAll = try await eventually(every: .microseconds(200)) {
             do {
-                told += try store.poll().transactions
+                told += try store.poll(isRepeated: true).transactions
             } catch let error as SyncError where error.code == .busy {
             }
             return told.reduce(0) { $0 + $1.changes.count } >= count
@@ -151,15 +162,15 @@ import Testing
         let folder = try TemporaryFolder()
         try store.record(in: BoundaryJournal(directory: folder.path, of: store))
         try database.sql("INSERT INTO t VALUES (1, 1); BEGIN IMMEDIATE")
-        #expect(throws: SyncError(.busy, "")) { try store.poll() }
+        #expect(throws: SyncError(.busy, "")) { try store.poll(isRepeated: true) }
         var told: [Transaction] = []
         let isTold = try await eventually {
-            told += (try? store.poll().transactions) ?? []
+            told += (try? store.poll(isRepeated: true).transactions) ?? []
             return !told.isEmpty
         }
         #expect(isTold)
         #expect(told.map(\.summary) == ["insert t/1"])
         try database.sql("INSERT INTO t VALUES (2, 1); COMMIT")
-        #expect(try store.poll().transactions.map(\.summary) == ["insert t/2"])
+        #expect(try store.poll(isRepeated: true).transactions.map(\.summary) == ["insert t/2"])
     }
 }

@@ -1,0 +1,148 @@
+import GRDB
+import SyncStorage
+import SyncValues
+
+/// Compares all rows of a store with their fingerprints, slice by slice: a program that switched
+/// triggers off leaves no other trace.
+///
+/// A slice is read without the write lock. Only when it finds a difference, it is compared again in
+/// a write transaction, which records it as one transaction flagged `recovered`. Tables whose
+/// fingerprints are not complete are left out; rows that the log says were changed since their
+/// fingerprint was taken are not compared. A store that merges compares its rows with what it has
+/// stated: the next merge does it.
+///
+/// Invariants:
+/// - Nothing is compared after a change of the schema: the triggers are checked first, which
+///   compares what has to be (``Tracker/repairCapture(comparing:)``).
+/// - `syncd_meta.compared` is written when the last slice is done, and then only.
+///
+/// Not thread-safe: one caller at a time.
+package final class FullComparison {
+    private static let sliceRowsMax = 500
+
+    /// How a slice ended.
+    package enum Progress {
+        case goesOn
+        case finished
+        /// The schema has changed: all is to be begun again, later.
+        case outdated
+    }
+
+    private enum Step {
+        case rows(EntityRows.Position)
+        case keys(after: Value?)
+    }
+
+    private let queue: DatabaseQueue
+    private var waiting: [TrackedEntity] = []
+    private var step = Step.rows(.start)
+    private var schema: Int64?
+    /// How many changes were recorded.
+    package private(set) var recoveredCount = 0
+
+    /// - Throws: what opening throws; `storeReplaced` when another file is at the path.
+    package init(_ path: String, file: FileIdentity) throws {
+        queue = try DatabaseOpener.open(path, for: .following, expecting: .file(file))
+    }
+
+    deinit { try? queue.close() }
+
+    /// When the last complete comparison of a store ended; nil: there was none.
+    /// - Throws: the error of SQLite.
+    package static func last(in metadata: Metadata) throws -> Timestamp? {
+        try metadata.integerIfPresent(.compared).map(Timestamp.init(milliseconds:))
+    }
+
+    /// Notes that all rows were compared, within the transaction that the connection is in.
+    static func setFinished(at time: Timestamp, in metadata: Metadata) throws {
+        try metadata.set(.compared, to: .integer(time.milliseconds))
+    }
+
+    /// Compares the next slice: a millisecond or two.
+    ///
+    /// - Throws: `busy` when a writer has the lock that is needed: call again later.
+    package func next(at time: Timestamp = .now()) throws -> Progress {
+        try queue.writeWithoutTransaction { database in
+            let connection = try database.openConnection
+            return try DatabaseOpener.withoutWaiting(on: connection) {
+                try next(database, connection, at: time)
+            }
+        }
+    }
+
+    private func next(
+        _ database: Database, _ connection: OpaquePointer, at time: Timestamp
+    ) throws -> Progress {
+        let isMerged = try RawTransaction.read(on: connection) { try begin(database) }
+        guard let isMerged else { return .outdated }
+        guard let entity = waiting.first, !isMerged else {
+            try RawTransaction.write(on: connection) {
+                let metadata = Metadata(connection)
+                if isMerged { try metadata.set(.unseen, to: .integer(1)) }
+                try Self.setFinished(at: time, in: metadata)
+            }
+            return .finished
+        }
+        var (count, step) = try RawTransaction.read(on: connection) {
+            try compare(entity, in: database, isCounting: true)
+        }
+        if count > 0 {
+            (count, step) = try RawTransaction.write(on: connection) {
+                guard try isCurrent(database) else { return (0, self.step) }
+                return try compare(entity, in: database, isCounting: false)
+            }
+            recoveredCount += count
+        }
+        if let step { self.step = step } else { finishEntity() }
+        return .goesOn
+    }
+
+    /// - Returns: whether the store merges; nil when the schema is another than at the last check
+    ///   of the triggers.
+    private func begin(_ database: Database) throws -> Bool? {
+        guard try isCurrent(database) else { return nil }
+        let connection = try database.openConnection
+        if schema == nil {
+            schema = try version(database)
+            let complete = try FingerprintTable.complete(connection)
+            waiting = try EntityCatalog(connection).present.filter {
+                complete.contains($0.lineage)
+            }
+        }
+        return try Metadata(database).isStated()
+    }
+
+    private func isCurrent(_ database: Database) throws -> Bool {
+        let version = try version(database)
+        guard try version == Metadata(database).integer(.schema) else { return false }
+        return schema == nil || schema == version
+    }
+
+    private func version(_ database: Database) throws -> Int64 {
+        try Int64.fetchOne(database, sql: "PRAGMA schema_version") ?? 0
+    }
+
+    /// - Returns: what was found, and the next step for this entity; nil: it is done.
+    private func compare(
+        _ entity: TrackedEntity, in database: Database, isCounting: Bool
+    ) throws -> (count: Int, next: Step?) {
+        guard let recovery = try Recovery(database, isCounting: isCounting) else { return (0, nil) }
+        let next: Step?
+        switch step {
+        case .rows(let position):
+            let end = try recovery.compareRows(
+                of: entity, after: position, count: Self.sliceRowsMax)
+            next = end.map(Step.rows) ?? .keys(after: nil)
+        case .keys(let key):
+            let end = try recovery.compareKeys(of: entity, after: key, count: Self.sliceRowsMax)
+            next = end.map { .keys(after: $0) }
+        }
+        try recovery.finish()
+        return (recovery.count, next)
+    }
+
+    private func finishEntity() {
+        waiting.removeFirst()
+        step = .rows(.start)
+    }
+}

@@ -1,0 +1,45 @@
+import GRDB
+import SyncStorage
+import SyncValues
+
+extension Store {
+    /// When all rows of the tables were last compared with what was recorded of them; nil: never.
+    ///
+    /// - Throws: ``SyncError``: `notTracked` and what opening throws.
+    public static func lastComparison(_ path: String) throws -> Timestamp? {
+        try explaining("status", at: path) {
+            let queue = try DatabaseOpener.open(path, for: .reading)
+            defer { try? queue.close() }
+            return try queue.read { try FullComparison.last(in: Metadata($0)) }
+        }
+    }
+
+    /// When that was; nil: never.
+    ///
+    /// - Throws: ``SyncError``: `busy`, `storeReplaced`.
+    package func lastComparison() throws -> Timestamp? {
+        try explaining("status") { try reading.read { try FullComparison.last(in: $0.metadata) } }
+    }
+
+    /// How long that is ago, or the tracking when there was none.
+    ///
+    /// - Throws: ``SyncError``: `busy`, `storeReplaced`.
+    package func timeSinceComparison(at now: Timestamp = .now()) throws -> Duration {
+        try explaining("status") {
+            try reading.read { reader in
+                let last = try FullComparison.last(in: reader.metadata)
+                let since = try last?.milliseconds ?? reader.metadata.integer(.created)
+                // Whoever writes the database writes these values, too.
+                let passed = now.milliseconds.subtractingReportingOverflow(since)
+                return .milliseconds(passed.overflow ? .max : max(0, passed.partialValue))
+            }
+        }
+    }
+
+    /// A comparison of all rows, at its beginning.
+    ///
+    /// - Throws: ``SyncError``: what opening throws.
+    package func fullComparison() throws -> FullComparison {
+        try explaining("compare") { try FullComparison(path, file: file) }
+    }
+}

@@ -1,0 +1,109 @@
+import SyncStorage
+import SyncTesting
+import Testing
+
+@testable import SyncCore
+@testable import SyncValues
+
+/// The comparison of all rows, in slices, that the daemon makes from time to time.
+@Suite struct FullComparisonTests {
+    private let database: TestDatabase
+    private let store: Store
+
+    init() throws {
+        database = try TestDatabase(
+            "CREATE TABLE item(id INTEGER PRIMARY KEY, a)",
+            "CREATE TABLE pair(x TEXT, y INTEGER, v, PRIMARY KEY(x, y)) WITHOUT ROWID",
+            """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1800)
+            INSERT INTO item SELECT i, i FROM n
+            """,
+            "INSERT INTO pair SELECT 'x' || id, id, a FROM item WHERE id <= 700")
+        store = try database.store()
+        while try store.digest() {}
+    }
+
+    /// Runs `during` between the slices.
+    @discardableResult
+    private func compare(during: (Int) throws -> Void = { _ in }) throws -> Int {
+        let comparison = try store.fullComparison()
+        var slices = 0
+        while case .goesOn = try comparison.next(at: Timestamp(milliseconds: 5)) {
+            slices += 1
+            try during(slices)
+        }
+        return comparison.recoveredCount
+    }
+
+    private var recovered: [String] {
+        get throws {
+            try store.history().filter { $0.flags.contains(.recovered) }.flatMap(\.changes)
+                .map { "\($0.kind.name) \($0.object.path)" }.sorted()
+        }
+    }
+
+    @Test func writesWithTriggersSwitchedOffAreFound() throws {
+        try database.withoutTriggers {
+            try database.sql("UPDATE item SET a = 'x' WHERE id IN (1, 501, 1800)")
+            try database.sql("DELETE FROM item WHERE id IN (500, 1200)")
+            try database.sql("INSERT INTO item VALUES (5000, 1)")
+            try database.sql("DELETE FROM pair WHERE y = 700; UPDATE pair SET v = 0 WHERE y = 3")
+        }
+        #expect(try store.lastComparison() == nil)
+        #expect(try compare() == 8)
+        #expect(
+            try recovered == [
+                "delete item/1200", "delete item/500", "delete pair/x700,700", "insert item/5000",
+                "update item/1", "update item/1800", "update item/501", "update pair/x3,3",
+            ])
+        #expect(try store.lastComparison() == Timestamp(milliseconds: 5))
+        #expect(try Store.lastComparison(database.path) == Timestamp(milliseconds: 5))
+        #expect(try compare() == 0)
+    }
+
+    /// Whatever is committed between the slices is in the log, and is not found again.
+    @Test func whatTheLogHasIsNotRecordedAgain() throws {
+        let seed = TestSeed.drawn()
+        var random = seed.random
+        let found = try compare { slice in
+            for _ in 0..<20 {
+                let id = Int.random(in: 1...2_000, using: &random)
+                try database.sql("INSERT OR REPLACE INTO item VALUES (\(id), \(slice))")
+                try database.sql("DELETE FROM item WHERE id = \(id + 7)")
+                try database.sql("UPDATE pair SET v = \(slice) WHERE y = \(id)")
+            }
+            if slice.isMultiple(of: 2) { while try store.digest() {} }
+        }
+        #expect(found == 0, "\(seed)")
+        #expect(try recovered == [], "\(seed)")
+    }
+
+    @Test func nothingIsWrittenWhereNothingIsFound() throws {
+        let before = try database.rows("SELECT count(*) FROM syncd_log")
+        try database.sql("BEGIN IMMEDIATE")
+        // It would be refused: a writer has the lock.
+        let comparison = try store.fullComparison()
+        for _ in 0..<5 {
+            guard case .goesOn = try comparison.next() else {
+                Issue.record("it is finished")
+                return
+            }
+        }
+        try database.sql("COMMIT")
+        #expect(try database.rows("SELECT count(*) FROM syncd_log") == before)
+    }
+
+    @Test func aChangeOfTheSchemaEndsIt() throws {
+        let comparison = try store.fullComparison()
+        guard case .goesOn = try comparison.next() else {
+            Issue.record("it did not begin")
+            return
+        }
+        try database.sql("ALTER TABLE item ADD COLUMN b")
+        guard case .outdated = try comparison.next() else {
+            Issue.record("it went on")
+            return
+        }
+        #expect(try store.lastComparison() == nil)
+    }
+}
