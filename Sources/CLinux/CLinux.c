@@ -90,4 +90,9 @@ int syncd_open_path(int directory, const char *name) {
     return openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
+void syncd_limit_heap(void) {
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 20);
+}
+
 void syncd_trim_memory(void) { malloc_trim(0); }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CLinux
 import CSQLite
 import Glibc
 import Logging
@@ -64,6 +65,7 @@ struct Syncd: AsyncParsableCommand {
                     LineLog(logLevel: level)
                 }
             }
+            syncd_limit_heap()
             // Thousands of connections, most of which read a few pages.
             _ = syncd_sqlite_set_page_cache_start(0)
             let daemon = Daemon(

@@ -71,6 +71,11 @@ ssize_t syncd_get_attribute(const char *path, const char *name, void *value, siz
 // which needs _GNU_SOURCE. -1 and errno on failure.
 int syncd_open_path(int directory, const char *name);
 
+// Has malloc take blocks of a mebibyte and more from the system and return them at once, and keep no more than that
+// at the end of each heap. Without it glibc learns from the first large block to keep up to 64 MiB for each thread,
+// which malloc_trim does not return.
+void syncd_limit_heap(void);
+
 // Returns what malloc keeps for later to the system. Takes some milliseconds.
 void syncd_trim_memory(void);
 

@@ -27,8 +27,8 @@ public enum StoreInterface {
         # store only if its uid and groups could open the file, and changes one only if they could
         # write it. Tokens are opaque positions in the history of one store. Values of the database:
         # NULL, numbers and text as in JSON; blobs are {"blob": "BASE64"}; integers beyond 2^53
-        # {"int": "DIGITS"}; infinite reals {"real": "inf"}. In tombstones and old values a value that
-        # is too large for a message is {"ref": Reference}: GetValue fetches it.
+        # {"int": "DIGITS"}; infinite reals {"real": "inf"}. In tombstones and old values a value
+        # that is too large for a message is {"ref": Reference}: GetValue fetches it.
         interface org.syncd.Store
 
         # The process that wrote a transaction, where it is known.
@@ -54,8 +54,8 @@ public enum StoreInterface {
           incarnation: ?int
         )
 
-        # A slice of a transaction that is too large for one message: at most 1,000 changes and about
-        # 1 MiB. index: from 0. isLast: no part follows.
+        # A slice of a transaction that is too large for one message: at most 1,000 changes and
+        # about 1 MiB. index: from 0. isLast: no part follows.
         type Part (index: int, isLast: bool)
 
         # A value of a tombstone or of old values that is not sent with its change. kind: blob or
@@ -208,15 +208,15 @@ public enum StoreInterface {
         type Inside (transaction: int, change: int, index: int)
 
         # Transactions, oldest first. With more: all of them, in several replies; without: the first
-        # page, and next, the token to continue after, when there is more. inside: the page ends with
-        # a part that is not the last of its transaction: continue after next, or as before where
-        # there is none, with the same inside.
+        # page, and next, the token to continue after, when there is more. inside: the page ends
+        # with a part that is not the last of its transaction: continue after next, or as before
+        # where there is none, with the same inside.
         method History(store: string, query: ?Query, inside: ?Inside)
           -> (transactions: []Transaction, next: ?string, inside: ?Inside)
 
         # A slice of a value that a Reference names. offset: in bytes, absent: 0. length: at most
-        # this many bytes, and at most 1 MiB, which is the default. data: Base64; the bytes of a text
-        # are UTF-8. size: that of the whole value.
+        # this many bytes, and at most 1 MiB, which is the default. data: Base64; the bytes of a
+        # text are UTF-8. size: that of the whole value.
         method GetValue(
           store: string,
           transaction: int,

@@ -10,8 +10,9 @@ struct AssemblyLimit: Sendable {
     /// Every transaction is assembled.
     static let none = AssemblyLimit(changesMax: .max, bytesMax: .max)
 
-    /// About 30 MB at most. Smaller would send more transactions the long way (``LargeTransaction``),
-    /// which reads the log twice; larger is memory that a daemon needs for one commit.
+    /// About 30 MB at most. Smaller would send more transactions the long way
+    /// (``LargeTransaction``), which reads the log twice; larger is memory that a daemon needs for
+    /// one commit.
     static let memory = AssemblyLimit(changesMax: 20_000, bytesMax: 16 << 20)
 
     var isLimited: Bool { changesMax < .max || bytesMax < .max }

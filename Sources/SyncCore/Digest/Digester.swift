@@ -1,4 +1,5 @@
 import SyncStorage
+import SyncValues
 
 /// Moves transactions from the log into the history tables, in short write transactions.
 ///
@@ -29,30 +30,21 @@ final class Digester {
     /// Log rows deleted in one slice.
     static let sliceRowsMax = 10_000
 
-    private let connection: OpaquePointer
-    private let metadata: Metadata
+    let connection: OpaquePointer
+    let metadata: Metadata
     private let assembler: TransactionAssembler
     private let trimmable: Statement
     private let trim: Statement
     private let dropUnfinished: Statement
     private let didCommit: () -> Void
     private var gate: (any DigestGate)?
-    private let writer: HistoryWriter
+    let writer: HistoryWriter
     private let reader: LogReader
     /// The one that is being written.
-    private var large: LargeDigest?
-
-    private struct LargeDigest {
-        let transaction: LargeTransaction
-        /// Read, but not written yet.
-        var slice: [NetChange] = []
-        /// Names this attempt in the metadata: see ``writeInSlices(_:after:)``.
-        let mark = Value.integer(.random(in: 1 ... .max))
-        var isBegun = false
-    }
+    var large: LargeDigest?
 
     /// How far one step came.
-    private enum Step {
+    enum Step {
         /// History is complete up to this seq.
         case reached(Int64)
         /// The large transaction is not whole yet.
@@ -172,74 +164,16 @@ final class Digester {
         }
     }
 
-    /// Writes the next slice of the large transaction.
-    private func writeLarge(after digested: Int64) throws -> Step {
-        guard var digest = large else { return .unfinished }
-        let header = digest.transaction.header
-        // Another process digested it, or found another end for what is before it.
-        guard digested < header.number, digested >= header.first - 1 else {
-            large = nil
-            return .unfinished
-        }
-        if digest.slice.isEmpty {
-            let next = try RawTransaction.read(on: connection) {
-                try digest.transaction.nextSlice()
-            }
-            guard let next else { return try end(digest, after: digested) }
-            digest.slice = next
-            large = digest
-        }
-        guard !digest.slice.isEmpty else { return .unfinished }
-        let isWritten = try commit(after: digested, upTo: header.number) {
-            if digest.isBegun {
-                guard try metadata.value(.digesting) == digest.mark else { return false }
-            } else {
-                try dropUnfinished.run(.integer(digested))
-                try metadata.set(.digesting, to: digest.mark)
-            }
-            for change in digest.slice { try writer.write(change) }
-            return true
-        }
-        digest.slice = []
-        digest.isBegun = true
-        large = isWritten ? digest : nil
-        return isWritten ? .unfinished : .outdated
-    }
-
-    /// All changes of the large transaction are written: its header.
-    private func end(_ digest: LargeDigest, after digested: Int64) throws -> Step {
-        large = nil
-        let header = digest.transaction.header
-        let isWritten = try commit(after: digested, upTo: header.number) {
-            if digest.isBegun {
-                guard try metadata.value(.digesting) == digest.mark else { return false }
-                try writer.write(header: header)
-            }
-            try metadata.set(.digested, to: .integer(header.number))
-            return true
-        }
-        return isWritten ? .reached(header.number) : .outdated
-    }
-
-    /// All slices but the last have changes only. Another process that began on the same rows
-    /// meanwhile has removed the changes of the earlier slices: then its number is in the metadata.
+    /// All slices but the last have changes only.
     private func writeInSlices(_ large: NetTransaction, after digested: Int64) throws -> Bool {
-        let mark = Value.integer(.random(in: 1 ... .max))
+        let attempt = Attempt()
         var rest = large.changes[...]
-        let first = rest.prefix(Self.sliceChangesMax)
-        let isBegun = try commit(after: digested, upTo: large.number) {
-            try dropUnfinished.run(.integer(digested))
-            try metadata.set(.digesting, to: mark)
-            for change in first { try writer.write(change) }
-            return true
-        }
-        guard isBegun else { return false }
-        rest = rest.dropFirst(Self.sliceChangesMax)
+        var isBegun = false
         while true {
             let slice = rest.prefix(Self.sliceChangesMax)
             let isLast = slice.count == rest.count
             let isWritten = try commit(after: digested, upTo: large.number) {
-                guard try metadata.value(.digesting) == mark else { return false }
+                guard try continues(attempt, isBegun: isBegun, after: digested) else { return false }
                 for change in slice { try writer.write(change) }
                 guard isLast else { return true }
                 try writer.write(header: large)
@@ -248,8 +182,23 @@ final class Digester {
             }
             guard isWritten else { return false }
             if isLast { return true }
+            isBegun = true
             rest = rest.dropFirst(Self.sliceChangesMax)
         }
+    }
+
+    /// Names the process that writes one transaction in several slices, in the metadata.
+    struct Attempt {
+        fileprivate let mark = Value.integer(.random(in: 1 ... .max))
+    }
+
+    /// Begins an attempt, or finds out whether it is still the one: another process that began on
+    /// the same rows meanwhile has removed the changes of the earlier slices.
+    func continues(_ attempt: Attempt, isBegun: Bool, after digested: Int64) throws -> Bool {
+        if isBegun { return try metadata.value(.digesting) == attempt.mark }
+        try dropUnfinished.run(.integer(digested))
+        try metadata.set(.digesting, to: attempt.mark)
+        return true
     }
 
     private func hasRowsToTrim(upTo digested: Int64) throws -> Bool {
@@ -267,7 +216,7 @@ final class Digester {
     }
 
     /// - Returns: what `body` returns; false without calling it when the slice is out of date.
-    private func commit(
+    func commit(
         after digested: Int64, upTo end: Int64, _ body: () throws -> Bool
     ) throws -> Bool {
         defer { gate?.leave() }

@@ -26,6 +26,12 @@ struct KeyCensus {
     /// The rows of all keys that name each other, ascending.
     private(set) var linkedSeqs: [Int64] = []
 
+    /// - Parameter rowsMax: no more rows are counted: an array that grows takes three times as much
+    ///   while it is copied.
+    init(rowsMax: Int64) { rows.reserveCapacity(Int(min(rowsMax, Self.reservedMax))) }
+
+    private static let reservedMax: Int64 = 1 << 24
+
     /// Takes the next record of the transaction.
     mutating func count(_ record: LogRecord) {
         guard let entity = record.entity else { return }

@@ -27,7 +27,7 @@ final class LargeTransaction {
     private let reader: LogReader
     private let keepsVanished: Bool
     private var phase = Phase.counting
-    private var census = KeyCensus()
+    private var census: KeyCensus
     /// The last row that was read in this phase.
     private var position: Int64
     private var nextGroup = 0
@@ -38,6 +38,7 @@ final class LargeTransaction {
         self.reader = reader
         keepsVanished = header.unassembled?.keepsVanished ?? false
         position = header.first - 1
+        census = KeyCensus(rowsMax: header.number - header.first + 1)
     }
 
     /// The next changes, or none when the call only counted; nil at the end.

@@ -199,15 +199,22 @@ package final class LiveLog {
         }
         var query = HistoryQuery()
         query.after = resolver.token(of: seen, time: Timestamp(milliseconds: 0))
-        let history = try HistoryReader(connection, catalog: catalog, resolver: resolver)
+        let limits = PartLimits(
+            changesMax: Int(Self.pollRowsMax), bytesMax: Self.pollBytesMax, valueBytesMax: nil)
+        let history = try HistoryReader(
+            connection, catalog: catalog, resolver: resolver, delivering: Delivery(limits: limits))
+        var bytes = 0
         _ = try history.forEach(matching: query) { transaction in
+            for change in transaction.changes { bytes += change.jsonBytes }
             // Both are positions: `first` may be anything, `seen` is not negative.
-            if transaction.number - max(seen, transaction.first) > Self.pollRowsMax {
+            if transaction.part != nil || bytes > Self.pollBytesMax
+                || transaction.number - max(seen, transaction.first) > Self.pollRowsMax
+            {
                 result.tooLarge = true
             } else {
                 result.transactions.append(transaction)
             }
-            return true
+            return !result.tooLarge
         }
         seen = digested
     }

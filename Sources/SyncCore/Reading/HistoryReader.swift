@@ -65,9 +65,9 @@ final class HistoryReader {
             guard query.matchesHeader(of: transaction) else { continue }
             var slicer = PartSlicer(transaction, matching: query, in: delivery)
             let isWanted = try forEachChange(of: transaction, after: query.after) {
-                try slicer.add($0, body)
+                try slicer.add($0, givingTo: body)
             }
-            guard isWanted, try slicer.finish(body) else { return false }
+            guard isWanted, try slicer.finish(givingTo: body) else { return false }
         }
         return true
     }

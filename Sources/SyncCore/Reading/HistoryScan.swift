@@ -107,9 +107,9 @@ struct HistoryScan {
             let start = delivery.position(in: transaction.number)?.change ?? 0
             for change in transaction.changes where change.seq > start && change.last > after {
                 let resolved = try resolver.resolve(change, in: transaction.number)
-                guard try slicer.add(resolved, body) else { return false }
+                guard try slicer.add(resolved, givingTo: body) else { return false }
             }
-            return try slicer.finish(body)
+            return try slicer.finish(givingTo: body)
         }
     }
 }

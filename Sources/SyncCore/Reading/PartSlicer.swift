@@ -21,7 +21,7 @@ struct PartSlicer {
     /// - Returns: false when `body` stopped it.
     /// - Throws: what `body` throws.
     mutating func add(
-        _ change: Change, _ body: (Transaction) throws -> Bool
+        _ change: Change, givingTo body: (Transaction) throws -> Bool
     ) throws -> Bool {
         guard query.matches(change) else { return true }
         var change = change
@@ -41,11 +41,12 @@ struct PartSlicer {
     ///
     /// - Returns: false when `body` stopped it.
     /// - Throws: what `body` throws.
-    mutating func finish(_ body: (Transaction) throws -> Bool) throws -> Bool {
+    mutating func finish(givingTo body: (Transaction) throws -> Bool) throws -> Bool {
         // A transaction that has no changes at all is given to a query that chooses none; one that
-        // has none after a position inside of it is not.
+        // has none after a position inside of it is not. A reader that went on inside of its parts
+        // gets its end, also when it asks for other changes by now.
         let isInside = query.after.map { $0.number >= header.first } ?? false
-        if changes.isEmpty, index > 0 || query.choosesChanges || isInside { return true }
+        if changes.isEmpty, index == 0, query.choosesChanges || isInside { return true }
         return try give(isLast: true, to: body)
     }
 

@@ -85,8 +85,8 @@ extension Store {
     ///   - position: continue inside of a transaction that the query includes.
     /// - Throws: as ``history(_:)``.
     public func forEachTransaction(
-        matching query: HistoryQuery, inParts limits: PartLimits, from position: PartPosition? = nil,
-        _ body: (Transaction) throws -> Bool
+        matching query: HistoryQuery, inParts limits: PartLimits,
+        from position: PartPosition? = nil, _ body: (Transaction) throws -> Bool
     ) throws {
         try explaining("history") {
             try digestLarge()

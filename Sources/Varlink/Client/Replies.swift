@@ -3,10 +3,10 @@ import Synchronization
 
 /// The replies to one `callMore`, in order.
 ///
-/// At most `ClientLimits.waitingRepliesMax`, and about `waitingBytesMax`, are queued; then reading from the socket stops. To stop
-/// before the end, leave the loop or cancel its task: that closes the connection, because varlink
-/// has no other way. An error reply is thrown as `VarlinkError`, a lost connection as
-/// `TransportError`.
+/// At most `ClientLimits.waitingRepliesMax`, and about `waitingBytesMax`, are queued; then reading
+/// from the socket stops. To stop before the end, leave the loop or cancel its task: that closes
+/// the connection, because varlink has no other way. An error reply is thrown as `VarlinkError`, a
+/// lost connection as `TransportError`.
 public struct Replies: AsyncSequence, Sendable {
     /// The parameters of a reply.
     public typealias Element = JSONObject

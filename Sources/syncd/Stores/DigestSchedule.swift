@@ -34,7 +34,7 @@ struct DigestSchedule {
 
     var pace = Pace.wal
     /// A digest is under way or its timer is set.
-    private var isScheduled = false
+    private(set) var isScheduled = false
     private var lastActivity: NIODeadline = .distantPast
     /// The first commit since the last digest, and the number before it.
     private var firstActivity: NIODeadline = .distantPast

@@ -389,8 +389,16 @@ final class HubState: Sendable {
         }
     }
 
-    /// Memory is being released: the next large work schedules it again.
-    func beginRelease() { content.withLock { $0.isReleaseDue = false } }
+    /// Memory can be released, and the next large work schedules it again.
+    ///
+    /// - Returns: false while a digest is under way, which takes memory itself.
+    func beginRelease() -> Bool {
+        content.withLock { content in
+            guard !content.digest.isScheduled else { return false }
+            content.isReleaseDue = false
+            return true
+        }
+    }
 
     /// Keeps a failure's text; false when it is that of the failure before.
     func isNewFailure(_ message: String) -> Bool {

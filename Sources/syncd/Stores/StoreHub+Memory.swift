@@ -6,12 +6,16 @@ extension StoreHub {
     /// small again.
     private static let releaseDelay: TimeAmount = .seconds(2)
 
-    /// Large transactions leave pages in SQLite's caches and holes in the heap: they are returned to
-    /// the system when the work is over.
+    /// Large transactions leave pages in SQLite's caches and holes in the heap: they are returned
+    /// to the system when the work is over.
     func releaseMemoryLater() {
-        guard state.noteLargeWork() else { return }
+        if state.noteLargeWork() { setReleaseTimer() }
+    }
+
+    private func setReleaseTimer() {
         environment.loop.scheduleTask(in: Self.releaseDelay) { [weak self] in
             guard let self else { return }
+            guard self.state.beginRelease() else { return self.setReleaseTimer() }
             self.environment.pool.submit { poolState in
                 if poolState == .active { self.releaseMemory() }
             }
@@ -19,7 +23,6 @@ extension StoreHub {
     }
 
     private func releaseMemory() {
-        state.beginRelease()
         // A store that is being closed has released it.
         try? state.opened?.store.releaseMemory()
         syncd_trim_memory()

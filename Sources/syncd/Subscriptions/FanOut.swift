@@ -157,9 +157,9 @@ struct FanOut {
 
     // MARK: Distributing
 
-    /// Gives a whole transaction to all live entries: encoded once for each distinct filter, and once
-    /// more for each entry that holds an object in it. An entry whose queue is full lags from now
-    /// on.
+    /// Gives a whole transaction to all live entries: encoded once for each distinct filter, and
+    /// once more for each entry that holds an object in it. An entry whose queue is full lags from
+    /// now on.
     ///
     /// - Parameter atOnce: false in a burst: throughput counts then, not the single reply.
     /// - Complexity: O(entries), and O(changes) for each distinct filter.
