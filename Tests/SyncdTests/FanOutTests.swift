@@ -127,4 +127,41 @@ import Varlink
         try await expect(second, toGet: [1])
         #expect(first.replies.isEmpty)
     }
+
+    /// The parts that an entry which holds some objects gets of a transaction in three parts, each
+    /// with one object: numbered without gaps, with an end, and the token with the end alone.
+    @Test(arguments: [
+        (["Album/1"], ["0 false", "1 true"]), (["Album/3"], ["whole"]), (["Album/9"], []),
+        (["Album/1", "Album/3"], ["0 false", "1 true"]),
+        (["Album/1", "Album/2", "Album/3"], ["0 false", "1 false", "2 true"]),
+    ])
+    func partsAreNumberedWithoutGaps(held: [String], expected: [String]) async throws {
+        let server = try await StreamServer()
+        let client = try await server.connect()
+        var options = SubscriptionOptions()
+        options.heldOnly = true
+        let subscriber = Subscriber(options, stream: client.stream)
+        var fanOut = FanOut()
+        fanOut.add(subscriber, at: try token(0))
+        fanOut.hold(try held.map { try ObjectName(path: $0).folded }, for: subscriber)
+        for index in 0..<3 {
+            var part = try transaction(7, of: "Album/\(index + 1)")
+            part.part = .init(index: index, isLast: index == 2)
+            let reply = fanOut.catchUpReply(to: subscriber, about: part, era: fanOut.era)
+            if let reply { client.stream.send(reply) }
+            fanOut.advance(subscriber, past: part, isSent: reply != nil)
+            let isInside = fanOut.entry(of: subscriber)?.inside != nil
+            #expect(isInside == (index < 2))
+        }
+        #expect(fanOut.entry(of: subscriber)?.position == (try token(7)))
+        client.stream.send(SubscriptionReplies.position(try token(8)))
+        try await eventually("all replies") { client.tokens.last == (try? token(8).description) }
+        let found = client.replies.dropLast().map { reply in
+            let part = reply["transaction"]?.object?["part"]?.object
+            #expect((reply["token"] == nil) == (part?["isLast"]?.bool == false))
+            guard let part else { return "whole" }
+            return "\(part["index"]?.integer ?? -1) \(part["isLast"]?.bool ?? false)"
+        }
+        #expect(found == expected)
+    }
 }
