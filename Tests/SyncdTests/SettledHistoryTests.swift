@@ -15,11 +15,21 @@ struct SettledHistoryTests {
         return try store.history(query)
     }
 
+    /// What every reader sees alike: notices have no log positions.
+    private func texts(_ transactions: some Sequence<Transaction>) -> [String] {
+        transactions.map { transaction in
+            let changes = transaction.changes.map { "\($0.kind.name) \($0.object.path)" }
+            return "\(transaction.token) \(transaction.flags.names) \(changes)"
+        }
+    }
+
     @Test(arguments: ["WAL", "DELETE"])
     func readersOfTheFileFindWhatAKilledDaemonTold(mode: String) async throws {
         let daemon = try await TestDaemon()
-        let store = try await daemon.makeStore()
-        try sqlite3(store, "PRAGMA journal_mode = \(mode)")
+        let store = daemon.directory.file("settled.db")
+        try sqlite3(
+            store, "PRAGMA journal_mode = \(mode); CREATE TABLE Artist(id INTEGER PRIMARY KEY, n)")
+        _ = try await daemon.client.track(store)
         let seen = Collector(daemon.client.subscribe(store))
         try await seen.begun()
         var told: [Transaction] = []
@@ -32,18 +42,18 @@ struct SettledHistoryTests {
             try await eventually("all rows are told") { seen.objects.count == count }
             told = seen.transactions
             // Beside the daemon, whether it has digested or not.
-            #expect(try direct(store).map(\.token) == told.map(\.token))
+            #expect(texts(try direct(store)) == texts(told))
         }
         daemon.kill9()
         // The last connection removes the WAL.
         try sqlite3(store, "SELECT 1 FROM Artist")
-        #expect(try direct(store) == told)
+        #expect(texts(try direct(store)) == texts(told))
         try sqlite3(store, "INSERT INTO Artist VALUES (99, 'x')")
         let rest = try direct(store, after: told[1].token)
-        #expect(Array(rest.dropLast()) == Array(told.dropFirst(2)))
+        #expect(texts(rest.dropLast()) == texts(told.dropFirst(2)))
         #expect(rest.last?.changes.map(\.object.path) == ["Artist/99"])
         try await daemon.start()
-        #expect(try await daemon.client.history(store) == told + rest.suffix(1))
+        #expect(texts(try await daemon.client.history(store)) == texts(told + rest.suffix(1)))
     }
 
     @Test func theDaemonGoesOnAfterTheLogWasEmptied() async throws {
