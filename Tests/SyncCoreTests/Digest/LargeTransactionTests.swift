@@ -132,7 +132,7 @@ import Testing
             BEGIN; INSERT INTO syncd_txn(author) VALUES ('large');
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 45000)
             INSERT INTO item SELECT i, 'n' || i, i FROM n;
-            UPDATE item SET b = -b WHERE id % 2 = 0; DELETE FROM item WHERE id % 10 = 3;
+            UPDATE item SET b = -1 - b WHERE id % 2 = 0; DELETE FROM item WHERE id % 10 = 3;
             INSERT INTO syncd_txn(author) VALUES (NULL); COMMIT
             """)
         try database.sql("UPDATE item SET a = 'later' WHERE id = 7")
