@@ -6,6 +6,9 @@ public struct CaptureFinding: Sendable, Hashable {
         case triggersMissing([String])
         /// The table has changed: what its triggers record is not all, or not right.
         case triggersOutdated
+        /// The triggers record every change, and not all causes: an earlier version of syncd
+        /// created them, or tables were created since that refer to this one.
+        case triggersWithoutCauses
         /// The table, its columns or a table that it refers to were renamed; the triggers followed
         /// and still record.
         case renamed(to: String)
@@ -24,7 +27,9 @@ public struct CaptureFinding: Sendable, Hashable {
         /// An object made by capture is missing or was changed.
         var isOfOwnObjects: Bool {
             switch self {
-            case .triggersMissing, .triggersOutdated, .storeObjectMissing: true
+            case .triggersMissing, .triggersOutdated, .triggersWithoutCauses,
+                .storeObjectMissing:
+                true
             default: false
             }
         }
@@ -41,7 +46,8 @@ public struct CaptureFinding: Sendable, Hashable {
     public var mayHaveLostChanges: Bool {
         switch problem {
         case .triggersMissing, .triggersOutdated, .storeObjectMissing, .tableDropped: return true
-        case .renamed, .newTable, .triggersOutOfOrder, .triggersOrphaned: return false
+        case .triggersWithoutCauses, .renamed, .newTable, .triggersOutOfOrder, .triggersOrphaned:
+            return false
         }
     }
 }
@@ -56,6 +62,9 @@ extension CaptureFinding {
         case .triggersMissing(let names):
             "\(table): triggers are missing (\(names.joined(separator: ", ")))"
         case .triggersOutdated: "\(table): the table has changed since its triggers were created"
+        case .triggersWithoutCauses:
+            "\(table): the triggers record every change, but not all causes; "
+                + "run: synctool doctor DB --mend"
         case .renamed(let name): "\(table): renamed to \(name)"
         case .tableDropped: "\(table): the table was dropped"
         case .newTable:

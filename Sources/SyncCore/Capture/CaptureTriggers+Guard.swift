@@ -23,23 +23,57 @@ extension CaptureTriggers {
         var condition: String
         /// The columns whose change can lead to it; nil when any may.
         var columns: [String]?
+        /// What holds of NEW where an insert can lead to it; nil: nothing needs to.
+        var ofInsert: String?
+        /// The clash is in the rowid, which is not the key.
+        var isInRowID = false
     }
 
     var guardInsert: Trigger? {
-        trigger(
-            "g", on: "BEFORE INSERT", when: exists(clashes.map(\.condition)),
-            body: keepVictims(clashes.map(\.condition)))
+        let clashes = clashes
+        let when = clashes.map { clash in
+            (clash.ofInsert.map { "\($0) AND " } ?? "") + exists(clash.condition)
+        }
+        return trigger(
+            "g", on: "BEFORE INSERT", when: alternatives(when),
+            body: keepVictims(
+                clashes.map { clash in
+                    (clash.ofInsert.map { "\($0) AND " } ?? "") + clash.condition
+                }))
     }
 
     var guardUpdate: Trigger? {
-        let clashes = clashes.map { clash in
-            Clash(
-                condition: "\(clash.condition) AND NOT (\(sameKey("syncd_t", as: "OLD")))",
-                columns: clash.columns)
+        let clashes = clashes
+        let when = clashes.map { clash in
+            let isOther = otherKey("syncd_t", than: "OLD")
+            // Another row has the new values only where they are new.
+            guard let names = clash.isInRowID ? table.rowIDName.map({ [$0] }) : clash.columns
+            else { return exists("\(clash.condition) AND \(isOther)") }
+            return "\(isRewritten(names)) AND \(exists(clash.condition))"
         }
+        let conditions = clashes.map { "\($0.condition) AND \(otherKey("syncd_t", than: "OLD"))" }
         return trigger(
-            "h", on: "BEFORE UPDATE\(updateOf)", when: exists(clashes.map(\.condition)),
-            body: keepVictims(clashes.map(\.condition)))
+            "h", on: "BEFORE UPDATE\(updateOf)", when: alternatives(when),
+            body: (context.reachesItself ? keepUpdated : []) + keepVictims(conditions))
+    }
+
+    /// Any of the columns differs in its bytes between OLD and NEW. A change of type alone is none:
+    /// indexes take equal numbers as equal.
+    private func isRewritten(_ names: [String]) -> String {
+        let rows = ["OLD", "NEW"].map { row in
+            Self.row(
+                names.map { name in
+                    let column = table.column(name)
+                    let isBinary = column?.comparesBinary ?? true
+                    return "\(row).\(SQLName.quoted(name))\(isBinary ? "" : " COLLATE BINARY")"
+                })
+        }
+        return rows.joined(separator: " IS NOT ")
+    }
+
+    private func alternatives(_ conditions: [String]) -> String {
+        conditions.count == 1
+            ? conditions[0] : Self.tree(conditions.map { "(\($0))" }, of: "OR")
     }
 
     /// Updates that keep the key and push another row out by a UNIQUE index. Whether it runs before
@@ -55,6 +89,37 @@ extension CaptureTriggers {
             body: drain(rowIsNew: false))
     }
 
+    // MARK: Victims that take the updated row along
+
+    /// An UPDATE OR REPLACE whose victims take the updated row along, by a cascade, ends there: no
+    /// AFTER UPDATE trigger runs. So the updated row's delete logs the victims. It knows the row by
+    /// a row of the guard that has the entity's number negated. ``delete`` is created later, and
+    /// so runs before it: the guard has forgotten the deleted row.
+    var drainDelete: Trigger? {
+        guard context.reachesItself else { return nil }
+        return trigger(
+            "s", on: "AFTER DELETE",
+            when: "EXISTS(SELECT 1 FROM syncd_guard WHERE e = \(-entity) "
+                + "AND \(guardHasKey(of: "OLD")))",
+            body: [
+                logVictims(isSame: "0", where: "ts IS \(Self.now) AND \(isMissing)", before: nil),
+                "DELETE FROM syncd_guard WHERE e = \(entity) AND \(isMissing)",
+                "DELETE FROM syncd_guard WHERE e = \(-entity)",
+            ])
+    }
+
+    private var keepUpdated: [String] {
+        let keys = keyValues("OLD")
+        let targets = keys.indices.map { "k\($0)" }.joined(separator: ", ")
+        return [
+            "DELETE FROM syncd_guard WHERE e = \(-entity)",
+            "INSERT INTO syncd_guard(e, ts, \(targets)) "
+                + "VALUES(\(-entity), \(Self.now), \(keys.joined(separator: ", ")))",
+        ]
+    }
+
+    // MARK: Logging victims
+
     /// The delete of OLD is logged: its guard row, if any, must not be logged as well.
     func forgetGuard() -> String {
         "DELETE FROM syncd_guard WHERE e = \(entity) AND \(guardHasKey(of: "OLD"))"
@@ -68,26 +133,24 @@ extension CaptureTriggers {
     ///   - row: what the same statement logs after the victims.
     func drain(rowIsNew: Bool = true, before row: LogRow? = nil) -> [String] {
         let isSame = guardHasKey(of: "NEW")
-        let stillThere =
-            "EXISTS(SELECT 1 FROM \(SQLName.quoted(table.name)) AS syncd_t "
-            + "WHERE \(seekKey))"
-        let gone = rowIsNew ? "(\(isSame) OR NOT \(stillThere))" : "NOT \(stillThere)"
+        let gone = rowIsNew ? "\(isSame) OR \(isMissing)" : isMissing
         let newest =
-            isNested
+            context.isNested
             ? " AND NOT EXISTS(SELECT 1 FROM syncd_guard AS syncd_h WHERE syncd_h.e = \(entity) "
                 + "AND syncd_h.i = syncd_guard.i AND syncd_h.rowid > syncd_guard.rowid "
                 + "AND \(sameGuardKey))"
             : ""
         return [
-            logVictims(isSame: isSame, where: "\(gone)\(newest)", before: row),
+            logVictims(isSame: isSame, where: "(\(gone))\(newest)", before: row),
             "DELETE FROM syncd_guard WHERE e = \(entity) "
                 + "AND (ts IS NOT \(Self.now) OR \(gone))",
         ]
     }
 
-    /// What ``drain(rowIsNew:)`` does after an insert, where only the key can clash: the one victim
-    /// has the new row's key. Its guard row need not go, which saves a statement for each insert:
-    /// the object exists, and every statement that removes it deletes or renews the row first.
+    /// What ``drain(rowIsNew:)`` does where only the key can clash: the one victim has the key that
+    /// the new row has, by an insert or by a change of its key. Its guard row need not go, which
+    /// saves a statement for each insert: the object exists, and every statement that removes it
+    /// deletes or renews the row first.
     func logSameKey(before row: LogRow) -> [String] {
         [
             logVictims(
@@ -120,7 +183,7 @@ extension CaptureTriggers {
 
     /// A new row can replace only the row with its key.
     var clashesInKeyAlone: Bool {
-        table.isIntegerKey && table.uniqueIndexes.isEmpty && !isNested
+        table.isIntegerKey && table.uniqueIndexes.isEmpty && !context.isNested
     }
 
     private var clashes: [Clash] {
@@ -131,7 +194,8 @@ extension CaptureTriggers {
             // A BEFORE INSERT trigger sees -1 where SQLite will choose the rowid.
             clashes.append(
                 Clash(
-                    condition: "NEW.\(name) <> -1 AND syncd_t.\(name) = NEW.\(name)", columns: []))
+                    condition: "syncd_t.\(name) = NEW.\(name)", columns: [],
+                    ofInsert: "NEW.\(name) <> -1", isInRowID: true))
         }
         return clashes + table.uniqueIndexes.map(clash)
     }
@@ -141,23 +205,27 @@ extension CaptureTriggers {
 
     private func clash(_ index: UniqueIndex) -> Clash {
         var isPlain = index.condition == nil
-        var terms = index.terms.map { term -> String in
+        var (old, new, others): ([String], [String], [String]) = ([], [], [])
+        for term in index.terms {
             if let expression = term.expression {
                 isPlain = false
-                return "(\(expression)) = \(ofNew(expression))"
+                others.append("(\(expression)) = \(ofNew(expression))")
+                continue
             }
             let column = term.column.flatMap { table.column($0) }
             if column?.isGenerated ?? true { isPlain = false }
             let name = SQLName.quoted(term.column ?? "")
             let collates = SQLName.isEqual(column?.collation ?? "BINARY", to: term.collation)
             let collation = collates ? "" : " COLLATE \(SQLName.quoted(term.collation))"
-            return "syncd_t.\(name)\(collation) = NEW.\(name)"
+            old.append("syncd_t.\(name)\(collation)")
+            new.append("NEW.\(name)")
         }
         if let condition = index.condition {
-            terms += ["(\(condition))", ofNew(condition)]
+            others += ["(\(condition))", ofNew(condition)]
         }
+        let equal = old.isEmpty ? [] : ["\(Self.row(old)) = \(Self.row(new))"]
         return Clash(
-            condition: terms.joined(separator: " AND "),
+            condition: (equal + others).joined(separator: " AND "),
             columns: isPlain ? index.terms.compactMap(\.column) : nil)
     }
 
@@ -181,10 +249,8 @@ extension CaptureTriggers {
         return " OF \(updateColumns(names))"
     }
 
-    private func exists(_ conditions: [String]) -> String {
-        conditions.map {
-            "EXISTS(SELECT 1 FROM \(SQLName.quoted(table.name)) AS syncd_t WHERE \($0))"
-        }.joined(separator: " OR ")
+    private func exists(_ condition: String) -> String {
+        "EXISTS(SELECT 1 FROM \(SQLName.quoted(table.name)) AS syncd_t WHERE \(condition))"
     }
 
     // MARK: Guard rows
@@ -193,7 +259,7 @@ extension CaptureTriggers {
     private func keepVictims(_ conditions: [String]) -> [String] {
         let name = SQLName.quoted(table.name)
         var statements: [String] = []
-        if isNested {
+        if context.isNested {
             statements.append(
                 "DELETE FROM syncd_guard WHERE e = \(entity) AND rowid <= "
                     + "(SELECT max(rowid) FROM syncd_guard) - \(Self.nestedGuardRowsMax)")
@@ -207,18 +273,20 @@ extension CaptureTriggers {
         let chunks = Self.chunks(deletedValues("syncd_t"))
         let keys = keyValues("syncd_t")
         let targets = Self.valueColumns.prefix(chunks[0].count) + keys.indices.map { "k\($0)" }
-        let numbers = chunks.indices.map { "SELECT \($0) AS i" }.joined(separator: " UNION ALL ")
+        // VALUES is not limited as the terms of a compound SELECT are.
+        let numbers = chunks.indices.map { "(\($0))" }.joined(separator: ", ")
         let from =
             chunks.count == 1
-            ? "\(name) AS syncd_t" : "\(name) AS syncd_t CROSS JOIN (\(numbers)) AS syncd_i"
+            ? "\(name) AS syncd_t" : "\(name) AS syncd_t CROSS JOIN (VALUES\(numbers)) AS syncd_i"
+        let number = chunks.count == 1 ? "0" : "syncd_i.column1"
         for (position, condition) in conditions.enumerated() {
             let fresh = conditions.prefix(position).map { " AND (\($0)) IS NOT TRUE" }.joined()
             statements.append(
                 "INSERT INTO syncd_guard(e, i, ts, \(targets.joined(separator: ", "))) "
-                    + "SELECT \(entity), \(chunks.count == 1 ? "0" : "syncd_i.i"), \(Self.now), "
+                    + "SELECT \(entity), \(number), \(Self.now), "
                     + (victimValues(chunks) + keys).joined(separator: ", ")
                     + " FROM \(from) WHERE \(condition)\(fresh)"
-                    + (chunks.count == 1 ? "" : " ORDER BY syncd_i.i"))
+                    + (chunks.count == 1 ? "" : " ORDER BY syncd_i.column1"))
         }
         return statements
     }
@@ -230,32 +298,14 @@ extension CaptureTriggers {
             let cases = chunks.enumerated().compactMap { number, chunk in
                 position < chunk.count ? "WHEN \(number) THEN \(chunk[position])" : nil
             }
-            return "CASE syncd_i.i \(cases.joined(separator: " ")) END"
+            return "CASE syncd_i.column1 \(cases.joined(separator: " ")) END"
         }
     }
 
-    /// The guard row's object has the key of OLD or NEW.
-    private func guardHasKey(of row: String) -> String {
-        table.keyColumns.enumerated().map { number, column in
-            Self.same(
-                "\(row).\(SQLName.quoted(column.name))", as: "syncd_guard.k\(number)", in: column)
-        }.joined(separator: " AND ")
-    }
-
-    /// `syncd_t` is the object of the guard row `syncd_guard`: `=` under the index's collation to
-    /// find it, then byte for byte.
-    private var seekKey: String {
-        table.keyColumns.enumerated().map { number, column in
-            let name = "syncd_t.\(SQLName.quoted(column.name))"
-            let guarded = "syncd_guard.k\(number)"
-            let exact = Self.same(name, as: guarded, in: column)
-            return column.comparesBinary ? exact : "\(name) IS \(guarded) AND \(exact)"
-        }.joined(separator: " AND ")
-    }
-
+    /// `syncd_h` and `syncd_guard` have the same key. Both are columns of the guard.
     private var sameGuardKey: String {
-        table.keyColumns.enumerated().map { number, column in
-            Self.same("syncd_h.k\(number)", as: "syncd_guard.k\(number)", in: column)
-        }.joined(separator: " AND ")
+        let keys = table.key.indices
+        return keys.map { "syncd_h.k\($0) IS syncd_guard.k\($0)" }.joined(separator: " AND ")
+            + keys.map { " AND typeof(syncd_h.k\($0)) IS typeof(syncd_guard.k\($0))" }.joined()
     }
 }

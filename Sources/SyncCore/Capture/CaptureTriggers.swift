@@ -13,9 +13,12 @@ package struct CaptureTriggers {
     let entity: Int64
     let table: TableSchema
     let layout: CaptureLayout
-    /// A user trigger writes to this table, so that one statement on it can run inside
-    /// another: the guard must then hold the victims of several.
-    let isNested: Bool
+    /// What the rest of the schema means for the table.
+    let context: CaptureContext.Table
+
+    /// The version of the texts. Raised when they change, so that the triggers of existing stores
+    /// are created again (``Tracker/verify(thoroughly:)``): 1 had no `_b` and no `_s`.
+    static let version: Int64 = 2
 
     /// Now, the same for all rows of one statement. The only clock that a trigger has.
     static let now = "julianday('now')"
@@ -28,7 +31,8 @@ package struct CaptureTriggers {
 
     var all: [Trigger] {
         [
-            insert, guardInsert, update, keyUpdate, guardUpdate, drainUpdate, delete,
+            insert, guardInsert, update, keyUpdate, guardUpdate, drainUpdate, drainDelete, delete,
+            deleting,
         ].compactMap { $0 }
     }
 
@@ -46,30 +50,51 @@ package struct CaptureTriggers {
 
     private var update: Trigger? {
         guard !changeable.isEmpty else { return nil }
-        let changed = Self.anyOf(changeable.map { differs($0.column) })
+        let values =
+            keyValues("NEW") + furtherMasks.map { $0.expression }
+            + (layout.undo ? oldValues : [])
         return trigger(
-            "u", on: "AFTER UPDATE", when: "\(sameKey("OLD", as: "NEW")) AND (\(changed))",
-            body: log(
-                .update,
-                values: keyValues("NEW") + masks.dropFirst() + (layout.undo ? oldValues : []),
-                mask: masks[0]))
+            "u", on: "AFTER UPDATE", when: "\(sameKey("OLD", as: "NEW")) AND \(isChanged)",
+            body: logRows(.update, values: values, mask: masks[0].expression).enumerated().map {
+                number, row in
+                guard isWide else { return row.statement }
+                return row.statement(from: masksUsed(inRow: number))
+            })
     }
 
     /// A change of the key: the old object is deleted, a new one inserted, and the row between says
     /// that they are the same row.
     private var keyUpdate: Trigger {
-        trigger(
+        let deleted = logRows(.delete, values: deletedValues("OLD"))
+        let victimsAndFirst =
+            clashesInKeyAlone
+            ? logSameKey(before: deleted[0]) : drain() + [deleted[0].statement]
+        return trigger(
             "k", on: "AFTER UPDATE OF \(updateColumns(keyColumnNames))",
-            when: "NOT (\(sameKey("OLD", as: "NEW")))",
-            body: [forgetGuard()] + drain() + log(.delete, values: deletedValues("OLD"))
+            when: otherKey("OLD", than: "NEW"),
+            body: [forgetGuard()] + victimsAndFirst + deleted.dropFirst().map(\.statement)
                 + log(.renumber, values: keyValues("OLD") + keyValues("NEW"))
                 + log(.insert, values: keyValues("NEW")))
     }
 
+    /// `m` is 1 where ``deleting`` logged the begin.
     private var delete: Trigger {
         trigger(
             "d", on: "AFTER DELETE", when: nil,
-            body: [forgetGuard()] + log(.delete, values: deletedValues("OLD")))
+            body: [forgetGuard()]
+                + log(
+                    .delete, values: deletedValues("OLD"), mask: context.isParent ? "1" : nil))
+    }
+
+    /// What the delete takes along is logged between this and ``delete``: see ``OpenDeletes``.
+    ///
+    /// Another form, a look in the child's trigger whether the parent is gone, would name the
+    /// parent's table there: then `DROP TABLE` of the parent makes every delete of a child fail,
+    /// and the usual rebuild of the parent fails at its `RENAME`.
+    private var deleting: Trigger? {
+        guard context.isParent else { return nil }
+        return trigger(
+            "b", on: "BEFORE DELETE", when: nil, body: log(.deleting, values: keyValues("OLD")))
     }
 
     func trigger(
@@ -93,6 +118,12 @@ package struct CaptureTriggers {
         var statement: String {
             "INSERT INTO \(LogTable.name)(\(cells.map(\.column).joined(separator: ", "))) "
                 + "VALUES(\(cells.map(\.value).joined(separator: ", ")))"
+        }
+
+        /// The statement with its values from a SELECT.
+        func statement(from source: String) -> String {
+            "INSERT INTO \(LogTable.name)(\(cells.map(\.column).joined(separator: ", "))) "
+                + "SELECT \(cells.map(\.value).joined(separator: ", "))\(source)"
         }
 
         /// A SELECT of it that fits under others of these columns.
@@ -137,79 +168,6 @@ package struct CaptureTriggers {
 
     func deletedValues(_ row: String) -> [String] {
         keyValues(row) + layout.kept.map { "\(row).\(SQLName.quoted(layout.columns[$0]))" }
-    }
-
-    private var oldValues: [String] {
-        let bits = Set(changeable.map(\.bit))
-        return table.storedColumns.enumerated().map { bit, column in
-            guard bits.contains(bit) else { return "NULL" }
-            return "CASE WHEN \(differs(column)) THEN OLD.\(SQLName.quoted(column.name)) END"
-        }
-    }
-
-    /// The columns that can differ in an update that keeps the key.
-    private var changeable: [(bit: Int, column: ColumnSchema)] {
-        let key = Set(layout.key.map(SQLName.folded))
-        return table.storedColumns.enumerated()
-            .filter { !key.contains(SQLName.folded($0.element.name)) }
-            .map { ($0.offset, $0.element) }
-    }
-
-    /// One integer for each 63 columns. Each term has its own parentheses: `|` and `<<` have the
-    /// same precedence in SQLite.
-    private var masks: [String] {
-        (0...layout.furtherMasks).map { number in
-            let first = number * ColumnMask.bitsPerWord
-            let terms = changeable.filter { $0.bit / ColumnMask.bitsPerWord == number }
-                .map { bit, column in
-                    bit == first ? differs(column) : "(\(differs(column))<<\(bit - first))"
-                }
-            return terms.isEmpty ? "0" : terms.joined(separator: "|")
-        }
-    }
-
-    // MARK: Comparisons
-
-    /// The column's value differs between OLD and NEW: in its bytes or in its type.
-    private func differs(_ column: ColumnSchema) -> String {
-        let name = SQLName.quoted(column.name)
-        return "(" + Self.differ("OLD.\(name)", from: "NEW.\(name)", in: column) + ")"
-    }
-
-    /// `IS NOT` compares under the column's collation, and treats 1 and 1.0 as equal: both are
-    /// different values here. Where a column has an affinity, equal values are of one type.
-    static func differ(_ left: String, from right: String, in column: ColumnSchema) -> String {
-        let collation = column.comparesBinary ? "" : " COLLATE BINARY"
-        let values = "\(left)\(collation) IS NOT \(right)"
-        return column.isUntyped ? "\(values) OR typeof(\(left)) IS NOT typeof(\(right))" : values
-    }
-
-    static func same(_ left: String, as right: String, in column: ColumnSchema) -> String {
-        let collation = column.comparesBinary ? "" : " COLLATE BINARY"
-        let values = "\(left)\(collation) IS \(right)"
-        return column.isUntyped ? "\(values) AND typeof(\(left)) IS typeof(\(right))" : values
-    }
-
-    /// The key of both rows is the same, byte for byte.
-    func sameKey(_ left: String, as right: String) -> String {
-        table.keyColumns.map { column in
-            let name = SQLName.quoted(column.name)
-            return Self.same("\(left).\(name)", as: "\(right).\(name)", in: column)
-        }.joined(separator: " AND ")
-    }
-
-    /// The terms of one group in ``anyOf(_:)``.
-    private static let alternativesMax = 63
-
-    /// OR of all terms, in groups: SQLite limits the depth of an expression to 1,000.
-    static func anyOf(_ terms: [String]) -> String {
-        guard terms.count > alternativesMax else {
-            return terms.joined(separator: " OR ")
-        }
-        return stride(from: 0, to: terms.count, by: alternativesMax).map {
-            let group = terms[$0..<min($0 + alternativesMax, terms.count)]
-            return "(\(group.joined(separator: " OR ")))"
-        }.joined(separator: " OR ")
     }
 
     // MARK: Columns of an UPDATE

@@ -25,7 +25,8 @@ struct PresentTrigger: Equatable {
     /// The events by the letter at the end of the name.
     private static let events: [Character: String] = [
         "i": "AFTER INSERT", "g": "BEFORE INSERT", "u": "AFTER UPDATE", "k": "AFTER UPDATE",
-        "h": "BEFORE UPDATE", "r": "AFTER UPDATE", "d": "AFTER DELETE",
+        "h": "BEFORE UPDATE", "r": "AFTER UPDATE", "d": "AFTER DELETE", "b": "BEFORE DELETE",
+        "s": "AFTER DELETE",
     ]
 
     /// What every capture trigger has, also when the log and the guard were renamed: SQLite then

@@ -14,12 +14,18 @@ extension Tracker {
             return try queue.read { db in
                 try StoreDamage.requireReadable(db)
                 let remembered = try Metadata(db).integerIfPresent(.schema)
-                if !thoroughly, remembered == (try SchemaReader(db).schemaVersion()) { return [] }
+                let isSame = remembered == (try SchemaReader(db).schemaVersion())
+                if !thoroughly, isSame, try !hasOlderTriggers(db) { return [] }
                 return try findings(db)
             }
         } catch {
             throw named(error, operation: "verify")
         }
+    }
+
+    /// The triggers are those of an earlier version of syncd.
+    private func hasOlderTriggers(_ db: Database) throws -> Bool {
+        try Metadata(db).integer(.triggers) < CaptureTriggers.version
     }
 
     // MARK: Checking
@@ -43,6 +49,11 @@ extension Tracker {
         }
         let present = Dictionary(
             grouping: triggers.filter { live.contains($0.entity) }, by: \.entity)
+        let context = try CaptureContext(db)
+        // An earlier version found them right, and nothing has changed since.
+        let wereRight =
+            try hasOlderTriggers(db)
+            && Metadata(db).integerIfPresent(.schema) == SchemaReader(db).schemaVersion()
         let lastUserTrigger = try UserTriggers.lastPositions(db)
         // A table that has the triggers of one entity belongs to no other, whatever its name was.
         var accounted = Set(present.values.compactMap { $0.first.map { SQLName.folded($0.table) } })
@@ -54,7 +65,8 @@ extension Tracker {
                 ? accounted.insert(SQLName.folded(name)).inserted : true
             let table = isFree ? tables.first { SQLName.isEqual($0.name, to: name) } : nil
             let problem = try problem(
-                in: db, of: entity, table: table, triggers: triggers,
+                of: entity, table: table, triggers: triggers, context: context,
+                wereRight: wereRight,
                 lastUserTrigger: lastUserTrigger[SQLName.folded(name)] ?? 0)
             if let problem {
                 findings.append(
@@ -85,23 +97,19 @@ extension Tracker {
     }
 
     private func problem(
-        in db: Database, of entity: TrackedEntity, table: TableSchema?,
-        triggers present: [PresentTrigger],
-        lastUserTrigger: Int64
+        of entity: TrackedEntity, table: TableSchema?, triggers present: [PresentTrigger],
+        context: CaptureContext, wereRight: Bool, lastUserTrigger: Int64
     ) throws -> CaptureFinding.Problem? {
         guard let table, Self.reasonToLeaveAlone(table) == nil else { return .tableDropped }
         let layout = try currentLayout(of: entity, table: table, triggers: present)
-        let expected = try triggers(
-            in: db,
+        let triggers = triggers(
             for: TrackedEntity(id: entity.id, name: table.name, layout: layout, isRetired: false),
-            on: table
-        ).all
-        let names = Set(present.map(\.name))
-        let missing = expected.map(\.name).filter { !names.contains($0) }
-        if !missing.isEmpty { return .triggersMissing(missing) }
-        let sql = Dictionary(uniqueKeysWithValues: present.map { ($0.name, $0.sql) })
-        if expected.count != present.count || expected.contains(where: { sql[$0.name] != $0.sql }) {
-            return .triggersOutdated
+            on: table, in: context)
+        if !triggers.equal(present) {
+            if wereRight || triggers.recordTheSame(present) { return .triggersWithoutCauses }
+            let names = Set(present.map(\.name))
+            let missing = triggers.all.map(\.name).filter { !names.contains($0) }
+            return missing.isEmpty ? .triggersOutdated : .triggersMissing(missing)
         }
         if layout != entity.layout || table.name != entity.name {
             return .renamed(to: table.name)
@@ -144,6 +152,25 @@ extension Tracker {
             layout.renamed = renamed.isEmpty ? nil : renamed
         }
         return layout
+    }
+}
+
+extension CaptureTriggers {
+    /// These are the triggers that are there.
+    fileprivate func equal(_ present: [PresentTrigger]) -> Bool {
+        let expected = all
+        let sql = Dictionary(uniqueKeysWithValues: present.map { ($0.name, $0.sql) })
+        return expected.count == present.count
+            && expected.allSatisfy { sql[$0.name] == $0.sql }
+    }
+
+    /// The triggers that are there were right for the table before others came to refer to it, or
+    /// ceased to: they miss no row.
+    fileprivate func recordTheSame(_ present: [PresentTrigger]) -> Bool {
+        context.variants.contains { variant in
+            CaptureTriggers(entity: entity, table: table, layout: layout, context: variant)
+                .equal(present)
+        }
     }
 }
 

@@ -68,10 +68,12 @@ package struct Tracker: Sendable {
             try refuseUnknownNames(entities: entities, options: options, tables: tables)
             try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
             if try Metadata(db).integerIfPresent(.format) == nil { try Metadata(db).createStore() }
+            let context = try CaptureContext(db)
             let entries = try tables.filter { !SQLName.isOwn($0.name) }.map { table in
                 TrackReport.Entry(
                     table: table.name,
-                    outcome: try track(table, in: db, entities: entities, options: options))
+                    outcome: try track(
+                        table, in: db, entities: entities, options: options, context: context))
             }
             let isNew = entries.contains { entry in
                 if case .tracked = entry.outcome { true } else { false }
@@ -90,10 +92,11 @@ package struct Tracker: Sendable {
     }
 
     /// Records one table, unless it is recorded or cannot be.
+    /// - Parameter context: nil: it is read.
     /// - Throws: `invalidArgument` for a column that does not exist; the error of SQLite.
-    package func track(
+    func track(
         _ table: TableSchema, in db: Database, entities: EntityFilter,
-        options: [String: CaptureOptions]
+        options: [String: CaptureOptions], context: CaptureContext? = nil
     ) throws -> TrackReport.Outcome {
         if let reason = Self.reasonToLeaveAlone(table) { return .leftAlone(reason) }
         let known = try EntityTable(db).live().first { SQLName.isEqual($0.name, to: table.name) }
@@ -102,7 +105,7 @@ package struct Tracker: Sendable {
         let chosen = options.first { SQLName.isEqual($0.key, to: table.name) }?.value
         let layout = try CaptureLayout(table, options: chosen ?? CaptureOptions())
         let entity = try EntityTable(db).insert(name: table.name, layout: layout)
-        for trigger in try triggers(in: db, for: entity, on: table).all {
+        for trigger in try triggers(for: entity, on: table, in: context ?? CaptureContext(db)).all {
             try db.execute(sql: trigger.sql)
         }
         try noticeReturn(db, of: table.name)
@@ -140,13 +143,12 @@ package struct Tracker: Sendable {
     // MARK: Steps that others share
 
     /// The triggers that an entity has to have.
-    /// - Throws: the error of SQLite.
-    package func triggers(in db: Database, for entity: TrackedEntity, on table: TableSchema) throws
-        -> CaptureTriggers
-    {
+    func triggers(
+        for entity: TrackedEntity, on table: TableSchema, in context: CaptureContext
+    ) -> CaptureTriggers {
         CaptureTriggers(
             entity: entity.id, table: table, layout: entity.layout,
-            isNested: try UserTriggers.write(db, to: table.name))
+            context: context.table(table.name))
     }
 
     /// Makes ``verify(thoroughly:)`` return at once until the schema changes again. Not while
@@ -154,6 +156,7 @@ package struct Tracker: Sendable {
     func rememberSchema(_ db: Database) throws {
         if try findings(db).contains(where: { $0.problem != .newTable }) { return }
         try Metadata(db).set(.schema, to: .integer(try SchemaReader(db).schemaVersion()))
+        try Metadata(db).set(.triggers, to: .integer(CaptureTriggers.version))
     }
 
     /// Runs `body` in a write transaction.

@@ -3,11 +3,12 @@ import SyncStorage
 
 /// What the user's own triggers mean for ours.
 enum UserTriggers {
-    /// A trigger of the user may write to `table`: its body names it. Errs on the side of yes.
-    static func write(_ db: Database, to table: String) throws -> Bool {
-        try bodies(db).contains { body in
-            SQLTokens(body).tokens.contains { unquoted($0.text) == SQLName.folded(table) }
-        }
+    /// Every word in the bodies of the user's triggers, folded and without quotes: a trigger may
+    /// write to the tables among them.
+    /// - Throws: the error of SQLite.
+    /// - Complexity: O(text of the triggers)
+    static func names(_ db: Database) throws -> Set<String> {
+        Set(try bodies(db).flatMap { SQLTokens($0).tokens.map { unquoted($0.text) } })
     }
 
     /// The SQL after BEGIN of every trigger that is not ours.

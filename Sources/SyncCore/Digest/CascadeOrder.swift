@@ -1,69 +1,59 @@
-import SyncStorage
+import SyncValues
 
-/// Finds which deletes are foreign-key cascades of which, and puts parents first.
+/// Puts parents before the objects that their deletes took along.
 ///
-/// SQLite logs a cascade's children before their parent, in one statement. A delete is taken for a
-/// cascade when a declared `ON DELETE CASCADE` of its entity leads, by the values that were
-/// kept, to an object that the same statement deleted after it. The time stamp of the statement
-/// distinguishes it from a program that deleted children and parent one by one.
+/// SQLite logs a cascade's children before their parent. The parent's row, however, was removed
+/// before them: its change is moved up to where its delete began, or to the first change of its
+/// children, where the transaction had changed one of them before. Nothing is ever moved down, so
+/// that no delete comes behind an insert that needs its key or its UNIQUE values; and no delete is
+/// moved up past an earlier change of its own key. Where that is in the way, the child stays first.
 enum CascadeOrder {
-    static func arrange(
-        _ drafts: [TransactionBuilder.Draft]
-    ) -> [TransactionBuilder.Draft] {
-        guard drafts.count > 1 else { return drafts }
-        var deleted: [ObjectName: Int] = [:]
-        var mayCascade = false
-        for (index, draft) in drafts.enumerated() where draft.state == .deleted {
-            deleted[ObjectName(entity: draft.entity.folded, key: draft.key)] = index
-            mayCascade = mayCascade || !draft.entity.cascades.isEmpty
-        }
-        guard mayCascade, deleted.count > 1 else { return drafts }
+    /// The drafts that changed something, in the order in which they are told.
+    ///
+    /// - Complexity: O(n * log(n)) where there are cascades, else O(n).
+    static func arrange(_ drafts: [TransactionBuilder.Draft]) -> [TransactionBuilder.Draft] {
+        let told = drafts.indices.filter { drafts[$0].state != .nothing }
+        let isParent = Set(told.compactMap { drafts[$0].parent })
+        guard !isParent.isEmpty else { return told.map { drafts[$0] } }
 
-        var result = drafts
-        var children: [Int: [Int]] = [:]
-        for index in drafts.indices {
-            guard let parent = parent(of: index, in: drafts, deleted) else { continue }
-            result[index].cause = .cascade(
-                entity: drafts[parent].entity.id, key: drafts[parent].key)
-            children[parent, default: []].append(index)
+        let places = places(of: drafts, isParent: isParent)
+        // Of a parent and a child in one place, the parent's delete ended later.
+        let order = told.sorted {
+            (places[$0], -drafts[$0].end) < (places[$1], -drafts[$1].end)
         }
-        return children.isEmpty ? drafts : ordered(result, children: children)
+        let seqs = told.map { drafts[$0].seq }.sorted()
+        return zip(order, seqs).map { index, seq in
+            var draft = drafts[index]
+            draft.seq = seq
+            return draft
+        }
     }
 
-    private static func parent(
-        of index: Int, in drafts: [TransactionBuilder.Draft], _ deleted: [ObjectName: Int]
-    ) -> Int? {
-        let draft = drafts[index]
-        guard draft.state == .deleted, draft.cause == .direct, let time = draft.time else {
-            return nil
+    /// The place of each draft: a seq.
+    private static func places(
+        of drafts: [TransactionBuilder.Draft], isParent: Set<Int>
+    ) -> [Int64] {
+        var places = drafts.map(\.seq)
+        var firstChild: [Int: Int64] = [:]
+        var previous: [Int: Int64] = [:]
+        var latest: [EntityKey: Int64] = [:]
+        for (index, draft) in drafts.enumerated() where draft.state != .nothing {
+            let name = EntityKey(entity: draft.entity.lineage, key: draft.key)
+            if isParent.contains(index) { previous[index] = latest[name] }
+            latest[name] = draft.seq
         }
-        for cascade in draft.entity.cascades {
-            guard let key = draft.entity.reference(cascade, key: draft.key, kept: draft.kept),
-                let parent = deleted[ObjectName(entity: SQLName.folded(cascade.parent), key: key)],
-                parent > index, drafts[parent].time == time
-            else { continue }
-            return parent
-        }
-        return nil
-    }
-
-    /// Parents before their children, children in their own order; the seqs, sorted, are dealt out
-    /// again.
-    private static func ordered(
-        _ drafts: [TransactionBuilder.Draft], children: [Int: [Int]]
-    ) -> [TransactionBuilder.Draft] {
-        let isChild = Set(children.values.joined())
-        var result: [TransactionBuilder.Draft] = []
-        result.reserveCapacity(drafts.count)
-        for root in drafts.indices where !isChild.contains(root) {
-            var stack = [root]
-            while let index = stack.popLast() {
-                result.append(drafts[index])
-                stack += (children[index] ?? []).reversed()
+        // What a delete takes along ends before it does: children have their place first.
+        let deletes = drafts.indices.filter { drafts[$0].state == .deleted }
+        for index in deletes.sorted(by: { drafts[$0].end < drafts[$1].end }) {
+            if isParent.contains(index) {
+                let begun = drafts[index].begun ?? drafts[index].end
+                let first = min(begun, firstChild[index] ?? begun)
+                let isFree = previous[index].map { $0 < first } ?? true
+                places[index] = min(places[index], isFree ? first : begun)
             }
+            guard let parent = drafts[index].parent else { continue }
+            firstChild[parent] = min(firstChild[parent] ?? .max, places[index])
         }
-        let seqs = drafts.map(\.seq).sorted()
-        for index in result.indices { result[index].seq = seqs[index] }
-        return result
+        return places
     }
 }

@@ -13,42 +13,13 @@ import SyncValues
 /// | delete | delete + insert | delete (b) | delete (c) | pending replace (c) | delete (c) |
 /// | pending replace | update of everything | – | delete | pending replace | delete |
 ///
-/// Where commits ran together, insert and delete stay both (`keepsVanished`).
+/// Where commits ran together, insert and delete stay both (`keepsVanished`), and a tombstone has
+/// the values that the delete met: they were committed.
 ///
 /// (a) An AFTER trigger of the user that updates the row it was fired by runs before ours.
 /// (b) Cannot happen; the delete stays. (c) With recursive_triggers the victim of a REPLACE is
 /// logged twice.
 struct TransactionBuilder {
-    /// What happened to one key so far.
-    struct Draft {
-        package enum State { case inserted, updated, deleted, replacing, nothing }
-
-        let entity: TrackedEntity
-        let key: ObjectKey
-        var seq: Int64
-        /// The seq of its last event, where commits ran together.
-        var last: Int64 = 0
-        var state: State
-        var mask = ColumnMask()
-        /// Of a delete, by position in the layout's `kept`: the values that the delete met.
-        var kept: [Value] = []
-        /// Of an update with `undo`, by column; NULL where the column did not change. Stays when
-        /// the object is deleted or replaced afterwards: see ``keptBefore``.
-        var old: [Value] = []
-        /// Julian day of the last statement: equal within one statement.
-        var time: Double?
-        var cause = NetChange.Cause.direct
-
-        /// The kept values before the transaction, where `undo` has them: values that it wrote
-        /// before it deleted the object were never visible to others.
-        var keptBefore: [Value] {
-            guard !old.isEmpty, kept.count == entity.layout.kept.count else { return kept }
-            return zip(entity.layout.kept, kept).map { position, value in
-                mask.contains(position) && position < old.count ? old[position] : value
-            }
-        }
-    }
-
     /// The marker at the beginning, where the writer set one.
     private(set) var who: LogRecord.Marker?
     /// What it holds was found by comparing, not recorded as it happened.
@@ -62,8 +33,11 @@ struct TransactionBuilder {
     private(set) var isWithoutDrafts = false
     private var drafts: [Draft] = []
     private var current: [EntityKey: Int] = [:]
-    /// New key → old key, between the record that says so and the insert of the new key.
-    private var renumberings: [EntityKey: ObjectKey] = [:]
+    /// New key → the draft of the row's delete, between the record of a key change and the insert.
+    private var origins: [EntityKey: Int] = [:]
+    /// What the last delete ended: a key, and the draft of the row that had it.
+    private var ended: (name: EntityKey, origin: Int?)?
+    private var openDeletes = OpenDeletes()
 
     init(keepsVanished: Bool = false) { self.keepsVanished = keepsVanished }
 
@@ -76,7 +50,8 @@ struct TransactionBuilder {
         case .marker, .continued: break
         case .insert: insert(entity, from: record)
         case .update: update(entity, from: record)
-        case .delete: end(entity, from: record, cause: .direct)
+        case .deleting: openDeletes.begin(entity, at: record)
+        case .delete: delete(entity, from: record)
         case .replace: replace(entity, from: record)
         case .renumber: renumber(entity, from: record)
         }
@@ -94,7 +69,9 @@ struct TransactionBuilder {
         isWithoutDrafts = true
         drafts = []
         current = [:]
-        renumberings = [:]
+        origins = [:]
+        ended = nil
+        openDeletes = OpenDeletes()
     }
 
     private mutating func take(_ marker: LogRecord.Marker) {
@@ -110,7 +87,7 @@ struct TransactionBuilder {
     ) -> Int {
         current[EntityKey(entity: entity.id, key: key)] = drafts.count
         drafts.append(
-            Draft(entity: entity, key: key, seq: record.seq, state: state, time: record.time))
+            Draft(entity: entity, key: key, seq: record.seq, state: state, end: record.seq))
         return drafts.count - 1
     }
 
@@ -123,31 +100,26 @@ struct TransactionBuilder {
 
     private mutating func insert(_ entity: TrackedEntity, from record: LogRecord) {
         let key = record.key(entity)
-        guard let index = index(of: entity, key: key) else {
-            markInserted(draft(of: entity, record: record, key: key, state: .inserted))
+        let origin = origins.removeValue(forKey: EntityKey(entity: entity.id, key: key))
+        guard let index = index(of: entity, key: key), drafts[index].state != .deleted else {
+            let index = draft(of: entity, record: record, key: key, state: .inserted)
+            drafts[index].origin = origin
             return
         }
         switch drafts[index].state {
-        case .inserted, .nothing: break
+        case .inserted, .deleted, .nothing: break
         case .updated:
             drafts[index].state = .inserted
             drafts[index].mask = ColumnMask()
-        case .deleted:
-            markInserted(draft(of: entity, record: record, key: key, state: .inserted))
         case .replacing:
             drafts[index].state = .updated
             drafts[index].old = entity.oldValues(fromKept: drafts[index].keptBefore)
             drafts[index].mask = entity.nonKeyMask
             drafts[index].cause = .replace
+            drafts[index].keptAtReplace = drafts[index].keptAtReplace ?? drafts[index].kept
             drafts[index].kept = []
         }
-    }
-
-    private mutating func markInserted(_ index: Int) {
-        let name = EntityKey(entity: drafts[index].entity.id, key: drafts[index].key)
-        if let old = renumberings.removeValue(forKey: name) {
-            drafts[index].cause = .renumbered(old)
-        }
+        if let origin { drafts[index].origin = origin }
     }
 
     private mutating func update(_ entity: TrackedEntity, from record: LogRecord) {
@@ -169,29 +141,49 @@ struct TransactionBuilder {
         drafts[index].mask.formUnion(mask)
     }
 
+    private mutating func delete(_ entity: TrackedEntity, from record: LogRecord) {
+        let children = openDeletes.end(entity, at: record)
+        let isDeleted = end(entity, from: record, cause: .direct)
+        guard let index = index(of: entity, key: record.key(entity)) else { return }
+        if let children {
+            drafts[index].begun = min(children.begun, drafts[index].begun ?? .max)
+            for child in children.drafts { drafts[child].parent = index }
+        }
+        if isDeleted { openDeletes.note(deleted: index, of: entity) }
+    }
+
     /// A delete, or a REPLACE that wrote another key.
+    /// - Returns: whether it ended an object that was there before.
+    @discardableResult
     private mutating func end(
         _ entity: TrackedEntity, from record: LogRecord, cause: NetChange.Cause
-    ) {
+    ) -> Bool {
         let key = record.key(entity)
+        let name = EntityKey(entity: entity.id, key: key)
         let known = index(of: entity, key: key)
         guard let index = known, !(keepsVanished && drafts[index].state == .inserted) else {
             let index = draft(of: entity, record: record, key: key, state: .deleted)
             drafts[index].kept = entity.keptValues(in: record.values)
             drafts[index].cause = cause
-            return
+            ended = (name, index)
+            return true
         }
+        ended = (name, drafts[index].origin ?? index)
         switch drafts[index].state {
         case .deleted, .nothing:
             if cause == .replace { drafts[index].cause = cause }
+            return false
         case .inserted:
+            ended = (name, drafts[index].origin)
             drafts[index].state = .nothing
             reviveDelete(of: entity, key: key, before: index)
+            return false
         case .updated, .replacing:
             drafts[index].state = .deleted
-            drafts[index].time = record.time
+            drafts[index].end = record.seq
             drafts[index].kept = entity.keptValues(in: record.values)
             drafts[index].cause = cause
+            return true
         }
     }
 
@@ -204,7 +196,10 @@ struct TransactionBuilder {
     }
 
     private mutating func replace(_ entity: TrackedEntity, from record: LogRecord) {
-        guard record.m == 1 else { return end(entity, from: record, cause: .replace) }
+        guard record.m == 1 else {
+            end(entity, from: record, cause: .replace)
+            return
+        }
         let key = record.key(entity)
         guard let index = index(of: entity, key: key) else {
             let index = draft(of: entity, record: record, key: key, state: .replacing)
@@ -218,32 +213,64 @@ struct TransactionBuilder {
             drafts[index].state = .replacing
             drafts[index].kept = entity.keptValues(in: record.values)
         }
+        drafts[index].end = record.seq
     }
 
     /// The record is between the delete of the old key and the insert of the new one.
     private mutating func renumber(_ entity: TrackedEntity, from record: LogRecord) {
         let old = ObjectKey(Array(record.values.prefix(entity.keyCount)))
         let new = ObjectKey(Array(record.values.suffix(entity.keyCount)))
-        if let index = index(of: entity, key: old), drafts[index].state == .deleted {
-            drafts[index].cause = .renumbered(new)
-        }
-        renumberings[EntityKey(entity: entity.id, key: new)] = old
+        guard let ended, ended.name == EntityKey(entity: entity.id, key: old) else { return }
+        origins[EntityKey(entity: entity.id, key: new)] = ended.origin
     }
 
-    /// Ends the transaction: the drafts that changed something, cascades after their parents, seqs
+    /// Ends the transaction: the drafts that changed something, each cascade after its parent, seqs
     /// ascending.
     ///
-    /// - Complexity: O(records)
+    /// - Complexity: O(records * log(records))
     func finish() -> [NetChange] {
-        var result = drafts.filter { $0.state != .nothing }
+        var result = drafts
         // A REPLACE without its insert: only a log that was edited by hand has it.
         for index in result.indices where result[index].state == .replacing {
             result[index].state = .deleted
         }
-        return CascadeOrder.arrange(result).map(Self.netChange)
+        Self.nameKeyChanges(&result)
+        Self.nameParents(&result)
+        return CascadeOrder.arrange(result).map(netChange)
     }
 
-    private static func netChange(_ draft: Draft) -> NetChange {
+    /// Names the keys that a row had before and after the transaction. A key that it had in between
+    /// is in no change, so that it is not named; a row that was not there before, or is not there
+    /// after, has no other key to name.
+    private static func nameKeyChanges(_ drafts: inout [Draft]) {
+        for index in drafts.indices {
+            guard let origin = drafts[index].origin, drafts[origin].state == .deleted else {
+                continue
+            }
+            switch drafts[index].state {
+            case .inserted:
+                drafts[index].cause = .renumbered(drafts[origin].key)
+                drafts[origin].cause = .renumbered(drafts[index].key)
+            case .updated: drafts[origin].cause = .renumbered(drafts[index].key)
+            case .deleted, .replacing, .nothing: break
+            }
+        }
+    }
+
+    /// A parent that is there afterwards, because REPLACE wrote it again, is no cause.
+    private static func nameParents(_ drafts: inout [Draft]) {
+        for index in drafts.indices {
+            guard let parent = drafts[index].parent else { continue }
+            if drafts[index].state == .deleted, drafts[parent].state == .deleted {
+                drafts[index].cause = .cascade(
+                    entity: drafts[parent].entity.id, key: drafts[parent].key)
+            } else {
+                drafts[index].parent = nil
+            }
+        }
+    }
+
+    private func netChange(_ draft: Draft) -> NetChange {
         var change = NetChange(
             seq: draft.seq, entity: draft.entity, key: draft.key,
             kind: draft.state == .inserted
@@ -254,7 +281,7 @@ struct TransactionBuilder {
             change.mask = draft.mask
             if !draft.old.isEmpty { change.old = draft.mask.positions.map { draft.old[$0] } }
         } else {
-            change.kept = draft.keptBefore
+            change.kept = keepsVanished ? draft.kept : draft.keptBefore
         }
         return change
     }

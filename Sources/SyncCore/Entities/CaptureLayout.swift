@@ -54,7 +54,7 @@ package struct CaptureLayout: Sendable, Hashable, Codable {
     /// The length of the value list of a log row of `kind`.
     package func valueCount(_ kind: LogKind) -> Int {
         switch kind {
-        case .insert: return key.count
+        case .insert, .deleting: return key.count
         case .update: return key.count + furtherMasks + (undo ? columns.count : 0)
         case .delete, .replace: return key.count + kept.count
         case .renumber: return key.count * 2

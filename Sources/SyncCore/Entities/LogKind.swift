@@ -8,6 +8,9 @@ package enum LogKind: Int64, Sendable, Hashable, CaseIterable {
     case replace = 4
     /// A key update: old key, new key. Between a delete and an insert.
     case renumber = 5
+    /// A delete begins: key. What it takes along follows, and then the delete (3) with `m` = 1.
+    /// Only of tables that are referred to by `ON DELETE CASCADE`.
+    case deleting = 6
     /// The next seven values of the row before it.
     case continued = 7
 

@@ -248,7 +248,7 @@ struct StoreMending {
             let layout = try CaptureLayout(table, options: options)
             let entity = TrackedEntity(
                 id: number, name: table.name, layout: layout, isRetired: false)
-            let wanted = try tracker.triggers(in: db, for: entity, on: table).all
+            let wanted = tracker.triggers(for: entity, on: table, in: try CaptureContext(db)).all
             let sql = wanted.first { $0.name == "\(name)_\(letter)" }?.sql
             return sql == present["\(name)_\(letter)"]
         }

@@ -105,6 +105,7 @@ extension Tracker {
         try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
         try makeMissing(in: db, for: findings)
         let entities = try EntityTable(db).live()
+        let context = try CaptureContext(db)
         var due = Comparison()
         due.isMerged = try Metadata(db).isStated()
         due.byRecord = due.isMerged && (byRecord || comparingAll)
@@ -117,7 +118,8 @@ extension Tracker {
             guard let entity = entities.first(where: { $0.id == finding.entity }) else {
                 continue
             }
-            let change = try repair(in: db, entity: entity, for: finding, tables: tables)
+            let change = try repair(
+                in: db, entity: entity, for: finding, tables: tables, context: context)
             if change == .renamed { due.hasRenamed = true }
             if change == .grown {
                 due.grown.append(entity)
@@ -129,7 +131,7 @@ extension Tracker {
             for index in findings.indices where findings[index].problem == .newTable {
                 guard let table = tables.first(where: { $0.name == findings[index].table }),
                     case .tracked(let entity) = try track(
-                        table, in: db, entities: .all, options: [:])
+                        table, in: db, entities: .all, options: [:], context: context)
                 else { continue }
                 findings[index].entity = entity
                 due.new.append(entity)
@@ -235,7 +237,8 @@ extension Tracker {
     }
 
     private func repair(
-        in db: Database, entity: TrackedEntity, for finding: CaptureFinding, tables: [TableSchema]
+        in db: Database, entity: TrackedEntity, for finding: CaptureFinding,
+        tables: [TableSchema], context: CaptureContext
     ) throws -> TableChange {
         let present = try PresentTrigger.all(db).filter { $0.entity == entity.id }
         let name = present.first?.table ?? entity.name
@@ -259,7 +262,7 @@ extension Tracker {
             try EntityTable(db).retire(entity)
             successor = try EntityTable(db).insert(name: table.name, layout: layout)
         }
-        for trigger in try triggers(in: db, for: successor, on: table).all {
+        for trigger in triggers(for: successor, on: table, in: context).all {
             try db.execute(sql: trigger.sql)
         }
         guard successor.id != entity.id else { return .other }

@@ -13,8 +13,9 @@ package final class Metadata {
         /// The version of the file format, the identifiers of store and replica, the epoch, the
         /// file that the replica lives in, when the store was made (ms since 1970).
         case format, store, replica, epoch, file, created
-        /// The schema version at the last complete check of the triggers.
-        case schema
+        /// The schema version at the last complete check of the triggers, and the version of the
+        /// triggers then; an earlier version of syncd did not store the latter.
+        case schema, triggers
         /// Positions: how far the history tables, the purge and the fingerprints go.
         case digested, purged, fingerprinted
         /// When all rows were last compared with their fingerprints, ms since 1970.

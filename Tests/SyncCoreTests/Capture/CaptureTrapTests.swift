@@ -196,7 +196,9 @@ import Testing
             INSERT INTO p VALUES(1); INSERT INTO c VALUES(1, 1); INSERT INTO n VALUES(1, 1);
             """)
         try db.run("PRAGMA foreign_keys = ON")
-        #expect(Set(try entries(after: "DELETE FROM p").map(\.kind)) == [.delete, .update])
+        let kinds = try entries(after: "DELETE FROM p").map(\.kind)
+        #expect(kinds.first == .deleting && kinds.last == .delete && kinds.count == 4)
+        #expect(Set(kinds[1...2]) == [.delete, .update])
     }
 
     @Test func bulkStatementsAreRecorded() throws {

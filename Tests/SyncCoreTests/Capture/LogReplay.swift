@@ -53,7 +53,10 @@ struct LogReplay {
             object.isLive = true
             if object.existed { object.isRewritten = true }
         case .update:
-            guard object.isLive else {
+            // An AFTER trigger, or ON UPDATE CASCADE of a row that refers to itself, updates the new
+            // row before its insert is logged.
+            let isInserted = rest.contains { $0.kind == .insert && $0.key == entry.key }
+            guard object.isLive || isInserted else {
                 throw Mismatch(description: "\(entry.key): update of no object, \(entry)")
             }
             object.changed.formUnion(entry.changed)
@@ -74,6 +77,11 @@ struct LogReplay {
             guard rest.first?.kind == .insert, rest.first?.key == entry.newKey else {
                 throw Mismatch(description: "\(entry.key): renumbered, but no insert follows")
             }
+        case .deleting:
+            guard object.isLive else {
+                throw Mismatch(description: "\(entry.key): delete of no object, \(entry)")
+            }
+            object.events -= 1
         case .marker, .continued: break
         }
         objects[entry.key] = object

@@ -11,7 +11,8 @@ final class LogFixture {
     private(set) var seq: Int64 = 0
 
     /// Entity 1 `Album(Id, Title, Artist → Artist ON DELETE CASCADE)`, entity 2 `Artist(Id, Name)`
-    /// with old values, entity 3 `Pair(A, B, Note)` with a composite key.
+    /// with old values, entity 3 `Pair(A, B, Note)` with a composite key, entity 4
+    /// `Track(Id, Name, Album → Album ON DELETE CASCADE)`.
     init() throws {
         database = try PlainConnection(":memory:")
         for sql in [
@@ -39,6 +40,13 @@ final class LogFixture {
         (
             3, "Pair",
             #"{"key": ["A", "B"], "columns": ["A", "B", "N"], "kept": [2], "undo": false}"#
+        ),
+        (
+            4, "Track",
+            """
+            {"key": ["Id"], "columns": ["Id", "Name", "Album"], "kept": [1, 2], "undo": false,
+             "cascades": [{"columns": [2], "parent": "ALBUM"}]}
+            """
         ),
     ]
 

@@ -115,21 +115,101 @@ import Testing
             ])
     }
 
-    @Test func cascadesFollowTheirParent() throws {
-        try log.log(1, .delete, 7, "a", 5)
-        try log.log(1, .delete, 8, "b", 5)
-        try log.log(2, .delete, 5, "artist")
-        let changes = try #require(try log.transactions().first?.changes)
-        #expect(
-            changes.map { "\($0.entity.name)/\($0.key)" } == ["Artist/5", "Album/7", "Album/8"])
-        #expect(changes[1].cause == .cascade(entity: 2, key: ObjectKey(5)))
-        #expect(changes.map(\.seq) == [1, 2, 3])
+    // MARK: Changes of a key
+
+    /// The log of `UPDATE Pair SET A = to WHERE A = from`, with B = 0.
+    private func rename(_ from: Int64, to new: Int64) throws {
+        try log.log(3, .delete, .integer(from), 0, "note")
+        try log.log(3, .renumber, .integer(from), 0, .integer(new), 0)
+        try log.log(3, .insert, .integer(new), 0)
     }
 
-    @Test func deletesOfTwoStatementsAreNoCascade() throws {
-        try log.log(1, .delete, time: 2_461_041.5, 7, "a", 5)
-        try log.log(2, .delete, time: 2_461_041.6, 5, "artist")
-        #expect(try log.net() == ["delete Album/7", "delete Artist/5"])
+    /// `delete 1 > 3`: renumbered, with the other key.
+    private func keyChanges(isExact: Bool = true) throws -> [String] {
+        try log.transactions([Boundary(last: log.seq, isExact: isExact)]).flatMap(\.changes).map {
+            let text = "\($0.kind.name) \($0.key.values[0])"
+            guard case .renumbered(let other) = $0.cause else { return text }
+            return "\(text) > \(other.values[0])"
+        }
+    }
+
+    @Test func chainOfKeyChangesNamesItsEnds() throws {
+        try rename(1, to: 2)
+        try rename(2, to: 3)
+        #expect(try keyChanges() == ["delete 1 > 3", "insert 3 > 1"])
+    }
+
+    @Test func swapThroughATemporaryKeyNamesTheRealKeys() throws {
+        try rename(1, to: 9)
+        try rename(2, to: 1)
+        try rename(9, to: 2)
+        #expect(
+            try keyChanges() == ["delete 1 > 2", "delete 2 > 1", "insert 1 > 2", "insert 2 > 1"])
+    }
+
+    @Test func newRowThatChangesItsKeyIsAPlainInsert() throws {
+        try log.log(3, .insert, 1, 0)
+        try rename(1, to: 2)
+        #expect(try keyChanges() == ["insert 2"])
+    }
+
+    @Test func rowThatChangesItsKeyAndGoesIsAPlainDelete() throws {
+        try rename(1, to: 2)
+        try log.log(3, .delete, 2, 0, "note")
+        #expect(try keyChanges() == ["delete 1"])
+    }
+
+    @Test func keyThatComesBackIsNoChangeOfAKey() throws {
+        try rename(1, to: 2)
+        try rename(2, to: 1)
+        #expect(try keyChanges() == ["delete 1 > 1", "insert 1 > 1"])
+    }
+
+    /// The key 1 is taken over by a new row, which goes on to another key itself.
+    @Test func keyThatIsTakenOverKeepsBothApart() throws {
+        try rename(1, to: 2)
+        try log.log(3, .insert, 1, 0)
+        try rename(1, to: 3)
+        #expect(try keyChanges() == ["delete 1 > 2", "insert 2 > 1", "insert 3"])
+    }
+
+    /// 1 takes the place of 2 by REPLACE, and then goes on to 3: 2 is deleted, 1 became 3.
+    @Test func rowThatReplacedAnotherKeepsItsOwnKey() throws {
+        try log.log(3, .replace, m: 1, 2, 0, "victim")
+        try rename(1, to: 2)
+        try rename(2, to: 3)
+        #expect(try keyChanges() == ["delete 2", "delete 1 > 3", "insert 3 > 1"])
+    }
+
+    /// Where commits ran together, each key was seen.
+    @Test func chainOfCommitsThatRanTogetherNamesEachKey() throws {
+        try rename(1, to: 2)
+        try rename(2, to: 3)
+        #expect(
+            try keyChanges(isExact: false)
+                == ["delete 1 > 2", "insert 2 > 1", "delete 2 > 3", "insert 3 > 2"])
+    }
+
+    // MARK: Tombstones
+
+    @Test func tombstoneHasTheValuesBeforeTheTransaction() throws {
+        try log.log(2, .update, m: 2, 7, .null, "first")
+        try log.log(2, .delete, 7, "second")
+        #expect(try log.transactions().first?.changes.map(\.kept) == [["first"]])
+    }
+
+    @Test func tombstoneOfCommitsThatRanTogetherHasTheLastValues() throws {
+        try log.log(2, .update, m: 2, 7, .null, "first")
+        try log.log(2, .delete, 7, "second")
+        let found = try log.transactions([Boundary(last: log.seq, isExact: false)])
+        #expect(found.first?.changes.map(\.kept) == [["second"]])
+    }
+
+    @Test func tombstoneOfAReplacedObjectHasTheValuesBefore() throws {
+        try log.log(1, .replace, m: 1, 7, "before", 1)
+        try log.log(1, .insert, 7)
+        try log.log(1, .delete, 7, "after", 2)
+        #expect(try log.transactions().first?.changes.map(\.kept) == [["before", 1]])
     }
 }
 

@@ -91,17 +91,14 @@ import Testing
 
 extension CaptureLayout {
     /// The layout of a table with one key column, as the store writes it.
-    static func keyed(
-        _ key: String, columns: [String], kept: [Int] = [], cascades: [Cascade]? = nil
-    ) -> CaptureLayout {
+    static func keyed(_ key: String, columns: [String]) -> CaptureLayout {
         let json = """
             {"key": ["\(key)"], "columns": [\(columns.map { "\"\($0)\"" }.joined(separator: ", "))],
-             "kept": \(kept), "undo": false}
+             "kept": [], "undo": false}
             """
-        guard var layout = try? CaptureLayout(json: json) else {
+        guard let layout = try? CaptureLayout(json: json) else {
             preconditionFailure("the layout is readable")
         }
-        layout.cascades = cascades
         return layout
     }
 }

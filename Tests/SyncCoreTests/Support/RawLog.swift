@@ -91,7 +91,7 @@ struct RawLog {
             for (position, value) in zip(layout.kept, rest) { entry.kept[position] = value }
             entry.isSameKey = kind == .replace && mask == 1
         case .renumber: entry.newKey = rest
-        case .insert, .marker, .continued: break
+        case .insert, .deleting, .marker, .continued: break
         }
         return entry
     }
