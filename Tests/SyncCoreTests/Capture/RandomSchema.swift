@@ -15,12 +15,23 @@ struct RandomSchema {
         var undo = false
     }
 
+    /// The first value of a child refers to the key of a parent, which may be the child itself.
+    struct Reference: Hashable {
+        var child: Int
+        var parent: Int
+        var column: String
+        var isCascade: Bool
+    }
+
     private(set) var tables: [Table] = []
+    private(set) var references: [Reference] = []
     private(set) var triggers: [String] = []
 
     init(_ random: inout SeededRandom) {
         for number in 0..<(2 + random.below(2)) { tables.append(Self.table(number, &random)) }
-        if random.once(in: 2) { addReference(&random) }
+        for child in [1, 0, 2] where child < tables.count && random.once(in: 2) {
+            addReference(from: child, &random)
+        }
         if random.once(in: 3) { addTriggers(&random) }
     }
 
@@ -108,20 +119,24 @@ struct RandomSchema {
         return sql
     }
 
-    /// The second table's first value refers to the first table's key.
-    private mutating func addReference(_ random: inout SeededRandom) {
-        guard tables[0].key.count == 1 else { return }
-        let actions = ["CASCADE", "SET NULL", "SET DEFAULT", "NO ACTION", "RESTRICT"]
-        let parent = random.once(in: 4) ? 1 : 0
+    /// A table's first value refers to the key of one of the tables.
+    private mutating func addReference(from child: Int, _ random: inout SeededRandom) {
+        let actions = ["CASCADE", "CASCADE", "CASCADE", "SET NULL", "SET DEFAULT", "NO ACTION"]
+        let parent = random.below(tables.count)
         guard tables[parent].key.count == 1 else { return }
-        let child = SQLName.quoted(tables[1].columns[tables[1].key.count])
+        let column = tables[child].columns[tables[child].key.count]
+        let action = random.pick(actions)
         let clause =
-            ", FOREIGN KEY(\(child)) REFERENCES \(SQLName.quoted(tables[parent].name))"
-            + "(\(SQLName.quoted(tables[parent].key[0])))"
-            + " ON DELETE \(random.pick(actions)) ON UPDATE \(random.pick(actions))"
-        let sql = tables[1].sql[0]
+            ", FOREIGN KEY(\(SQLName.quoted(column))) REFERENCES "
+            + SQLName.quoted(tables[parent].name) + "(\(SQLName.quoted(tables[parent].key[0])))"
+            + " ON DELETE \(action) ON UPDATE \(random.pick(actions))"
+        let sql = tables[child].sql[0]
+        // Constraints of the table follow its columns.
         let end = sql.lastIndex(of: ")") ?? sql.endIndex
-        tables[1].sql[0] = sql[..<end] + clause + sql[end...]
+        tables[child].sql[0] = sql[..<end] + clause + sql[end...]
+        references.append(
+            Reference(
+                child: child, parent: parent, column: column, isCascade: action == "CASCADE"))
     }
 
     /// Triggers of the user that write to tracked tables themselves.
@@ -163,6 +178,7 @@ struct RandomSchema {
         random.pick([
             "NULL", "0", "1", "2", "3", "4", "-1", "1.0", "2.0", "2.5", "'1'", "'a'", "'A'", "'b'",
             "'a '", "x'61'", "''", "x''", "9007199254740993", "9007199254740992.0", "1e300",
+            "-9223372036854775808", "-9223372036854775808.0", "9223372036854775807", "9e999",
         ])
     }
 

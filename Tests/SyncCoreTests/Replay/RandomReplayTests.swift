@@ -43,7 +43,16 @@ private final class ReplayRun {
     private var replay: HistoryReplay
     private var told: [Transaction] = []
     /// What the tables were when the log ended with a row, and who had signed.
-    private var commits: [Int64: (tables: HistoryReplay.Tables, author: String?)] = [:]
+    private var commits: [Int64: Commit] = [:]
+    private var schemaChanges = 0
+
+    private struct Commit {
+        var tables: HistoryReplay.Tables
+        var author: String?
+        var statements: [String]
+        /// Nil: the writer does not say.
+        var deletes: CauseOracle.Deletes?
+    }
 
     init(seed: TestSeed) throws {
         self.seed = seed
@@ -80,7 +89,10 @@ private final class ReplayRun {
         let settings = WriterSettings(
             path: path, host: isAttached ? folder.file("host\(kind).db") : nil, pragmas: pragmas)
         switch kind {
-        case 0: return ("library \(settings.opening)", try LibraryWriter(settings))
+        case 0:
+            return (
+                "library \(settings.opening)", try LibraryWriter(settings, schema: sql.schema)
+            )
         case 1: return ("shell \(settings.opening)", try ShellWriter(settings))
         default: return ("python \(settings.opening)", try PythonWriter(settings))
         }
@@ -94,7 +106,10 @@ private final class ReplayRun {
             trail.append("-- \(number), \(name)")
             trail += transaction
             try writer.run(transaction)
-            try noteCommit(author)
+            try noteCommit(
+                Commit(
+                    tables: [:], author: author, statements: transaction,
+                    deletes: try (writer as? LibraryWriter)?.takeDeletes()))
             // Where commits cannot be told apart afterwards, most are looked at one by one.
             if random.once(in: isWAL ? 2 : 6) { continue }
             try catchUp()
@@ -109,7 +124,8 @@ private final class ReplayRun {
         try checkAgain()
     }
 
-    private func noteCommit(_ author: String?) throws {
+    /// - Parameter commit: without the tables.
+    private func noteCommit(_ commit: Commit) throws {
         try reader.run("BEGIN")
         defer { try? reader.run("COMMIT") }
         let tables = try Self.tables(reader, sql.schema)
@@ -122,7 +138,8 @@ private final class ReplayRun {
                 throw HistoryReplay.Mismatch(description: "changed without a row in the log")
             }
         } else {
-            commits[last] = (tables, author)
+            commits[last] = commit
+            commits[last]?.tables = tables
         }
     }
 
@@ -152,6 +169,9 @@ private final class ReplayRun {
                         + "\(transaction.author ?? "nobody"), not \(commit.author ?? "nobody")")
             }
             try replay.apply(transaction, commit.tables)
+            let isOne = !transaction.flags.contains(.coalesced)
+            try CauseOracle(sql.schema).check(
+                transaction, isOne ? commit.deletes : nil, statements: commit.statements)
         }
         told += new
         if let last = commits.max(by: { $0.key < $1.key }) { try replay.check(last.value.tables) }
@@ -178,6 +198,11 @@ private final class ReplayRun {
             _ = try other.digest()
             try other.close()
         case 6:
+            schemaChanges += 1
+            trail.append(sql.schemaChange(schemaChanges, &random))
+            try? reader.run(trail[trail.count - 1])
+            _ = try store.repairCapture()
+        case 7:
             let kind = random.below(3)
             writers[kind] = try makeWriter(kind)
         default: break

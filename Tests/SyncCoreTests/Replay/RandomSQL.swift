@@ -62,7 +62,11 @@ struct RandomSQL {
                     ["RELEASE s"], ["ROLLBACK TO s"], ["ROLLBACK TO s", "RELEASE s"],
                 ])
             }
-            sql.append(statement(&random))
+            switch random.below(8) {
+            case 0, 1: sql += family(&random)
+            case 2: sql += keyChanges(&random)
+            default: sql.append(statement(&random))
+            }
         }
         if author != nil, random.once(in: 2) {
             sql.append("INSERT INTO syncd_txn(author) VALUES (NULL)")
@@ -72,6 +76,7 @@ struct RandomSQL {
     }
 
     private func statement(_ random: inout SeededRandom) -> String {
+        if random.once(in: 200) { return large(&random) }
         switch random.below(14) {
         case 0: return "DELETE FROM \(SQLName.quoted(random.pick(schema.tables).name))"
         case 1: return throughView(&random)
@@ -79,6 +84,91 @@ struct RandomSQL {
         case 3: return updateFrom(&random)
         case 4: return upsert(&random)
         default: return schema.statement(&random)
+        }
+    }
+
+    /// Children deleted by name, or changed, or put back, and then their parent goes.
+    private func family(_ random: inout SeededRandom) -> [String] {
+        guard !schema.references.isEmpty else { return [statement(&random)] }
+        let reference = random.pick(schema.references)
+        let (child, parent) = (schema.tables[reference.child], schema.tables[reference.parent])
+        let (name, key) = (SQLName.quoted(child.name), SQLName.quoted(child.key[0]))
+        let column = SQLName.quoted(reference.column)
+        let value = RandomSchema.value(&random)
+        let other = RandomSchema.value(&random)
+        let parents = SQLName.quoted(parent.name)
+        let parentKey = SQLName.quoted(parent.key[0])
+        var sql: [String] = []
+        if random.once(in: 2) {
+            sql.append("INSERT OR IGNORE INTO \(parents)(\(parentKey)) VALUES (\(value))")
+            sql.append("UPDATE OR IGNORE \(name) SET \(column) = \(value)")
+        }
+        for _ in 0..<(1 + random.below(3)) {
+            sql.append(
+                random.pick([
+                    "DELETE FROM \(name) WHERE \(key) = \(other)",
+                    "DELETE FROM \(name) WHERE \(column) = \(value)",
+                    "INSERT INTO \(name)(\(key), \(column)) VALUES (\(other), \(value))",
+                    "UPDATE OR REPLACE \(name) SET \(column) = \(value) WHERE \(key) = \(other)",
+                    "UPDATE OR REPLACE \(name) SET \(key) = \(other) WHERE \(column) = \(value)",
+                    "SELECT 1",
+                ]))
+        }
+        sql.append(
+            random.pick([
+                "DELETE FROM \(parents) WHERE \(parentKey) = \(value)",
+                "DELETE FROM \(parents) WHERE \(parentKey) = \(value)",
+                "REPLACE INTO \(parents)(\(parentKey)) VALUES (\(value))",
+                "UPDATE OR REPLACE \(parents) SET \(parentKey) = \(value)",
+                "DELETE FROM \(parents)",
+            ]))
+        return sql
+    }
+
+    /// Keys that move on, in a chain or a circle, through keys that nothing else has.
+    private func keyChanges(_ random: inout SeededRandom) -> [String] {
+        let table = random.pick(schema.tables)
+        let key = SQLName.quoted(table.key[0])
+        var keys = (0..<2).map { _ in RandomSchema.value(&random) }
+        keys.append(random.pick(["77", "'zz'", "-5"]))
+        let conflict = random.pick(["", "", " OR REPLACE"])
+        var sql: [String] = []
+        let circle = random.once(in: 2)
+        // keys[2] is free: 0 goes there, 1 to 0, and what was 0 to 1.
+        let steps = circle ? [(0, 2), (1, 0), (2, 1)] : [(0, 2), (2, 1), (1, 0)]
+        for (from, to) in steps.prefix(2 + random.below(2)) {
+            sql.append(
+                "UPDATE\(conflict) \(SQLName.quoted(table.name)) SET \(key) = \(keys[to]) "
+                    + "WHERE \(key) = \(keys[from])")
+        }
+        if random.once(in: 4) {
+            sql.append("DELETE FROM \(SQLName.quoted(table.name)) WHERE \(key) = \(keys[1])")
+        }
+        return sql
+    }
+
+    /// A value of a megabyte, in few transactions.
+    func large(_ random: inout SeededRandom) -> String {
+        let table = random.pick(schema.tables)
+        return "UPDATE OR IGNORE \(SQLName.quoted(table.name)) SET "
+            + "\(SQLName.quoted(random.pick(table.columns))) = zeroblob(1200000) WHERE "
+            + "\(SQLName.quoted(table.key[0])) = \(RandomSchema.value(&random))"
+    }
+
+    /// What another program does to the schema and leaves every table as it is.
+    func schemaChange(_ number: Int, _ random: inout SeededRandom) -> String {
+        let table = random.pick(schema.tables)
+        let name = SQLName.quoted(table.name)
+        switch random.below(3) {
+        case 0 where table.key.count == 1:
+            return "CREATE TABLE \"extra \(number)\"(id INTEGER PRIMARY KEY, p REFERENCES \(name) "
+                + "ON DELETE CASCADE)"
+        case 1:
+            return "CREATE UNIQUE INDEX \"unique \(number)\" ON "
+                + "\(name)(\(SQLName.quoted(random.pick(table.columns))))"
+        default:
+            return
+                "CREATE INDEX \"index \(number)\" ON \(name)(\(SQLName.quoted(table.columns[0])))"
         }
     }
 

@@ -30,11 +30,18 @@ struct WriterSettings {
 /// In this process, through SQLite's C interface.
 final class LibraryWriter: ScriptedWriter {
     private let connection: PlainConnection
+    private let oracle: CauseOracle?
 
-    init(_ settings: WriterSettings) throws {
+    /// - Parameter schema: its deletes are watched, for ``takeDeletes()``; nil: none are.
+    init(_ settings: WriterSettings, schema: RandomSchema? = nil) throws {
         connection = try PlainConnection(settings.opened)
+        oracle = schema.map(CauseOracle.init)
         try run(settings.opening)
+        try oracle?.install(on: connection)
     }
+
+    /// The deletes since the last call; nil when they are not watched.
+    func takeDeletes() throws -> CauseOracle.Deletes? { try oracle?.take(from: connection) }
 
     func run(_ statements: [String]) throws {
         for sql in statements { try? connection.run(sql) }
