@@ -9,6 +9,7 @@ import SyncValues
 package final class Confined<State>: @unchecked Sendable {
     private let queue: DatabaseQueue
     private var state: State?
+    private var isClosed = false
     private let make: (OpaquePointer) throws -> State
 
     init(_ queue: DatabaseQueue, making make: @escaping (OpaquePointer) throws -> State) {
@@ -23,7 +24,7 @@ package final class Confined<State>: @unchecked Sendable {
     ) throws -> Result {
         do {
             return try queue.writeWithoutTransaction { database in
-                guard let connection = database.sqliteConnection else {
+                guard !isClosed, let connection = database.sqliteConnection else {
                     throw SyncError(.internalFault, "the connection is closed")
                 }
                 if let state { return try body(connection, state) }
@@ -38,8 +39,14 @@ package final class Confined<State>: @unchecked Sendable {
     }
 
     /// Finalizes the statements and closes the connection.
-    func close() throws {
-        queue.writeWithoutTransaction { _ in state = nil }
+    ///
+    /// - Parameter last: what runs on it before, and nothing after it.
+    func close(after last: (OpaquePointer) -> Void = { _ in }) throws {
+        queue.writeWithoutTransaction { database in
+            state = nil
+            if !isClosed, let connection = database.sqliteConnection { last(connection) }
+            isClosed = true
+        }
         try queue.close()
     }
 }

@@ -29,8 +29,10 @@ extension Store {
         }
     }
 
-    /// Makes the file a replica of its own, in an epoch that no token has. The store is to be
-    /// opened again afterwards.
+    /// Begins an epoch that no token has. The store is to be opened again afterwards.
+    ///
+    /// The replica stays: what other replicas have of it is compared when they next exchange
+    /// (docs/remotes.md, *A restored backup*).
     ///
     /// - Parameter told: the greatest epoch of which tokens were given.
     /// - Throws: ``SyncError``: `busy`, `readOnly`.
@@ -39,9 +41,8 @@ extension Store {
             try live.withState { connection, live in
                 try RawTransaction.write(on: connection, didCommit: live.didCommit) {
                     let metadata = Metadata(connection)
-                    try Self.becomeNew(on: connection, metadata: metadata)
-                    let next = max(told + 1, try metadata.integer(.epoch))
-                    try metadata.set(.epoch, to: .integer(next))
+                    let epoch = max(told, try metadata.integer(.epoch))
+                    try metadata.set(.epoch, to: .integer(min(epoch, .max - 1) + 1))
                 }
             }
         }

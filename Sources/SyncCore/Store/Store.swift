@@ -101,6 +101,18 @@ public final class Store: Sendable {
         try live.close()
     }
 
+    /// As ``close()``, for a file that was moved or removed: SQLite leaves its WAL where it is, and
+    /// the file that has its name now would be read, and written, with the pages of the other one.
+    ///
+    /// - Returns: false when the WAL could not be emptied, because another connection is at work.
+    /// - Throws: ``SyncError`` when a connection cannot be closed.
+    package func closeMoved() throws -> Bool {
+        try reading.close()
+        var isEmpty = true
+        try live.close { isEmpty = Self.emptyWal($0) }
+        return isEmpty
+    }
+
     /// Closes the reading connection and releases the statements of the digest when they were not
     /// used for `limit`. They are made again when needed. A daemon with a thousand stores calls it
     /// periodically.
@@ -189,17 +201,22 @@ public final class Store: Sendable {
     /// file. Waits for no lock; holds the write lock only for the moment in which nothing is left
     /// to copy. Does nothing in the rollback journal modes.
     ///
+    /// - Returns: false when another connection is reading or writing: the next quiet moment will
+    ///   do.
     /// - Throws: ``SyncError`` when the connection is closed.
-    package func emptyWal() throws {
-        try checkpoint()
+    @discardableResult
+    package func emptyWal() throws -> Bool {
         try explaining("checkpoint") {
-            try live.withState { connection, _ in
-                DatabaseOpener.withoutWaiting(on: connection) {
-                    // Busy means that somebody reads or writes: the next quiet moment will do.
-                    _ = sqlite3_wal_checkpoint_v2(
-                        connection, "main", SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
-                }
-            }
+            try live.withState { connection, _ in Self.emptyWal(connection) }
+        }
+    }
+
+    private static func emptyWal(_ connection: OpaquePointer) -> Bool {
+        DatabaseOpener.withoutWaiting(on: connection) {
+            _ = sqlite3_wal_checkpoint_v2(
+                connection, "main", SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+            return sqlite3_wal_checkpoint_v2(
+                connection, "main", SQLITE_CHECKPOINT_TRUNCATE, nil, nil) == SQLITE_OK
         }
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import NIOPosix
 import SyncClient
 import SyncCore
@@ -89,10 +90,31 @@ extension StoreHub {
         environment.replication.post(about: path) { $0 = .init(isClosed: true) }
         // What is opened next may be another history: its commits come after the notice about it.
         state.pauseLive()
-        // SQLite leaves the WAL of a file that was moved where it is: the file that has its name
-        // now would be read, and written, with the pages of the other one.
-        if FileIdentity(path: path) != opened.file { try? opened.store.emptyWal() }
-        do { try opened.store.close() } catch { log.warning("closing: \(error)") }
+        repairing.withLock { _ in
+            do {
+                if FileIdentity(path: path) == opened.file {
+                    try opened.store.close()
+                } else {
+                    try closeMoved(opened)
+                }
+            } catch {
+                log.warning("closing: \(error)")
+            }
+        }
+    }
+
+    private static let emptyingAttemptsMax = 100
+
+    private func closeMoved(_ opened: OpenedStore) throws {
+        for _ in 0..<Self.emptyingAttemptsMax {
+            if try opened.store.emptyWal() { break }
+            // Another connection of this process may be at work for some milliseconds.
+            usleep(10_000)
+        }
+        if try !opened.store.closeMoved() {
+            log.warning(
+                "another program has the former file open: its -wal is beside the one at the path")
+        }
     }
 
     private func openNow() {

@@ -12,22 +12,28 @@ extension StoreHub {
     func schemaChanged(in opened: OpenedStore, isSettled: Bool = false) {
         environment.pool.submit { [self] poolState in
             guard poolState == .active else { return }
-            do {
-                let findings = try opened.store.verifyCapture()
-                if !isSettled, findings.contains(where: \.isHalfOfARebuild) {
-                    environment.loop.scheduleTask(in: Self.rebuildTime) { [weak self] in
-                        self?.schemaChanged(in: opened, isSettled: true)
-                    }
-                    return
-                }
-                try repair(findings, in: opened.store)
-                let entities = try opened.store.status().entities
-                state.broadcast(SubscriptionReplies.notice(.schemaChanged(entities: entities)))
-            } catch let error as SyncError where error.code == .storeDamaged {
-                repairDroppedTables(of: opened)
-            } catch {
-                logOnce("schema: \(error)")
+            repairing.withLock { _ in
+                if isCurrent(opened) { checkSchema(of: opened, isSettled: isSettled) }
             }
+        }
+    }
+
+    private func checkSchema(of opened: OpenedStore, isSettled: Bool) {
+        do {
+            let findings = try opened.store.verifyCapture()
+            if !isSettled, findings.contains(where: \.isHalfOfARebuild) {
+                environment.loop.scheduleTask(in: Self.rebuildTime) { [weak self] in
+                    self?.schemaChanged(in: opened, isSettled: true)
+                }
+                return
+            }
+            try repair(findings, in: opened.store)
+            let entities = try opened.store.status().entities
+            state.broadcast(SubscriptionReplies.notice(.schemaChanged(entities: entities)))
+        } catch let error as SyncError where error.code == .storeDamaged {
+            repairDroppedTables(of: opened)
+        } catch {
+            logOnce("schema: \(error)")
         }
     }
 

@@ -36,6 +36,10 @@ final class StoreHub: Sendable {
     let environment: Environment
     let log: Logger
     let state = HubState()
+    /// Held while the schema is checked and repaired, which opens the file a second time, and while
+    /// the store is closed: what is written after the last checkpoint stays in the -wal of a file
+    /// that was moved, and would be read as a part of the file that has its name now.
+    let repairing = Mutex(())
 
     init(_ entry: Configuration.StoreEntry, path: String, environment: Environment) {
         self.path = path
