@@ -23,6 +23,8 @@ public struct CaptureFinding: Sendable, Hashable {
         case triggersOrphaned([String])
         /// A table, index or trigger of the store is missing: the log, the guard, the marker.
         case storeObjectMissing(String)
+        /// A migration runs: the triggers are out of its way until it ends.
+        case migrating(String)
 
         /// An object made by capture is missing or was changed.
         var isOfOwnObjects: Bool {
@@ -46,7 +48,8 @@ public struct CaptureFinding: Sendable, Hashable {
     public var mayHaveLostChanges: Bool {
         switch problem {
         case .triggersMissing, .triggersOutdated, .storeObjectMissing, .tableDropped: return true
-        case .triggersWithoutCauses, .renamed, .newTable, .triggersOutOfOrder, .triggersOrphaned:
+        case .triggersWithoutCauses, .renamed, .newTable, .triggersOutOfOrder, .triggersOrphaned,
+            .migrating:
             return false
         }
     }
@@ -55,6 +58,11 @@ public struct CaptureFinding: Sendable, Hashable {
 extension CaptureFinding {
     /// A table is gone or has come: more may follow at once.
     public var isHalfOfARebuild: Bool { problem == .tableDropped || problem == .newTable }
+
+    /// The store is to be left alone until a migration has ended.
+    public var isOfMigration: Bool {
+        if case .migrating = problem { true } else { false }
+    }
 
     /// One sentence for a person, with the command that helps where there is one.
     public var explanation: String {
@@ -74,6 +82,8 @@ extension CaptureFinding {
         case .triggersOutOfOrder: "\(table): a user trigger runs before the triggers of syncd"
         case .triggersOrphaned(let names):
             "\(table): triggers of another history remain (\(names.joined(separator: ", ")))"
+        case .migrating(let command):
+            "a migration runs (\(command)); its changes are recorded when it ends"
         case .storeObjectMissing(let name):
             StoreBlueprint.items[name]?.part == .replication && name == table
                 && StoreBlueprint.items[name]?.type == "table"

@@ -26,13 +26,14 @@ struct PresentTrigger: Equatable {
     private static let events: [Character: String] = [
         "i": "AFTER INSERT", "g": "BEFORE INSERT", "u": "AFTER UPDATE", "k": "AFTER UPDATE",
         "h": "BEFORE UPDATE", "r": "AFTER UPDATE", "d": "AFTER DELETE", "b": "BEFORE DELETE",
-        "s": "AFTER DELETE",
+        "s": "AFTER DELETE", PlaceholderTrigger.letter: "AFTER UPDATE OF",
     ]
 
     /// What every capture trigger has, also when the log and the guard were renamed: SQLite then
     /// writes the new names into its text.
     private static let shapes = [
-        LogTable.name, "syncd_guard", "(op, m, ts, pk", "(op, ts, pk", "(e, i, ts, pk",
+        PlaceholderTrigger.body, LogTable.name, "syncd_guard", "(op, m, ts, pk", "(op, ts, pk",
+        "(e, i, ts, pk",
     ]
 
     /// Capture made it: it has a name and the event of one, and writes to the log or to the guard.

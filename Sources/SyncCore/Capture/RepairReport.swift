@@ -7,6 +7,8 @@ public struct RepairReport: Sendable, Hashable {
     /// The tables of which nothing, or not everything, was remembered to compare their rows with:
     /// what was written unseen there was not recorded, or not all of it.
     public package(set) var uncompared: [String] = []
+    /// The tables of which only the presence of the rows was compared: a column was dropped.
+    public package(set) var partlyCompared: [String] = []
     /// The tables were left to be compared with what was sent and merged
     /// (``StoreReplica/recordMissed()``); the next merge does it otherwise.
     public package(set) var isComparedWhenMerging = false

@@ -24,7 +24,7 @@ package enum StoreBlueprint {
     /// The tables of the digest, with their indexes.
     package static let history =
         TransactionTable.creation + ChangeTable.creation + [ConsumerTable.creation]
-        + FingerprintTable.creation
+        + FingerprintTable.creation + [HistoryView.creation]
 
     /// The tables of merging, with their indexes.
     package static let replication = [

@@ -126,7 +126,8 @@ struct StoreObjects {
             item.type == object.type
         else { return false }
         if item.type == "view" {
-            return LogTable.isMarkerView(object.sql)
+            return object.name == HistoryView.name
+                ? HistoryView.isOwn(object.sql) : LogTable.isMarkerView(object.sql)
         }
         guard item.type == "table" else { return false }
         let columns = try String.fetchAll(

@@ -12,22 +12,29 @@ extension Tracker {
     /// and they are made again before the next one. Tables that the statements create are
     /// recorded when all tables are, and else left to ``track(entities:options:)``.
     ///
+    /// BEGIN and COMMIT, which other tools print around their statements, are left out.
+    ///
     /// - Returns: what had to be made right again.
-    /// - Throws: `refused` with SQLite's message, or for a table of the store itself, and then
-    ///   nothing has changed; `invalidArgument`
-    ///   for statements that begin, end or leave a transaction; `notTracked`, `newerFormat`,
-    ///   `busy`.
+    /// - Throws: `refused` with SQLite's message, for a table of the store itself, or when a table
+    ///   could not be recorded any more, and then nothing has changed; `invalidArgument` when there
+    ///   is no statement, and for statements that leave the transaction; `notTracked`,
+    ///   `newerFormat`, `busy`.
     @discardableResult
     package func alter(_ sql: String) throws -> [CaptureFinding] {
         try write("alter") { db in
             try StoreDamage.requireReadable(db)
             var rest = sql
             var findings: [CaptureFinding] = []
+            let before = try EntityTable(db).live()
+            var isEmpty = true
             while let statement = try Self.next(of: &rest) {
                 try Self.requireUserTables(in: statement)
                 findings += try run(statement, in: db)
+                isEmpty = false
             }
+            guard !isEmpty else { throw Self.nothingToRun }
             if let damage = try StoreDamage.find(db) { throw Self.notTheirs(damage.missing.first) }
+            try requireRecordable(before, in: db)
             return findings + (try repairCapture(db)).findings
         }
     }
@@ -36,13 +43,14 @@ extension Tracker {
         do {
             try db.execute(sql: statement)
             return []
-        } catch let error as DatabaseError
-            where error.resultCode == .SQLITE_ERROR && Self.isAlter(statement)
-        {
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            guard Self.isAlter(statement) else { throw Self.refused(error) }
             // A capture trigger may depend on what the statement removes. Otherwise the second try
             // fails as well, and the transaction is rolled back.
             for entity in try EntityTable(db).live() { try dropTriggers(db, of: entity.id) }
-            try db.execute(sql: statement)
+            do { try db.execute(sql: statement) } catch let error as DatabaseError {
+                throw Self.refused(error)
+            }
             return try repairCapture(db, but: [.tableDropped, .newTable]).findings
         }
     }
@@ -53,6 +61,38 @@ extension Tracker {
         for token in SQLTokens(statement).tokens where !token.text.hasPrefix("'") {
             let name = SQLName.folded(token.text.filter { !"\"`[]".contains($0) })
             if name.hasPrefix("syncd_"), name != "syncd_txn" { throw notTheirs(name) }
+        }
+    }
+
+    private static let nothingToRun = SyncError(
+        .invalidArgument, "there is no statement to run", operation: "alter",
+        hint: "Give the statements as one argument: synctool alter DB \"ALTER TABLE …\"")
+
+    /// SQLite puts the name of a column between quotes as it was written, quotes included.
+    private static func refused(_ error: DatabaseError) -> any Error {
+        guard let message = error.message, message.contains(": \"\""), message.hasSuffix("\"\"")
+        else { return error }
+        return SyncError(
+            .refused,
+            message.replacing(": \"\"", with: ": \"", maxReplacements: 1).dropLast()
+                + (error.sql.map { " in \($0.prefix(200))" } ?? ""))
+    }
+
+    /// Refuses a schema in which a table could not be recorded any more.
+    private func requireRecordable(_ entities: [TrackedEntity], in db: Database) throws {
+        let present = Dictionary(grouping: try PresentTrigger.all(db), by: \.entity)
+        let tables = try SchemaReader(db).tables()
+        for entity in entities {
+            let name = present[entity.id]?.first?.table ?? entity.name
+            guard let table = tables.first(where: { SQLName.isEqual($0.name, to: name) }),
+                let reason = Self.reasonToLeaveAlone(table)
+            else { continue }
+            throw SyncError(
+                .refused, "\(table.name) could not be tracked any more: \(reason.explanation)",
+                operation: "alter",
+                hint:
+                    "Nothing was changed. Give the new table a PRIMARY KEY; or run the statements "
+                    + "in another program: then \(table.name) is no longer recorded")
         }
     }
 
@@ -76,6 +116,12 @@ extension Tracker {
                 rest = String(decoding: Array(rest.utf8)[first.range.upperBound...], as: UTF8.self)
                 continue
             }
+            if outer.contains(where: first.isWord) {
+                // BEGIN, and what ends it: the statements run in one transaction anyway.
+                let end = tokens.first { $0.text == ";" }?.range.upperBound
+                rest = end.map { String(decoding: Array(rest.utf8)[$0...], as: UTF8.self) } ?? ""
+                continue
+            }
             if transactional.contains(where: first.isWord) {
                 throw SyncError(
                     .invalidArgument, "\(first.text) cannot run inside the transaction of alter",
@@ -88,8 +134,9 @@ extension Tracker {
         }
     }
 
+    private static let outer = ["BEGIN", "COMMIT", "END"]
     private static let transactional = [
-        "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE", "VACUUM", "ATTACH", "DETACH",
+        "ROLLBACK", "SAVEPOINT", "RELEASE", "VACUUM", "ATTACH", "DETACH",
     ]
 
     /// How many bytes the first statement takes, its semicolon included.

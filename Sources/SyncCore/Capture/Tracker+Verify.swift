@@ -16,6 +16,9 @@ extension Tracker {
                 let remembered = try Metadata(db).integerIfPresent(.schema)
                 let isSame = remembered == (try SchemaReader(db).schemaVersion())
                 if !thoroughly, isSame, try !hasOlderTriggers(db) { return [] }
+                if let migration = try Migration.stored(in: db), migration.isRunning {
+                    return [migration.finding]
+                }
                 return try findings(db)
             }
         } catch {
@@ -55,6 +58,7 @@ extension Tracker {
             try hasOlderTriggers(db)
             && Metadata(db).integerIfPresent(.schema) == SchemaReader(db).schemaVersion()
         let lastUserTrigger = try UserTriggers.lastPositions(db)
+        let byName = Dictionary(tables.map { (SQLName.folded($0.name), $0) }) { first, _ in first }
         // A table that has the triggers of one entity belongs to no other, whatever its name was.
         var accounted = Set(present.values.compactMap { $0.first.map { SQLName.folded($0.table) } })
         for entity in try EntityTable(db).live() {
@@ -63,7 +67,7 @@ extension Tracker {
             let isFree =
                 triggers.isEmpty
                 ? accounted.insert(SQLName.folded(name)).inserted : true
-            let table = isFree ? tables.first { SQLName.isEqual($0.name, to: name) } : nil
+            let table = isFree ? byName[SQLName.folded(name)] : nil
             let problem = try problem(
                 of: entity, table: table, triggers: triggers, context: context,
                 wereRight: wereRight,
@@ -129,7 +133,12 @@ extension Tracker {
         let old = entity.layout
         let columns = table.storedColumns.map(\.name)
         var renamed: [String: String] = [:]
-        if present.contains(where: { $0.name.hasSuffix("_u") })
+        if let placeholder = present.first(where: { $0.name.last == PlaceholderTrigger.letter }) {
+            let names = PlaceholderTrigger.columns(in: placeholder.sql) ?? []
+            for (before, now) in zip(old.columns, names) where before != now {
+                if columns.contains(now) { renamed[now] = before }
+            }
+        } else if present.contains(where: { $0.name.hasSuffix("_u") })
             || old.columns.count == old.key.count
         {
             for (before, now) in zip(old.columns, columns) where before != now && !present.isEmpty {

@@ -31,11 +31,14 @@ package struct Tracker: Sendable {
     }
 
     /// Records every table that `entities` lets pass; with `.all`, from now on every new one, too.
-    /// Tables that are recorded already stay as they are, so that the call can be repeated at will.
+    /// Tables that are recorded already stay as they are, so that the call can be repeated at will;
+    /// but options that they are given are added: old values are kept from now on, or values of
+    /// deleted rows no longer.
     ///
-    /// - Parameter options: by table name; a table without an entry gets the defaults.
+    /// - Parameter options: by table name; a new table without an entry gets the defaults.
     /// - Throws: `cannotTrack` when the database has objects of its own named `syncd_…`,
-    ///   `invalidArgument` for a table or column that does not exist, `newerFormat`, `busy`,
+    ///   `unknownEntity` for a table and `invalidArgument` for a column that does not exist,
+    ///   `newerFormat`, `busy`,
     ///   `readOnly`, `corrupt`.
     /// - Complexity: O(columns of the schema); rows are not read.
     @discardableResult
@@ -68,12 +71,12 @@ package struct Tracker: Sendable {
             try refuseUnknownNames(entities: entities, options: options, tables: tables)
             try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
             if try Metadata(db).integerIfPresent(.format) == nil { try Metadata(db).createStore() }
-            let context = try CaptureContext(db)
+            let known = Known(live: try EntityTable(db).live(), context: try CaptureContext(db))
             let entries = try tables.filter { !SQLName.isOwn($0.name) }.map { table in
                 TrackReport.Entry(
                     table: table.name,
                     outcome: try track(
-                        table, in: db, entities: entities, options: options, context: context))
+                        table, in: db, entities: entities, options: options, known: known))
             }
             let isNew = entries.contains { entry in
                 if case .tracked = entry.outcome { true } else { false }
@@ -91,25 +94,71 @@ package struct Tracker: Sendable {
         }
     }
 
+    /// What is read once for all tables: for each one it would make tracking quadratic.
+    package struct Known {
+        /// The live entities, by folded name.
+        let live: [String: TrackedEntity]
+        let context: CaptureContext
+
+        init(live: [TrackedEntity], context: CaptureContext) {
+            self.live = Dictionary(live.map { (SQLName.folded($0.name), $0) }) { first, _ in first }
+            self.context = context
+        }
+    }
+
     /// Records one table, unless it is recorded or cannot be.
-    /// - Parameter context: nil: it is read.
+    ///
+    /// - Parameter known: nil: is read.
     /// - Throws: `invalidArgument` for a column that does not exist; the error of SQLite.
     func track(
         _ table: TableSchema, in db: Database, entities: EntityFilter,
-        options: [String: CaptureOptions], context: CaptureContext? = nil
+        options: [String: CaptureOptions], known: Known? = nil
     ) throws -> TrackReport.Outcome {
         if let reason = Self.reasonToLeaveAlone(table) { return .leftAlone(reason) }
-        let known = try EntityTable(db).live().first { SQLName.isEqual($0.name, to: table.name) }
-        if let known { return .alreadyTracked(entity: known.id) }
-        guard entities.includes(table.name) else { return .leftAlone(.filteredOut) }
+        let all =
+            try known
+            ?? Known(live: EntityTable(db).live(), context: CaptureContext(db))
+        let known = all.live[SQLName.folded(table.name)]
         let chosen = options.first { SQLName.isEqual($0.key, to: table.name) }?.value
+        if let known {
+            guard let chosen, entities.includes(table.name) else {
+                return .alreadyTracked(entity: known.id)
+            }
+            return .alreadyTracked(entity: try add(chosen, to: known, on: table, in: db))
+        }
+        guard entities.includes(table.name) else { return .leftAlone(.filteredOut) }
         let layout = try CaptureLayout(table, options: chosen ?? CaptureOptions())
         let entity = try EntityTable(db).insert(name: table.name, layout: layout)
-        for trigger in try triggers(for: entity, on: table, in: context ?? CaptureContext(db)).all {
+        for trigger in triggers(for: entity, on: table, in: all.context).all {
             try db.execute(sql: trigger.sql)
         }
         try noticeReturn(db, of: table.name)
         return .tracked(entity: entity.id)
+    }
+
+    /// Records a table with more options than before, under the next number.
+    ///
+    /// - Returns: the number of its entity now.
+    private func add(
+        _ chosen: CaptureOptions, to entity: TrackedEntity, on table: TableSchema, in db: Database
+    ) throws -> Int64 {
+        var options = entity.layout.options()
+        options.undo = options.undo || chosen.undo
+        if chosen.kept == .none { options.kept = .none }
+        let present = try PresentTrigger.all(db).filter { $0.entity == entity.id }
+        guard options != entity.layout.options(),
+            // Else it has to be repaired first.
+            try currentLayout(of: entity, table: table, triggers: present) == entity.layout
+        else { return entity.id }
+        var layout = try CaptureLayout(table, options: options)
+        layout.previous = entity.id
+        try dropTriggers(db, of: entity.id)
+        try EntityTable(db).retire(entity)
+        let successor = try EntityTable(db).insert(name: table.name, layout: layout)
+        for trigger in triggers(for: successor, on: table, in: try CaptureContext(db)).all {
+            try db.execute(sql: trigger.sql)
+        }
+        return successor.id
     }
 
     /// A table that was recorded before may have changes that were not recorded meanwhile.
@@ -202,7 +251,7 @@ package struct Tracker: Sendable {
         if case .only(let only) = entities { names += only }
         for name in names where !tables.contains(where: { SQLName.isEqual($0.name, to: name) }) {
             throw SyncError(
-                .invalidArgument, "no such table: \(name)",
+                .unknownEntity, "no such table: \(name)",
                 hint: "List the tables: sqlite3 DB .tables")
         }
     }

@@ -77,6 +77,8 @@ struct TransactionBuilder {
     private mutating func take(_ marker: LogRecord.Marker) {
         if marker.isRecovery {
             isRecovered = true
+            // A migration names itself.
+            if marker.author != nil, who == nil { who = marker }
         } else if !marker.isEnd, who == nil {
             who = marker
         }

@@ -48,6 +48,14 @@ package enum ChangeTable {
         FROM (SELECT key, data FROM syncd_change ORDER BY seq DESC LIMIT 1000)
         """
 
+    /// The changes of the object with the key ?1, of the entity with the `op` ?2.
+    static let ofObjectSQL = """
+        SELECT seq, op, key, data FROM syncd_change WHERE key = ?1 AND op > ?2 AND op < ?2 + 8
+        """
+
+    /// Gives the change ?1 other data.
+    static let setDataSQL = "UPDATE syncd_change SET data = ?2 WHERE seq = ?1"
+
     static let newestSQL = "SELECT max(seq) FROM syncd_change"
 
     /// Deletes the oldest changes up to ?1.

@@ -62,6 +62,13 @@ package enum LogTable {
           (SELECT min(seq) FROM syncd_log) + ?2)
         """
 
+    /// Removes the values of the rows that history has as well.
+    static let clearDigestedSQL = """
+        UPDATE syncd_log SET pk = NULL, v0 = NULL, v1 = NULL, v2 = NULL, v3 = NULL, v4 = NULL,
+          v5 = NULL
+        WHERE seq <= (SELECT value FROM syncd_meta WHERE key = 'digested')
+        """
+
     static let deleteAllSQL = "DELETE FROM syncd_log"
 
     /// The time of the row ?1 or, where it has none, of the row before it; no row when it is

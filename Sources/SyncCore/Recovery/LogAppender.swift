@@ -16,9 +16,13 @@ package struct LogAppender {
     }
 
     /// What follows, up to the end, was not seen by triggers but found by comparing.
+    ///
+    /// - Parameter migration: during which it was written; nil: unknown.
     /// - Throws: the error of SQLite.
-    package func beginRecovery() throws {
-        try append(op: LogKind.marker.op(0), mask: LogRecord.Marker.recovery, values: [])
+    package func beginRecovery(of migration: Migration? = nil) throws {
+        let values: [Value] =
+            migration.map { [.null, .text(Migration.author), .text($0.context)] } ?? []
+        try append(op: LogKind.marker.op(0), mask: LogRecord.Marker.recovery, values: values)
     }
 
     /// Ends what a beginning marker began.

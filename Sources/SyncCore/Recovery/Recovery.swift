@@ -24,18 +24,27 @@ final class Recovery {
     private let log: LogAppender
     private let recent: RecentChanges
     private let isCounting: Bool
+    private let migration: Migration?
     /// How many changes were recorded, or found.
     private(set) var count = 0
+    /// The tables of which only the presence of the rows was compared, because a column was
+    /// dropped.
+    private(set) var partlyCompared: Set<String> = []
 
     /// - Parameters:
     ///   - time: when it is, milliseconds since 1970; nil: by SQLite's clock.
     ///   - isCounting: what is found is counted, and nothing is written.
+    ///   - migration: during which the triggers were missing; nil: unknown.
     /// - Returns: nil for a store that keeps no fingerprints.
-    init?(_ database: Database, at time: Int64? = nil, isCounting: Bool = false) throws {
+    init?(
+        _ database: Database, at time: Int64? = nil, isCounting: Bool = false,
+        after migration: Migration? = nil
+    ) throws {
         guard let connection = database.sqliteConnection,
             try FingerprintTable.exists(connection)
         else { return nil }
         self.database = database
+        self.migration = migration
         self.connection = connection
         self.isCounting = isCounting
         catalog = try EntityCatalog(connection)
@@ -149,6 +158,7 @@ final class Recovery {
             } else if let known {
                 let columns = try layouts[known.entity] ?? positions(of: known.entity, in: now)
                 layouts[known.entity] = .some(columns)
+                if columns == nil { partlyCompared.insert(now.name) }
                 // Without a column that was dropped meanwhile there is nothing to compare with.
                 if let columns, Fingerprint.of(row, columns: columns) != known.print {
                     try record(.update, of: now, key: key, mask: now.nonKeyMask)
@@ -206,7 +216,7 @@ final class Recovery {
     ) throws {
         count += 1
         if isCounting { return }
-        if count == 1 { try log.beginRecovery() }
+        if count == 1 { try log.beginRecovery(of: migration) }
         let speaker = kind == .insert ? entity : try catalog.withoutValues(entity, in: database)
         try log.append(
             kind, of: speaker, mask: mask, values: try NetChange.key(stored: key, entity).values)

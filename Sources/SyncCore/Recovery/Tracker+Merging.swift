@@ -8,9 +8,10 @@ extension Tracker {
     ///
     /// What the tables alone do not decide is refused, and nothing is changed: whether a column
     /// that is missing, or has another name, was dropped on purpose.
-    /// - Throws: `refused`.
+    /// - Throws: `refused`; `busy` while a migration runs.
     @discardableResult
     package func repairForMerging(_ db: Database) throws -> RepairReport {
+        _ = try Migration.requireNoneRunning(in: db)
         let findings = try findings(db)
         if try Metadata(db).isStated() { try refuseLosses(in: db, among: findings) }
         guard !findings.isEmpty else {

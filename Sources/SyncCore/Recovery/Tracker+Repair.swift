@@ -99,11 +99,16 @@ extension Tracker {
         _ db: Database, but excluded: [CaptureFinding.Problem] = [], comparingAll: Bool = false,
         byRecord: Bool = false
     ) throws -> RepairReport {
+        let migration = try Migration.requireNoneRunning(in: db)
         try StoreObjects(db).requireNoClash(db)
         var findings = try findings(db).filter { !excluded.contains($0.problem) }
         let tables = try SchemaReader(db).tables()
         try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
         try makeMissing(in: db, for: findings)
+        // Stores of earlier versions lack it.
+        if try SchemaReader(db).ownTables().contains(ChangeTable.name) {
+            try db.execute(sql: HistoryView.creation)
+        }
         let entities = try EntityTable(db).live()
         let context = try CaptureContext(db)
         var due = Comparison()
@@ -138,7 +143,8 @@ extension Tracker {
             }
         }
         var report = RepairReport(findings: findings, recoveredCount: 0)
-        try recover(in: db, comparing: due, into: &report)
+        try recover(in: db, comparing: due, after: migration, into: &report)
+        if migration != nil, excluded.isEmpty { try Migration.remove(from: db) }
         if comparingAll, report.uncompared.isEmpty {
             let now = wall?() ?? Timestamp.now().milliseconds
             try FullComparison.setFinished(
@@ -188,11 +194,12 @@ extension Tracker {
     }
 
     private func recover(
-        in db: Database, comparing due: Comparison, into report: inout RepairReport
+        in db: Database, comparing due: Comparison, after migration: Migration?,
+        into report: inout RepairReport
     ) throws {
         guard !due.isEmpty else { return }
         var isLeft = due.isMerged && due.hasRenamed
-        if let recovery = try Recovery(db, at: wall?()) {
+        if let recovery = try Recovery(db, at: wall?(), after: migration) {
             for entity in due.new { try recovery.takeAsNew(entity) }
             for entity in due.new { try recovery.compare(entity) }
             let isGrown = Set(due.grown.map(\.id))
@@ -216,6 +223,7 @@ extension Tracker {
             }
             try recovery.finish()
             report.recoveredCount = recovery.count
+            report.partlyCompared = recovery.partlyCompared.sorted()
         } else if due.isMerged {
             isLeft = true
         } else {

@@ -144,5 +144,23 @@ extension PreparedReader {
                 .unknownEntity, "the store has no entity '\(name)'",
                 hint: names.isEmpty ? "No table is tracked" : "Its entities are: \(names)")
         }
+        try checkProperties(of: query)
+    }
+
+    /// The same for properties: of the entities of the query, now or earlier.
+    private func checkProperties(of query: HistoryQuery) throws {
+        let entities = query.entities.map(SQLName.folded)
+        func isKnown(_ name: String) -> Bool {
+            catalog.all.contains { entity in
+                (entities.isEmpty || entities.contains(entity.folded))
+                    && entity.columnNames.contains { SQLName.isEqual($0, to: name) }
+            }
+        }
+        guard let name = query.properties.first(where: { !isKnown($0) }) else { return }
+        try catalog.reload()
+        guard !isKnown(name) else { return }
+        throw SyncError(
+            .unknownEntity, "no tracked table has a column '\(name)'",
+            hint: "List the columns: sqlite3 FILE .schema")
     }
 }

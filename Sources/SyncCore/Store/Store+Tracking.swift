@@ -250,6 +250,29 @@ extension Store {
         try explaining("alter", at: path) { try Tracker(path: path).alter(sql) }
     }
 
+    /// The triggers that other programs have created on tables of the store, with the table of
+    /// each: a tool may create one on every table.
+    ///
+    /// - Throws: ``SyncError``: `noSuchFile`, `notADatabase`, `corrupt`, `notAllowed`, `busy`.
+    public static func foreignTriggers(
+        _ path: String
+    ) throws -> [(name: String, table: String)] {
+        try explaining("check", at: path) {
+            let queue = try DatabaseOpener.open(path, for: .reading)
+            defer { try? queue.close() }
+            return try queue.read { database in
+                try Row.fetchAll(
+                    database,
+                    sql: """
+                        SELECT name, tbl_name FROM main.sqlite_schema
+                        WHERE type = 'trigger' AND tbl_name LIKE 'syncd\\_%' ESCAPE '\\'
+                          AND name <> 'syncd_txn_mark' ORDER BY name
+                        """
+                ).map { ($0["name"], $0["tbl_name"]) }
+            }
+        }
+    }
+
     /// What SQLite's own check finds wrong with a file; empty when it is sound.
     ///
     /// - Throws: ``SyncError``: `noSuchFile`, `notADatabase`, `corrupt`, `notAllowed`, `busy`.

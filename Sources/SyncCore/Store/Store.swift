@@ -61,6 +61,7 @@ public final class Store: Sendable {
         do {
             let queue = try DatabaseOpener.open(
                 path, for: .following, expecting: isResolved ? .unlinked : .any)
+            try endAbandonedMigration(queue)
             let (identity, file) = try queue.writeWithoutTransaction { database in
                 guard let connection = database.sqliteConnection else {
                     throw SyncError(.internalFault, "the connection is closed")

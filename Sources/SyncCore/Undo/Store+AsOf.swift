@@ -79,10 +79,17 @@ extension PreparedReader {
     /// - Throws: `unknownEntity`.
     fileprivate func presentEntity(_ name: String) throws -> TrackedEntity {
         let folded = SQLName.folded(name)
-        if let entity = catalog.present.first(where: { $0.folded == folded }) { return entity }
+        if let entity = catalog.present.first(where: { $0.folded == folded }),
+            // Another program may have dropped or renamed it.
+            try SchemaReader.hasTable(entity.name, on: connection)
+        {
+            return entity
+        }
         try catalog.reload()
         guard let entity = catalog.present.first(where: { $0.folded == folded }) else {
-            throw SyncError(.unknownEntity, "the store has no entity '\(name)'")
+            throw SyncError(
+                .unknownEntity, "the store has no entity '\(name)'",
+                hint: "List the tracked tables: synctool status DB")
         }
         return entity
     }

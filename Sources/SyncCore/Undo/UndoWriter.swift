@@ -114,31 +114,66 @@ struct UndoWriter {
         }
     }
 
-    /// A row that a foreign key with an action leads from to an object: `album/10`. Deleting the
-    /// object would delete or change it along. Nil when there is none.
-    ///
-    /// - Complexity: O(rows of the tables that refer to it), where they have no index for that.
-    func referrer(to change: Change) throws -> String? {
-        let parent = try table(change.entity)
-        for child in tables.values.sorted(by: { $0.name < $1.name }) where child.kind == .table {
-            for reference in child.foreignKeys
-            where SQLName.isEqual(reference.parent, to: parent.name) && reference.actsOnDelete {
-                if let found = try referrer(
-                    in: child, along: reference, to: parent, key: change.object.key)
-                {
-                    return found
-                }
-            }
-        }
-        return nil
+    /// The values of a row by column; nil when there is none.
+    func row(in table: TableSchema, key: ObjectKey) throws -> NamedValues? {
+        let columns = table.storedColumns.map(\.name)
+        let row = try Statement(
+            "SELECT \(columns.map(SQLName.quoted).joined(separator: ", ")) FROM "
+                + "\(SQLName.quoted(table.name)) WHERE \(condition(table))", on: try connection)
+        row.bind(key.values)
+        defer { row.reset() }
+        guard try row.step() else { return nil }
+        return NamedValues(
+            columns.enumerated().map { .init(name: $1, value: row.value(Int32($0))) })
     }
 
-    private func referrer(
-        in child: TableSchema, along reference: ForeignKeySchema, to parent: TableSchema,
-        key: ObjectKey
+    /// A row that a foreign key with an action leads from to an object: `album/10`. Deleting the
+    /// object, or changing its key, would delete or change it along. Nil when there is none.
+    ///
+    /// - Parameter action: the action that counts. One that makes a row follow a new key
+    ///   does not.
+    /// - Complexity: O(rows of the tables that refer to it), where they have no index for that.
+    func referrer(
+        to change: Change,
+        acting action: KeyPath<ForeignKeySchema, ForeignKeySchema.Action> = \.onDelete
     ) throws -> String? {
+        try referrers(to: change, acting: action, max: 1).first
+    }
+
+    /// All such rows, at most `max` along each foreign key.
+    ///
+    /// - Complexity: as ``referrer(to:acting:)``.
+    func referrers(
+        to change: Change,
+        acting action: KeyPath<ForeignKeySchema, ForeignKeySchema.Action> = \.onDelete, max: Int
+    ) throws -> [String] {
+        var acting: Set<ForeignKeySchema.Action> = [.setNull, .setDefault]
+        if action == \.onDelete { acting.insert(.cascade) }
+        let parent = try table(change.entity)
+        var found: [String] = []
+        for child in tables.values.sorted(by: { $0.name < $1.name }) where child.kind == .table {
+            for reference in child.foreignKeys
+            where SQLName.isEqual(reference.parent, to: parent.name)
+                && acting.contains(reference[keyPath: action])
+            {
+                found += try referrers(
+                    in: child, along: reference, to: parent, key: change.object.key, max: max)
+            }
+        }
+        return found
+    }
+
+    /// How the rows in ``referrers(to:acting:max:)`` are named.
+    func name(of object: ObjectID) -> String {
+        (tables[SQLName.folded(object.entity)]?.name ?? object.entity) + "/\(object.key)"
+    }
+
+    private func referrers(
+        in child: TableSchema, along reference: ForeignKeySchema, to parent: TableSchema,
+        key: ObjectKey, max: Int
+    ) throws -> [String] {
         let targets = reference.parentColumns.isEmpty ? parent.key : reference.parentColumns
-        guard targets.count == reference.columns.count, !targets.isEmpty else { return nil }
+        guard targets.count == reference.columns.count, !targets.isEmpty else { return [] }
         let joined = zip(targets, reference.columns).map {
             "p.\(SQLName.quoted($0)) = c.\(SQLName.quoted($1))"
         }
@@ -152,11 +187,16 @@ struct UndoWriter {
         let row = try Statement(
             "SELECT \(shown.map { "c." + SQLName.quoted($0) }.joined(separator: ", ")) FROM "
                 + "\(SQLName.quoted(parent.name)) p, \(SQLName.quoted(child.name)) c WHERE "
-                + conditions.joined(separator: " AND ") + " LIMIT 1", on: try connection)
+                + conditions.joined(separator: " AND ") + " LIMIT \(max)", on: try connection)
         row.bind(key.values)
-        guard try row.step() else { return nil }
-        guard !child.key.isEmpty else { return "a row of \(child.name)" }
-        return child.name + "/\(ObjectKey(shown.indices.map { row.value(Int32($0)) }))"
+        var found: [String] = []
+        while try row.step() {
+            found.append(
+                child.key.isEmpty
+                    ? "a row of \(child.name)"
+                    : child.name + "/\(ObjectKey(shown.indices.map { row.value(Int32($0)) }))")
+        }
+        return found
     }
 
     private func condition(_ table: TableSchema) -> String {
@@ -178,6 +218,9 @@ struct UndoWriter {
         }
     }
 
+    /// The transaction is open: a trigger of the user can roll it back.
+    var isOpen: Bool { database.isInsideTransaction }
+
     var connection: OpaquePointer {
         get throws {
             guard let connection = database.sqliteConnection else {
@@ -185,13 +228,6 @@ struct UndoWriter {
             }
             return connection
         }
-    }
-}
-
-extension ForeignKeySchema {
-    /// Deleting the object that it leads to changes or deletes the one that it leads from.
-    fileprivate var actsOnDelete: Bool {
-        [.cascade, .setNull, .setDefault].contains(onDelete)
     }
 }
 

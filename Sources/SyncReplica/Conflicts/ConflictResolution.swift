@@ -18,13 +18,13 @@ struct ConflictResolution {
     /// - Parameters:
     ///   - id: ``ConflictRecord/id``.
     ///   - author: the author of the decision, for history.
-    /// - Throws: `invalidArgument` when there is no such open conflict; `refused` when a delete
+    /// - Throws: `unknownObject` when there is no such open conflict; `refused` when a delete
     ///   cannot be repeated because rows still refer to the object; SQLite errors.
     /// - Complexity: O(what is unresolved)
     func resolve(_ id: Int64, keeping choice: ConflictRecord.Choice, author: String?) throws {
         guard let version = try storage.conflicts.version(ofConflict: id) else {
             throw SyncError(
-                .invalidArgument, "there is no conflict \(id)",
+                .unknownObject, "there is no conflict \(id)",
                 hint: "List them with: synctool conflicts DB")
         }
         let recording = AuthoredRecording(transaction, author: author, context: "conflict")

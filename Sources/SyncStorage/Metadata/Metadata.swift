@@ -40,6 +40,8 @@ package final class Metadata {
         /// records; the tables that were dropped after their rows were translated to facts; the key
         /// columns of the translated tables. The last two are JSON.
         case unseen, gone, keys
+        /// The command of another program that changes the schema now. JSON.
+        case migration
     }
 
     package static let name = "syncd_meta"

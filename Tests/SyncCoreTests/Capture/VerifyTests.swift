@@ -272,7 +272,7 @@ import Testing
     }
 
     @Test func unknownNamesRefuse() throws {
-        #expect(throws: SyncError(.invalidArgument, "")) {
+        #expect(throws: SyncError(.unknownEntity, "")) {
             try tracker.track(entities: .only(["nothing"]))
         }
         #expect(throws: SyncError(.invalidArgument, "")) {

@@ -90,7 +90,7 @@ import Testing
         #expect(try database.rows("SELECT count(*) FROM label") == [[2]])
         _ = try store.revert(number)
         #expect(try database.rows("SELECT count(*) FROM artist") == [[2]])
-        #expect(throws: SyncError(.invalidArgument, "")) { try store.revert(99_999) }
+        #expect(throws: SyncError(.unknownObject, "")) { try store.revert(99_999) }
     }
 
     @Test(arguments: UndoMode.all) func restoreBringsAnObjectAndItsCascadesBack(_ mode: UndoMode)

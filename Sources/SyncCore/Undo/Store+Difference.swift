@@ -1,0 +1,70 @@
+import SyncValues
+
+/// An object that two positions in history differ in.
+public struct ObjectDifference: Sendable, Hashable {
+    /// The object's name.
+    public let object: ObjectName
+    /// As it was at the first position.
+    public let before: PastObject
+    /// As it was at the second position.
+    public let after: PastObject
+
+    /// The properties with other values, or whose values are not known at one of the positions.
+    public var properties: [String] {
+        let names = (after.isPresent ? after : before).columns
+        return names.filter { name in
+            guard let old = before.values[name], let new = after.values[name] else { return true }
+            return old != new
+        }
+    }
+}
+
+/// The objects that two positions in history differ in.
+public struct HistoryDifference: Sendable, Hashable {
+    /// In the order in which they were first changed.
+    public package(set) var objects: [ObjectDifference] = []
+    /// Changed entities whose tables are gone or not tracked any more.
+    public package(set) var untracked: [String] = []
+}
+
+extension Store {
+    /// What changed between two positions: the net difference, whatever happened in between.
+    ///
+    /// - Throws: ``SyncError``: `historyExpired`, `foreignHistory`.
+    /// - Complexity: O(changes between them), and for each object O(its changes since).
+    public func difference(from: Token, to: Token) throws -> HistoryDifference {
+        var names: [ObjectName] = []
+        var known: Set<ObjectName> = []
+        var query = HistoryQuery()
+        (query.after, query.upTo) = (from, to)
+        try forEachTransaction(matching: query) { transaction in
+            for change in transaction.changes {
+                let name = ObjectName(entity: change.entity, key: change.object.key)
+                if known.insert(name.folded).inserted { names.append(name) }
+            }
+            return true
+        }
+        var result = HistoryDifference()
+        for name in names where !result.untracked.contains(name.entity) {
+            do {
+                let difference = ObjectDifference(
+                    object: name, before: try object(name, asOf: from),
+                    after: try object(name, asOf: to))
+                let isSame = !difference.before.isPresent && !difference.after.isPresent
+                if !isSame, !difference.isEmpty { result.objects.append(difference) }
+            } catch let error as SyncError where error.code == .unknownEntity {
+                result.untracked.append(name.entity)
+            }
+        }
+        return result
+    }
+}
+
+extension ObjectDifference {
+    fileprivate var isEmpty: Bool { before.isPresent == after.isPresent && properties.isEmpty }
+}
+
+extension PastObject {
+    /// The names of its properties, known values first.
+    fileprivate var columns: [String] { values.pairs.map(\.name) + unknown }
+}
