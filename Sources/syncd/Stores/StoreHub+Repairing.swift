@@ -21,6 +21,7 @@ extension StoreHub {
     private func checkSchema(of opened: OpenedStore, isSettled: Bool) {
         do {
             let findings = try opened.store.verifyCapture()
+            if findings.contains(where: \.isOfMigration) { return lookAfterMigration() }
             if !isSettled, findings.contains(where: \.isHalfOfARebuild) {
                 environment.loop.scheduleTask(in: Self.rebuildTime) { [weak self] in
                     self?.schemaChanged(in: opened, isSettled: true)
@@ -34,6 +35,17 @@ extension StoreHub {
             repairDroppedTables(of: opened)
         } catch {
             logOnce("schema: \(error)")
+        }
+    }
+
+    /// How soon a migration is looked for that was killed before it made the triggers again.
+    private static let migrationPause: TimeAmount = .seconds(1)
+
+    /// The triggers are left alone while a migration runs. No commit tells when it was killed.
+    func lookAfterMigration() {
+        environment.loop.scheduleTask(in: Self.migrationPause) { [weak self] in
+            guard let self, let opened = self.state.opened else { return }
+            self.schemaChanged(in: opened, isSettled: true)
         }
     }
 
@@ -54,6 +66,7 @@ extension StoreHub {
     /// - Throws: ``SyncError``; `storeDamaged` when tables of the store are missing.
     func repair(_ findings: [CaptureFinding], in store: Store) throws {
         guard !findings.isEmpty else { return try store.reloadEntities() }
+        if findings.contains(where: \.isOfMigration) { return lookAfterMigration() }
         let report = try store.repairCapture()
         for finding in report.findings { log.notice("schema: \(finding.explanation)") }
         logRecovered(report.recoveredCount)

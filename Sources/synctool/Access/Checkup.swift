@@ -150,6 +150,15 @@ struct Checkup {
                         + "sqlite3 \(Shell.quoted(path)) .recover")
             }
         }
+        for trigger in try Store.foreignTriggers(StorePath.absolute(path)) {
+            let name = "\"" + trigger.name.replacing("\"", with: "\"\"") + "\""
+            result.findings.append(
+                Finding(
+                    problem: "the trigger \(trigger.name) of another program fires on "
+                        + "\(trigger.table), a table of syncd",
+                    hint: "Drop it: sqlite3 \(Shell.quoted(path)) "
+                        + Shell.quoted("DROP TRIGGER " + name)))
+        }
         guard isWhole else { return result }
         let status = try await access.status()
         result.checked.append(Self.daemonLine(status.directReason, path: path))

@@ -10,11 +10,15 @@ struct HistoryFilter: ParsableArguments {
     var upTo: String?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
-            "Only transactions at or after this time; UTC without a zone.", valueName: "date"))
+            "Only transactions at or after this time: 2026-01-31, 2026-01-31T12:00Z, 14:05, "
+                + "yesterday, -2h. Local without a zone.", valueName: "date"))
     var since: String?
 
-    @Option(help: ArgumentHelp("Only transactions before this time.", valueName: "date"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Only transactions before this time.", valueName: "date"))
     var until: String?
 
     @Option(

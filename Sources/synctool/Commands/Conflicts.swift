@@ -71,7 +71,7 @@ extension Conflicts {
             defer { try? replica.close() }
             guard let found = try replica.conflicts(open: nil).first(where: { $0.id == id }) else {
                 throw SyncError(
-                    .refused, "there is no conflict \(id)", path: path,
+                    .unknownObject, "there is no conflict \(id)", path: path,
                     hint: "List the conflicts: synctool conflicts DB --all")
             }
             if output.isJSON { return try Terminal.output.json(ConflictText.json(found)) }

@@ -71,6 +71,7 @@ struct Policy: FileCommand {
         let replica = try StoreReplica(StorePath.absolute(path))
         defer { try? replica.close() }
         var policies = try replica.policies()
+        if let entity, !isChange { try require(entity, in: policies) }
         if let entity, isChange {
             let name = policies.entities.keys.first { $0.lowercased() == entity.lowercased() }
             guard !reset || name != nil else {
@@ -87,6 +88,21 @@ struct Policy: FileCommand {
         }
         if output.isJSON { return try Terminal.output.json(PolicyText.json(policies)) }
         for line in PolicyText.lines(policies) { try Terminal.output.line(line) }
+    }
+
+    /// - Throws: `unknownEntity` for a table that is neither tracked nor has policies.
+    private func require(_ entity: String, in policies: MergePolicies) throws {
+        let store = try Store.open(StorePath.absolute(path))
+        defer { try? store.close() }
+        let names = try store.status().entities
+        let isKnown = (names + policies.entities.keys).contains {
+            $0.lowercased() == entity.lowercased()
+        }
+        guard !isKnown else { return }
+        throw SyncError(
+            .unknownEntity, "the store has no entity '\(entity)'", path: path,
+            hint: names.isEmpty
+                ? "No table is tracked" : "Its entities are: " + names.joined(separator: ", "))
     }
 
     /// Applies the options to the policies of a table.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SyncClient
 import SyncReplica
 
 /// `synctool purge DB`
@@ -8,8 +9,11 @@ struct Purge: StoreCommand {
         abstract: "Delete old history.",
         discussion: """
             Deletes the history up to the lowest position that a live consumer has acknowledged, \
-            or strictly before --before TOKEN. A token beyond that position is refused without \
-            --force.
+            or strictly before --before TOKEN or DATE. What a consumer still needs is refused \
+            without --force.
+
+            --object takes the values of one object out of the history of this file, not the \
+            history itself: deleted values and old values of updates.
 
             In a synchronised store this also deletes the merge records of deleted objects and \
             overwritten transactions that all replicas have merged. A replica that was not seen \
@@ -20,8 +24,19 @@ struct Purge: StoreCommand {
     var path: String
 
     @Option(
-        help: ArgumentHelp("Delete only transactions before this position.", valueName: "token"))
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Delete only transactions before this position: a token or a date.",
+            valueName: "position"))
     var before: String?
+
+    @Option(help: ArgumentHelp("Delete only transactions older than this.", valueName: "age"))
+    var olderThan: Lease?
+
+    @Option(
+        help: ArgumentHelp(
+            "Delete the values of this object, and no transactions.", valueName: "entity/key"))
+    var object: String?
 
     @Flag(help: "Delete also what consumers still need; they must start over.")
     var force = false
@@ -30,11 +45,84 @@ struct Purge: StoreCommand {
     @OptionGroup var access: AccessOptions
     var database: String? { path }
 
+    func validate() throws {
+        if before != nil, olderThan != nil {
+            throw ValidationError("--before and --older-than exclude each other.")
+        }
+        if force, before == nil, olderThan == nil {
+            throw ValidationError(
+                "--force has no effect without --before or --older-than: nothing is deleted then "
+                    + "that a consumer needs.")
+        }
+        if object != nil, before != nil || olderThan != nil || access.socket != nil {
+            throw ValidationError("--object takes neither --before, --older-than nor --socket.")
+        }
+    }
+
     mutating func run() async throws {
-        let before = try before.map { try Token($0) }
+        if let object { return try erase(object) }
+        let position = try limit()
         let store = try await Access.open(path, using: access)
+        let before = try await token(position, in: store)
+        if position != nil, before == nil {
+            return try report(PurgeResult(transactions: 0, changes: 0), CollectionReport())
+        }
         let result = try await store.purge(before: before, force: force)
         let collected = try collect()
+        try report(result, collected)
+        if !output.isJSON, result.transactions == 0, !force { try await printHolders(in: store) }
+    }
+
+    /// The position before which transactions go; nil: as far as consumers allow.
+    private func limit() throws -> Position? {
+        if let olderThan { return .date(Timestamp.now() - olderThan.duration) }
+        return try before.map { try Position(option: "--before", value: $0) }
+    }
+
+    /// The token of the first transaction that stays; nil when there is none after a date.
+    private func token(_ position: Position?, in store: any StoreAccess) async throws -> Token? {
+        switch position {
+        case nil: return nil
+        case .token(let token): return token
+        case .number:
+            throw SyncError(
+                .invalidArgument, "--before: a number is not accepted",
+                hint: "Use the token of the transaction: synctool history DB --json")
+        case .date(let date):
+            var query = HistoryQuery()
+            query.since = date
+            query.limit = 1
+            var found: Token?
+            try await store.forEachTransaction(matching: query) { found = $0.token }
+            if let found { return found }
+            // Everything is older; the newest transaction always stays.
+            (query.since, query.reverse) = (nil, true)
+            try await store.forEachTransaction(matching: query) { found = $0.token }
+            return found
+        }
+    }
+
+    private func erase(_ object: String) throws {
+        let store = try Store.open(StorePath.absolute(path))
+        defer { try? store.close() }
+        let report = try store.erase(try ObjectName(path: object))
+        if output.isJSON {
+            return try Terminal.output.json([
+                "object": .string(report.object.path),
+                "tombstones": .integer(Int64(report.tombstones)),
+                "updates": .integer(Int64(report.updates)),
+            ])
+        }
+        try Terminal.output.line(
+            "\(path): removed the values of \(Printable.text(report.object.path)) from "
+                + "\(Plural.text(report.tombstones, of: "delete")) and "
+                + Plural.text(report.updates, of: "update"))
+        try Terminal.output.line(
+            "  Other replicas, remotes and backups keep what they have, and so do the records of "
+                + "merging in this file.")
+    }
+
+    private func report(_ result: PurgeResult, _ collected: CollectionReport) throws {
         if output.isJSON {
             try Terminal.output.json([
                 "transactions": .integer(Int64(result.transactions)),
@@ -46,7 +134,6 @@ struct Purge: StoreCommand {
             try Terminal.output.line(
                 "\(path): deleted \(Plural.text(result.transactions, of: "transaction"))"
                     + " with \(Plural.text(result.changes, of: "change"))")
-            if result.transactions == 0, !force { try await printHolders(in: store) }
             guard collected.objects + collected.transactions > 0 else { return }
             try Terminal.output.line(
                 "\(path): deleted the merge records of "

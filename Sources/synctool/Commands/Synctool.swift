@@ -22,8 +22,9 @@ struct Synctool: AsyncParsableCommand {
         version: SyncdVersion.current,
         subcommands: [
             Track.self, Untrack.self, Status.self, History.self, Watch.self, Consumers.self,
-            Purge.self, Revert.self, Restore.self, Remote.self, Push.self, Pull.self, Sync.self,
+            Purge.self, Revert.self, Restore.self, Show.self, Diff.self,
+            Remote.self, Push.self, Pull.self, Sync.self,
             Clone.self, Conflicts.self, Policy.self, Key.self, Serve.self, Doctor.self, Alter.self,
-            Demo.self,
+            Migrate.self, Demo.self,
         ])
 }

@@ -44,12 +44,32 @@ struct Track: StoreCommand {
         }
         if output.isJSON {
             for table in tables { try Terminal.output.json(table.jsonObject) }
-            return
+            return try requireTracked(tables)
         }
         for line in TableText.lines(tables) { try Terminal.output.line(line) }
+        try requireTracked(tables)
         let count = tables.count { $0.isTracked }
         try Terminal.output.line(
             "\(path): \(Plural.text(count, of: "table")) tracked."
                 + " To see changes: synctool watch \(Shell.quoted(path))")
+    }
+
+    /// - Throws: `cannotTrack` when nothing is tracked, or a table that was asked for is not.
+    private func requireTracked(_ tables: [TableSummary]) throws {
+        let asked = tables.filter { table in
+            !table.isTracked && entity.contains { $0.lowercased() == table.name.lowercased() }
+        }
+        if let table = asked.first {
+            throw SyncError(
+                .cannotTrack, "\(table.name) is not tracked: \(table.reason ?? "unknown reason")",
+                path: path, hint: "List the tables and why they are skipped: synctool track DB")
+        }
+        guard !tables.contains(where: \.isTracked) else { return }
+        throw SyncError(
+            .cannotTrack,
+            tables.isEmpty
+                ? "the database has no tables" : "no table of the database can be tracked",
+            path: path,
+            hint: "Create a table with a PRIMARY KEY, then run: synctool track DB")
     }
 }

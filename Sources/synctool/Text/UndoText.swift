@@ -38,7 +38,8 @@ struct UndoText {
         let names = refusal.properties.map(Printable.text).joined(separator: ", ")
         let what = Printable.text(refusal.object.path) + (names.isEmpty ? "" : " \(names)")
         let blocker = refusal.blockedBy.map { " by transaction \($0)" } ?? ""
-        return "! \(what) not changed: \(refusal.reason)\(blocker)"
+        return "! \(what) not changed: "
+            + TypedPath(path).fillingIn(Printable.text(refusal.reason)) + blocker
     }
 
     private func json(_ report: UndoReport) -> JSONObject {
