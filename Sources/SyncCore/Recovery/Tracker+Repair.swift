@@ -133,10 +133,11 @@ extension Tracker {
             }
         }
         if try Metadata(db).recordsNewTables() {
+            let known = Known(live: try EntityTable(db).live(), context: context)
             for index in findings.indices where findings[index].problem == .newTable {
                 guard let table = tables.first(where: { $0.name == findings[index].table }),
                     case .tracked(let entity) = try track(
-                        table, in: db, entities: .all, options: [:], context: context)
+                        table, in: db, entities: .all, options: [:], known: known)
                 else { continue }
                 findings[index].entity = entity
                 due.new.append(entity)
