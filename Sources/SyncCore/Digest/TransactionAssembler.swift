@@ -90,7 +90,7 @@ package struct TransactionAssembler {
 
         func finish(number: Int64, isCoalesced: Bool) -> NetTransaction? {
             guard !isEmpty else { return nil }
-            let changes = builder.finish()
+            let changes = builder.finish(isCoalesced: isCoalesced)
             guard !changes.isEmpty || builder.isWithoutDrafts else { return nil }
             var flags: Transaction.Flags = isCoalesced ? .coalesced : []
             if builder.isRecovered { flags.insert(.recovered) }

@@ -229,8 +229,10 @@ struct TransactionBuilder {
     /// Ends the transaction: the drafts that changed something, each cascade after its parent, seqs
     /// ascending.
     ///
+    /// - Parameter isCoalesced: its tombstones have the last values, which were committed. Not so of
+    ///   a commit between its markers among others that ran together.
     /// - Complexity: O(records * log(records))
-    func finish() -> [NetChange] {
+    func finish(isCoalesced: Bool = false) -> [NetChange] {
         var result = drafts
         // A REPLACE without its insert: only a log that was edited by hand has it.
         for index in result.indices where result[index].state == .replacing {
@@ -238,7 +240,7 @@ struct TransactionBuilder {
         }
         Self.nameKeyChanges(&result)
         Self.nameParents(&result)
-        return CascadeOrder.arrange(result).map(netChange)
+        return CascadeOrder.arrange(result).map { Self.netChange($0, isCoalesced: isCoalesced) }
     }
 
     /// Names the keys that a row had before and after the transaction. A key that it had in between
@@ -272,7 +274,7 @@ struct TransactionBuilder {
         }
     }
 
-    private func netChange(_ draft: Draft) -> NetChange {
+    private static func netChange(_ draft: Draft, isCoalesced: Bool) -> NetChange {
         var change = NetChange(
             seq: draft.seq, entity: draft.entity, key: draft.key,
             kind: draft.state == .inserted
@@ -283,7 +285,7 @@ struct TransactionBuilder {
             change.mask = draft.mask
             if !draft.old.isEmpty { change.old = draft.mask.positions.map { draft.old[$0] } }
         } else {
-            change.kept = keepsVanished ? draft.kept : draft.keptBefore
+            change.kept = isCoalesced ? draft.kept : draft.keptBefore
         }
         return change
     }

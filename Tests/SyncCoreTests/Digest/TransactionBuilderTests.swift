@@ -205,6 +205,15 @@ import Testing
         #expect(found.first?.changes.map(\.kept) == [["second"]])
     }
 
+    @Test func tombstoneOfASignedCommitAmongOthersHasTheValuesBeforeIt() throws {
+        try log.log(0, .marker, m: 0, .null, "ann")
+        try log.log(2, .update, m: 2, 7, .null, "first")
+        try log.log(2, .delete, 7, "second")
+        try log.log(0, .marker, m: 1)
+        let found = try log.transactions([Boundary(last: log.seq, isExact: false)])
+        #expect(found.first?.changes.map(\.kept) == [["first"]])
+    }
+
     @Test func tombstoneOfAReplacedObjectHasTheValuesBefore() throws {
         try log.log(1, .replace, m: 1, 7, "before", 1)
         try log.log(1, .insert, 7)
