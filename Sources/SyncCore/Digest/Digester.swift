@@ -173,7 +173,9 @@ final class Digester {
             let slice = rest.prefix(Self.sliceChangesMax)
             let isLast = slice.count == rest.count
             let isWritten = try commit(after: digested, upTo: large.number) {
-                guard try continues(attempt, isBegun: isBegun, after: digested) else { return false }
+                guard try continues(attempt, isBegun: isBegun, after: digested) else {
+                    return false
+                }
                 for change in slice { try writer.write(change) }
                 guard isLast else { return true }
                 try writer.write(header: large)

@@ -82,18 +82,18 @@ final class LargeTransaction {
         try reader.seek(after: position, upTo: header.number)
         for _ in 0..<Self.stepRowsMax {
             guard builder.draftCount < Self.sliceChangesMax, bytes < Self.sliceBytesMax else {
-                return builder.finish()
+                return builder.finish(isCoalesced: header.flags.contains(.coalesced))
             }
             guard let record = try reader.next() else {
                 begin(.groups)
-                return builder.finish()
+                return builder.finish(isCoalesced: header.flags.contains(.coalesced))
             }
             position = record.lastSeq
             guard record.entity != nil, !census.isShared(record) else { continue }
             bytes += record.valueBytes
             builder.append(record)
         }
-        return builder.finish()
+        return builder.finish(isCoalesced: header.flags.contains(.coalesced))
     }
 
     private func assembleGroups() throws -> [NetChange] {
@@ -121,7 +121,7 @@ final class LargeTransaction {
             note(record)
             builder.append(record)
         }
-        return builder.finish()
+        return builder.finish(isCoalesced: header.flags.contains(.coalesced))
     }
 
     private func makeBuilder() -> TransactionBuilder {
