@@ -16,7 +16,8 @@ extension Digester {
 
     /// Writes the next slice of the large transaction.
     ///
-    /// - Throws: as ``digest(_:trimming:through:while:)``; the next call goes on with what was read.
+    /// - Throws: as ``digest(_:trimming:through:while:)``; the next call goes on with what was
+    ///   read.
     func writeLarge(after digested: Int64) throws -> Step {
         guard var digest = large else { return .unfinished }
         let header = digest.transaction.header

@@ -229,8 +229,8 @@ struct TransactionBuilder {
     /// Ends the transaction: the drafts that changed something, each cascade after its parent, seqs
     /// ascending.
     ///
-    /// - Parameter isCoalesced: its tombstones have the last values, which were committed. Not so of
-    ///   a commit between its markers among others that ran together.
+    /// - Parameter isCoalesced: its tombstones have the last values, which were committed. Not so
+    ///   of a commit between its markers among others that ran together.
     /// - Complexity: O(records * log(records))
     func finish(isCoalesced: Bool = false) -> [NetChange] {
         var result = drafts

@@ -334,8 +334,8 @@ package final class LiveLog {
         return boundaries
     }
 
-    /// Runs `body` over one state of the store after the ends of new commits were found and recorded;
-    /// it gets how far the history tables go.
+    /// Runs `body` over one state of the store after the ends of new commits were found and
+    /// recorded; it gets how far the history tables go.
     ///
     /// In a rollback mode nothing is locked meanwhile: what `body` noted is dropped when a writer
     /// was at work, and recorded when none was.

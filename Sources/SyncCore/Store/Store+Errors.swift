@@ -18,16 +18,20 @@ extension Store {
     package func explaining<Result>(
         _ operation: String, in body: () throws -> Result
     ) throws -> Result {
-        try Self.explaining(operation, at: path, body)
+        do { return try body() } catch {
+            throw Self.explained(error, path: path, operation: operation, openedAs: file)
+        }
     }
 
     /// The error with file and operation, where it has none yet.
+    ///
+    /// - Parameter file: the open file; nil: none was opened, what is at the path counts.
     package static func explained(
-        _ error: any Error, path: String, operation: String
+        _ error: any Error, path: String, operation: String, openedAs file: FileIdentity? = nil
     ) -> any Error {
         guard var error = SyncError(wrapping: error) else { return error }
         // A statement on a table that was dropped under an open store.
-        if error.code == .refused, let cause = damage(at: path) { error = cause }
+        if error.code == .refused, let cause = damage(at: path, openedAs: file) { error = cause }
         if error.path == nil { error.path = path }
         if error.operation == nil { error.operation = operation }
         if error.code == .readOnly, error.hint == nil {
@@ -38,8 +42,13 @@ extension Store {
     }
 
     /// Why a store that was open cannot be used any more; nil when it is whole.
-    private static func damage(at path: String) -> SyncError? {
-        guard let queue = try? DatabaseOpener.open(path, for: .reading) else { return nil }
+    private static func damage(at path: String, openedAs file: FileIdentity?) -> SyncError? {
+        // Another file at the path is none of its business: to open one that has just been moved
+        // there would give it the WAL of the one before.
+        guard file == nil || FileIdentity(path: path) == file,
+            let queue = try? DatabaseOpener.open(
+                path, for: .reading, expecting: file.map { .file($0) } ?? .any)
+        else { return nil }
         defer { try? queue.close() }
         do {
             try queue.read { database in

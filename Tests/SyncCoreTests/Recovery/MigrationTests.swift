@@ -20,17 +20,24 @@ import Testing
     }
 
     /// A process that works on a migration until it is ended.
-    private func worker() throws -> Process {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sleep")
-        process.arguments = ["300"]
-        try process.run()
-        return process
-    }
+    ///
+    /// Not of Foundation: its `waitUntilExit()` waits for every process, too, that another test
+    /// started in the same moment, because that one inherits its socket.
+    private struct Worker {
+        let processIdentifier: pid_t
 
-    private func end(_ process: Process) {
-        process.terminate()
-        process.waitUntilExit()
+        init() throws {
+            var pid: pid_t = 0
+            let words = ["/bin/sleep", "300"].map { strdup($0) }
+            defer { for word in words { free(word) } }
+            try #require(posix_spawn(&pid, "/bin/sleep", nil, nil, words + [nil], nil) == 0)
+            processIdentifier = pid
+        }
+
+        func end() {
+            kill(processIdentifier, SIGKILL)
+            waitpid(processIdentifier, nil, 0)
+        }
     }
 
     private func last() throws -> Transaction {
@@ -85,8 +92,8 @@ import Testing
     }
 
     @Test func aRunningMigrationIsLeftAlone() throws {
-        let worker = try worker()
-        defer { end(worker) }
+        let worker = try Worker()
+        defer { worker.end() }
         let store = try Store.open(database.path)
         try Store.beginMigration(database.path, of: "up", by: [worker.processIdentifier])
         try database.sql("UPDATE artist SET name = 'x'")
@@ -105,10 +112,10 @@ import Testing
     }
 
     @Test func oneThatWasKilledIsEndedByWhoeverOpensTheStore() throws {
-        let worker = try worker()
+        let worker = try Worker()
         try Store.beginMigration(database.path, of: "up", by: [worker.processIdentifier])
         try database.sql("ALTER TABLE album DROP COLUMN extra; UPDATE artist SET name = 'x'")
-        end(worker)
+        worker.end()
         let transaction = try last()
         #expect(transaction.context == "migrate: up")
         #expect(transaction.summary == "update artist/1 name, update artist/2 name")
@@ -119,10 +126,10 @@ import Testing
     @Test func aProcessIsNotTakenForALaterOneOfTheSameNumber() throws {
         let own = try #require(ProcessIdentity(pid: getpid()))
         #expect(own.isAlive && own.isCurrent)
-        let worker = try worker()
+        let worker = try Worker()
         let other = try #require(ProcessIdentity(pid: worker.processIdentifier))
         #expect(other.isAlive && !other.isCurrent && other != own)
-        end(worker)
+        worker.end()
         #expect(!other.isAlive)
         #expect(ProcessIdentity(pid: worker.processIdentifier) == nil)
     }
