@@ -5,6 +5,7 @@ struct FollowedLog {
     let url: URL
     private var offset: UInt64 = 0
     private(set) var transactions: [Recorded] = []
+    private var open: Recorded?
 
     init(_ scene: Scene, _ name: String) { url = scene.folder.url.appendingPathComponent(name) }
 
@@ -17,7 +18,8 @@ struct FollowedLog {
         try file.seek(toOffset: offset)
         let data = try file.readToEnd() ?? Data()
         guard let end = data.lastIndex(of: UInt8(ascii: "\n")) else { return }
-        transactions += Recorded.all(String(decoding: data[...end], as: UTF8.self))
+        transactions += Recorded.all(
+            String(decoding: data[...end], as: UTF8.self), goingOn: &open)
         offset += UInt64(end - data.startIndex + 1)
     }
 

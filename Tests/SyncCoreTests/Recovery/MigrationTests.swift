@@ -28,9 +28,9 @@ import Testing
 
         init() throws {
             var pid: pid_t = 0
-            let words = ["/bin/sleep", "300"].map { strdup($0) }
+            let words: [UnsafeMutablePointer<CChar>?] = [strdup("/bin/sleep"), strdup("300"), nil]
             defer { for word in words { free(word) } }
-            try #require(posix_spawn(&pid, "/bin/sleep", nil, nil, words + [nil], nil) == 0)
+            try #require(posix_spawn(&pid, "/bin/sleep", nil, nil, words, nil) == 0)
             processIdentifier = pid
         }
 
