@@ -21,6 +21,11 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: what is mutable is confined to `queue`, or guarded by a mutex.
 final class StoreFollower: @unchecked Sendable {
+    /// Contexts get a transaction whole, so that results change once; one that is larger than this,
+    /// in several steps. As a subscription joins parts.
+    private static let joined = PartLimits(
+        changesMax: 100_000, bytesMax: 64 << 20, valueBytesMax: nil)
+
     /// How long the watch waits for the daemon.
     private static let grace = DispatchTimeInterval.milliseconds(40)
     /// The delay after which a failed check is repeated.
@@ -195,7 +200,7 @@ final class StoreFollower: @unchecked Sendable {
             if look.tooLarge {
                 var query = HistoryQuery()
                 query.after = token
-                try history.forEachTransaction(matching: query, inParts: .message) {
+                try history.forEachTransaction(matching: query, inParts: Self.joined) {
                     try advance(over: [$0], for: coordinator)
                     return true
                 }
