@@ -223,7 +223,8 @@ struct StoreMending {
         if try metadata.integer(.entities) < entities {
             try metadata.set(.entities, to: .integer(entities))
         }
-        let recordsAll = try hadAll || metadata.recordsNewTables()
+        // Without the settings, too, a table too many is better than one whose changes are lost.
+        let recordsAll = try hadAll || !hasIdentity || metadata.recordsNewTables()
         for table in recordable {
             let former = triggers[SQLName.folded(table.name)] ?? []
             guard recordsAll || !former.isEmpty else { continue }
