@@ -16,6 +16,9 @@ struct HistoryAnchor {
         let op: Int64
         let mask: Int64
         let time: Double
+
+        /// It stands for a row that was deleted: ``LogTable/keepNumberSQL``.
+        var keepsNumber: Bool { op == 0 && mask == 1 }
     }
 
     private let select: Statement
@@ -30,8 +33,10 @@ struct HistoryAnchor {
     /// Whether the row is there as it was, or was digested and deleted since.
     func holds() throws -> Bool {
         guard let row else { return true }
-        if let present = try read(row.seq) { return present == row }
+        let present = try read(row.seq)
+        if present == row { return true }
         // Only what the history tables have is deleted from the log.
+        guard present?.keepsNumber ?? true else { return false }
         return try metadata.position(.digested) >= row.seq
     }
 
