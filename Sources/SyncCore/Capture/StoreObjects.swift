@@ -75,7 +75,7 @@ struct StoreObjects {
             .cannotTrack,
             "the database has a \(clash.description) that syncd did not create; "
                 + "names that begin with syncd_ are reserved",
-            hint: "To leave it alone and remove all else run: synctool untrack DB ; then rename or "
+            hint: "To leave it alone and remove all else run: synctool untrack DB; then rename or "
                 + "drop it, and record again: synctool track DB")
     }
 

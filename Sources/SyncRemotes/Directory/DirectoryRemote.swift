@@ -171,7 +171,8 @@ package struct DirectoryRemote: Remote {
     /// - Throws: `unreachable` when it does not exist or cannot be read.
     package static func isNew(_ path: String) throws -> Bool {
         guard let names = FileOperations.names(in: path) else {
-            throw unreadable(path)
+            throw unreadable(
+                path, remedy: "Mount or create it: mkdir \(FileOperations.quoted(path))")
         }
         return !names.contains(DirectoryLayout.marker)
     }
@@ -181,7 +182,9 @@ package struct DirectoryRemote: Remote {
     package static func store(of path: String) throws -> StoreID {
         let marker = path + "/" + DirectoryLayout.marker
         guard let (bytes, _) = FileOperations.head(of: marker, limit: 256) else {
-            guard FileOperations.names(in: path) != nil else { throw unreadable(path) }
+            guard FileOperations.names(in: path) != nil else {
+                throw unreadable(path, remedy: "Mount it, then try again")
+            }
             throw SyncError(
                 .unreachable,
                 "the folder has no readable file \(DirectoryLayout.marker): it is not mounted, not "
@@ -198,23 +201,26 @@ package struct DirectoryRemote: Remote {
     }
 
     /// Why a folder cannot be listed.
-    private static func unreadable(_ path: String) -> SyncError {
-        let folder = FileOperations.quoted(path)
+    /// - Parameter remedy: for one that does not exist.
+    private static func unreadable(_ path: String, remedy: String) -> SyncError {
         let opened = opendir(path)
         let error = opened == nil ? errno : 0
         if let opened { closedir(opened) }
         switch error {
         case ENOENT:
             return SyncError(
-                .unreachable, "the folder does not exist", path: path,
-                hint: "Mount or create it: mkdir \(folder)")
+                .unreachable, "the folder does not exist", path: path, hint: remedy)
+        case 0:
+            return SyncError(
+                .unreachable, "the folder could not be read just now", path: path,
+                hint: "Try again")
         case ENOTDIR:
             return SyncError(
                 .unreachable, "not a folder", path: path, hint: "Give the path of a folder")
         default:
             return SyncError(
                 .unreachable, "the folder cannot be read: \(String(cString: strerror(error)))",
-                path: path, hint: "Check its permissions: ls -ld \(folder)")
+                path: path, hint: "Check its permissions: ls -ld \(FileOperations.quoted(path))")
         }
     }
 

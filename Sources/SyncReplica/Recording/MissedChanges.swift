@@ -78,7 +78,7 @@ struct MissedChanges {
                 .refused,
                 "the table \(name) was created again with rows of its own, and the store has open "
                     + "conflicts from before",
-                hint: "Move its rows into another table, run: synctool sync DB ; then insert them "
+                hint: "Move its rows into another table, run: synctool sync DB; then insert them "
                     + "again when its former rows are back")
         }
     }

@@ -47,7 +47,7 @@ enum FileAccessCheck {
         guard access(path, W_OK) == 0 else {
             throw SyncError(
                 .readOnly, "user id \(geteuid()) has no write permission on the file", path: path,
-                hint: "Run as its owner, or: chmod u+w DB ; a service may also lack "
+                hint: "Run as its owner, or: chmod u+w DB; a service may also lack "
                     + "ReadWritePaths= (docs/syncd.md)")
         }
         guard access(folder, W_OK) == 0, let directory = FilePermissions(path: folder) else {
