@@ -107,8 +107,9 @@ extension StoreHub {
 
     private func closeMoved(_ opened: OpenedStore) throws {
         for _ in 0..<Self.emptyingAttemptsMax {
-            if try opened.store.emptyWal() { break }
-            // Another connection of this process may be at work for some milliseconds.
+            if try !opened.store.isOpenElsewhere && opened.store.emptyWal() { break }
+            // The replicator may be at work, mostly for some milliseconds. The file at the path
+            // cannot be opened before it ends (``OpenFile``).
             usleep(10_000)
         }
         if try !opened.store.closeMoved() {
