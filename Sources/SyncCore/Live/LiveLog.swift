@@ -173,7 +173,7 @@ package final class LiveLog {
         return try LogReader.checked(newest: newestSeq.step() ? newestSeq.integer(0) : 0)
     }
 
-    private func readSchemaVersion() throws -> Int64 {
+    func readSchemaVersion() throws -> Int64 {
         defer { schemaVersion.reset() }
         return try schemaVersion.step() ? schemaVersion.integer(0) : 0
     }

@@ -18,6 +18,7 @@ public final class Store: Sendable {
     package let reading: ReadingConnection
     let acknowledgements = Acknowledgements()
     let lastUnsettled = Mutex<UnsettledRows?>(nil)
+    let lastLook = Mutex(CaptureLook())
 
     /// The identifier of the store, shared by all its replicas.
     public var id: StoreID { identity.store }
@@ -29,11 +30,14 @@ public final class Store: Sendable {
     /// The open file. Further connections are opened on this file only.
     package let file: FileIdentity
     private let mark: OpenFile
+    /// See ``mendCapture()``.
+    let isMending: Bool
 
     private init(
         path: String, identity: StoreIdentity, file: FileIdentity, mark: OpenFile,
-        queue: DatabaseQueue
+        isMending: Bool, queue: DatabaseQueue
     ) {
+        self.isMending = isMending
         self.path = path
         self.identity = identity
         self.file = file
@@ -57,9 +61,11 @@ public final class Store: Sendable {
     ///   - isResolved: the path had its symbolic links resolved; one that is found on it now is not
     ///     followed (`notAllowed`).
     ///   - directory: where this process has its journals (``BoundaryJournal``); nil: nowhere.
+    ///   - isMending: queries repair the triggers first: see ``unrecorded``.
     /// - Throws: as ``open(_:)``; `notAllowed` for a symbolic link.
     package static func open(
-        _ path: String, isResolved: Bool, journalsIn directory: String? = nil
+        _ path: String, isResolved: Bool, journalsIn directory: String? = nil,
+        isMending: Bool = true
     ) throws -> Store {
         do {
             let queue = try DatabaseOpener.open(
@@ -91,7 +97,8 @@ public final class Store: Sendable {
                 return (try StoreIdentity(metadata), file, mark)
             }
             let store = Store(
-                path: path, identity: identity, file: file, mark: mark, queue: queue)
+                path: path, identity: identity, file: file, mark: mark, isMending: isMending,
+                queue: queue)
             // Commits are distinguished from the first read on: it must not wait for a caller.
             try store.live.withState { _, _ in }
             return store
@@ -155,6 +162,7 @@ public final class Store: Sendable {
     /// - Complexity: O(new log rows), at most ``LiveLog/pollRowsMax``.
     public func poll(isRepeated: Bool = false) throws -> PollResult {
         try explaining("poll") {
+            try mendCapture()
             let result = try live.withState { _, live in try live.poll(isRepeated: isRepeated) }
             lastUnsettled.withLock { $0 = result.unsettled }
             return result
