@@ -1,3 +1,4 @@
+import CSQLite
 import SyncStorage
 import SyncValues
 
@@ -38,7 +39,10 @@ package final class LiveLog {
     /// Made when first needed, and released when the store is idle.
     private var digestion: Digestion?
     var boundaries: [Boundary] = []
-    private(set) var journal: BoundaryJournal?
+    private var journal: BoundaryJournal?
+    private var isNamed = false
+    /// `boundaries` has some that the journal lacks.
+    private var isGapped = false
     /// Found in the transaction that is being read, and not recorded yet.
     private var unrecorded: [Boundary] = []
     private var seen: Int64
@@ -79,9 +83,13 @@ package final class LiveLog {
     /// The transactions committed since the last call.
     /// - Throws: `foreignHistory` when the history went back; `busy` in the rollback journal modes.
     func poll(isRepeated: Bool) throws -> PollResult {
-        guard journal == nil else {
-            return try read(isRepeated: isRepeated) {
-                try newTransactions(digested: $0, recorded: boundaries)
+        if try isRecording() {
+            do {
+                return try read(isRepeated: isRepeated) {
+                    try newTransactions(digested: $0, recorded: boundaries)
+                }
+            } catch let error as SyncError where error.code == .diskFull && isGapped {
+                // What could not be recorded is told when it is in the history tables.
             }
         }
         let settlement = try settle()
@@ -108,23 +116,44 @@ package final class LiveLog {
     /// that an earlier process recorded there: commits that can no longer be told apart in the WAL
     /// are separate again. Boundaries that the history tables cover are dropped.
     ///
-    /// Other readers find the journal by its path in the metadata. Where that cannot be written
-    /// now, it is written with the next digest.
+    /// Other readers find the journal by its path in the metadata. Until that is written, and
+    /// while the journal cannot be, transactions are told as without a journal.
     /// - Throws: the error of SQLite.
     func record(in journal: BoundaryJournal) throws {
         try adopt(journal.boundaries)
-        journal.append(boundaries)
+        _ = journal.append(boundaries)
         self.journal = journal
         try? nameJournal()
     }
 
+    /// Whether this process records in a journal what it tells, and other readers know of it.
+    func isRecording() throws -> Bool {
+        guard let journal else { return false }
+        if !isNamed {
+            // A caller that comes with every commit does not wait for a writer.
+            try? DatabaseOpener.withoutWaiting(on: connection) { try nameJournal() }
+        }
+        guard try isNamed && journal.canRecord(afterDigesting: metadata.position(.digested)) else {
+            return false
+        }
+        if isGapped { isGapped = !journal.append(boundaries) }
+        return !isGapped
+    }
+
+    /// Whether this process is a daemon, which repairs the triggers by itself.
+    var hasJournal: Bool { journal != nil }
+
     private func nameJournal() throws {
-        guard let path = journal?.path,
-            try !NamedJournals.isNamed(path, in: metadata, identity: identity)
-        else { return }
+        guard let path = journal?.path else { return }
+        // Who may not write the file tells nothing that a later reader could tell otherwise.
+        isNamed =
+            try NamedJournals.isNamed(path, in: metadata, identity: identity)
+            || sqlite3_db_readonly(connection, "main") != 0
+        guard !isNamed else { return }
         try RawTransaction.write(on: connection, didCommit: didCommit) {
             try NamedJournals.name(path, in: metadata, identity: identity)
         }
+        isNamed = true
     }
 
     /// Takes what was recorded: up to its end no other boundary is one, because what was told there
@@ -271,7 +300,7 @@ package final class LiveLog {
     /// - Returns: whether something is left.
     func digest(while isDue: () -> Bool) throws -> Bool {
         // Beside a daemon its journal has to be taken into account.
-        if journal == nil, let obstacle = try settle().obstacle { throw obstacle }
+        if try !isRecording(), let obstacle = try settle().obstacle { throw obstacle }
         _ = try pendingBoundaries()
         guard try hasWork() else { return false }
         try? nameJournal()
@@ -330,7 +359,12 @@ package final class LiveLog {
     /// journal they are recorded nowhere: no number of them may be given to a caller.
     /// - Throws: as ``poll()``.
     package func pendingBoundaries(isRepeated: Bool = false) throws -> [Boundary] {
-        try read(isRepeated: isRepeated) { _ in }
+        do {
+            try read(isRepeated: isRepeated) { _ in }
+        } catch let error as SyncError where error.code == .diskFull && isGapped {
+            // Nothing is told here.
+            try read(isRepeated: isRepeated) { _ in }
+        }
         return boundaries
     }
 
@@ -345,8 +379,11 @@ package final class LiveLog {
         // No reader of the journal digests between the snapshot and the record of what is in it.
         journal?.lock()
         var isLocked = true
-        func record() {
-            if !unrecorded.isEmpty { journal?.append(unrecorded) }
+        func record() throws {
+            if !unrecorded.isEmpty, !isGapped, let journal, !journal.append(unrecorded) {
+                isGapped = true
+                throw SyncError(.diskFull, journal.fault ?? "the journal cannot be written")
+            }
             unrecorded = []
             journal?.unlock()
             isLocked = false
@@ -361,10 +398,15 @@ package final class LiveLog {
             isWal: isWal, isRepeated: isRepeated, dropping: { if let before { restore(before) } }
         ) {
             let digested = try extendBoundaries()
-            if isWal { record() }
+            if isWal { try record() }
             return try body(digested)
         }
-        if isLocked { record() }
+        do {
+            if isLocked { try record() }
+        } catch {
+            if let before { restore(before) }
+            throw error
+        }
         return result
     }
 

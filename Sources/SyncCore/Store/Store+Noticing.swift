@@ -30,7 +30,7 @@ extension Store {
     @discardableResult
     package func mendCapture() throws -> Bool {
         let schema = try live.withState { _, live in
-            isMending && live.journal == nil ? try live.readSchemaVersion() : nil
+            isMending && !live.hasJournal ? try live.readSchemaVersion() : nil
         }
         guard let schema, lastLook.withLock({ $0.schema != schema }) else { return false }
         var isForMerge = false

@@ -24,7 +24,12 @@ package final class BoundaryJournal: Sendable {
     private struct State {
         var entries: [Entry] = []
         var descriptor: Int32 = -1
+        var fault: String?
+        var lastAttempt = ContinuousClock.now
     }
+
+    /// How often a file that could not be written is tried again.
+    private static let retryInterval = Duration.seconds(1)
 
     /// Beyond this many bytes the file is rewritten at a digest; below, it may keep old entries.
     private static let bytesMax = 64 << 10
@@ -34,13 +39,22 @@ package final class BoundaryJournal: Sendable {
     private let state = Mutex(State())
 
     /// Opens or creates the file of a replica in its present epoch. A file that cannot be created
-    /// is no reason to refuse the store: nothing is kept then.
+    /// is no reason to refuse the store: nothing is kept then, and ``fault`` says why.
     package init(directory: String, replica: ReplicaID, epoch: Int64) {
         path = "\(directory)/" + Self.name(replica: replica, epoch: epoch)
         state.withLock { state in
-            state.descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
+            state.descriptor = Self.open(path)
+            if state.descriptor < 0 { state.fault = Self.fault(at: path, errno) }
             state.entries = Self.words(state.descriptor)
         }
+    }
+
+    private static func open(_ path: String) -> Int32 {
+        Glibc.open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
+    }
+
+    private static func fault(at path: String, _ code: Int32) -> String {
+        "the journal \(path) cannot be written: \(String(cString: strerror(code)))"
     }
 
     deinit { state.withLock { if $0.descriptor >= 0 { close($0.descriptor) } } }
@@ -55,15 +69,47 @@ package final class BoundaryJournal: Sendable {
         state.withLock { $0.entries.map(Self.boundary) }
     }
 
+    /// Why nothing can be recorded now; nil: it can. What is not recorded must not be told.
+    package var fault: String? { state.withLock { $0.fault } }
+
     /// Writes the boundaries of new transactions, before any client is notified of them.
-    package func append(_ boundaries: [Boundary]) {
-        guard !boundaries.isEmpty else { return }
+    ///
+    /// - Returns: false when they could not be written: ``fault`` says why.
+    package func append(_ boundaries: [Boundary]) -> Bool {
+        guard !boundaries.isEmpty else { return fault == nil }
         let new = boundaries.map { $0.last << 1 | ($0.isExact ? 1 : 0) }
-        state.withLock { state in
+        return state.withLock { state in
             let first = (state.entries.last ?? 0) >> 1
             let added = new.filter { $0 >> 1 > first }
+            if state.fault == nil { write(added, in: &state) }
+            guard state.fault == nil else { return false }
             state.entries += added
-            Self.write(added, to: state.descriptor)
+            return true
+        }
+    }
+
+    /// Whether what is told can be recorded. A file that could not be written is tried again now
+    /// and then, with a boundary that is of no use to readers.
+    ///
+    /// - Parameter digested: the history tables go up to this number.
+    func canRecord(afterDigesting digested: Int64) -> Bool {
+        state.withLock { state in
+            guard state.fault != nil else { return true }
+            guard state.lastAttempt.duration(to: .now) >= Self.retryInterval else { return false }
+            state.lastAttempt = .now
+            state.fault = nil
+            if state.descriptor >= 0 { close(state.descriptor) }
+            state.descriptor = Self.open(path)
+            guard state.descriptor >= 0 else {
+                state.fault = Self.fault(at: path, errno)
+                return false
+            }
+            state.entries.removeAll { $0 >> 1 <= digested }
+            let known = Self.words(state.descriptor)
+            let probe = digested << 1
+            let missing = [probe] + state.entries
+            write(missing.filter { $0 > known.last ?? 0 }, in: &state)
+            return state.fault == nil
         }
     }
 
@@ -79,7 +125,7 @@ package final class BoundaryJournal: Sendable {
             defer { if isLocked { FileLock.release(state.descriptor) } }
             // Shortened first: what is lost if the process ends here is what a power cut loses.
             guard ftruncate(state.descriptor, 0) == 0 else { return }
-            Self.write(state.entries, to: state.descriptor)
+            write(state.entries, in: &state)
         }
     }
 
@@ -125,8 +171,22 @@ package final class BoundaryJournal: Sendable {
         }
     }
 
-    private static func write(_ entries: [Entry], to descriptor: Int32) {
-        guard !entries.isEmpty, descriptor >= 0 else { return }
-        _ = entries.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    /// Appends entries: all of them, or `state.fault` says why not.
+    private func write(_ entries: [Entry], in state: inout State) {
+        guard !entries.isEmpty else { return }
+        var status = stat()
+        // One that was deleted, by whoever emptied the folder, is read by nobody.
+        guard fstat(state.descriptor, &status) == 0, status.st_nlink > 0 else {
+            state.fault = Self.fault(at: path, ENOENT)
+            return
+        }
+        let count = entries.withUnsafeBytes {
+            Glibc.write(state.descriptor, $0.baseAddress, $0.count)
+        }
+        guard count != entries.count * MemoryLayout<Entry>.size else { return }
+        state.fault = Self.fault(at: path, count < 0 ? errno : ENOSPC)
+        state.lastAttempt = .now
+        // Half an entry would make all later ones unreadable.
+        _ = ftruncate(state.descriptor, status.st_size)
     }
 }

@@ -48,7 +48,8 @@ public final class StoreReplica: Sendable {
         driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false
     ) throws {
         self.path = path
-        let local = try Store.open(path, isResolved: isResolved)
+        // A merge finds by itself what was written past the triggers (``MissedChanges``).
+        let local = try Store.open(path, isResolved: isResolved, isMending: false)
         self.local = local
         do {
             let environment = MergeEnvironment(

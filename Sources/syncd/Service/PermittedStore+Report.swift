@@ -22,7 +22,10 @@ extension PermittedStore {
             walBytes: Self.size(path + "-wal"),
             entities: status.entities.map { TableSummary(name: $0, outcome: "tracked") },
             consumers: status.consumers,
-            findings: try store.verifyCapture().map(\.explanation))
+            findings: try store.verifyCapture().map(\.explanation)
+                + [openedNow.journal.fault].compactMap(\.self).map {
+                    "\($0); commits are told when they are in the history tables"
+                })
     }
 
     private var whyClosed: String? {

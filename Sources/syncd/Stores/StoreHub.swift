@@ -136,6 +136,11 @@ extension StoreHub {
             readFailed(error as? SyncError, of: opened)
             return
         }
+        if let fault = opened.journal.fault { logOnce(fault) }
+        if look.unsettled != nil {
+            // A writer holds the lock: its commit may raise no other event.
+            environment.watcher.poke(opened.watch, after: .milliseconds(100))
+        }
         notifyReplication(of: look)
         if look.schemaChanged { schemaChanged(in: opened) }
         // A large one may lie before the others: then all of them come from history.

@@ -1,0 +1,86 @@
+import Foundation
+import SyncTesting
+import Testing
+
+@testable import SyncCore
+@testable import SyncValues
+
+/// What a daemon cannot record, it tells only when it is in the history tables.
+@Suite struct UnwritableJournalTests {
+    private func database(wal: Bool) throws -> TestDatabase {
+        let database = try TestDatabase(wal: wal, "CREATE TABLE item(id INTEGER PRIMARY KEY, n)")
+        try Store.track(database.path)
+        return database
+    }
+
+    /// As a daemon does, with every commit.
+    private func told(_ store: Store, after sql: [String], in database: TestDatabase) throws
+        -> [Transaction]
+    {
+        try sql.flatMap {
+            try database.sql($0)
+            return try store.poll().transactions
+        }
+    }
+
+    private static let inserts = (1...3).map { "INSERT INTO item VALUES (\($0), 'x')" }
+
+    /// The folder's disk is full. Other readers find what was told.
+    @Test(arguments: [true, false])
+    func withAFullDiskNumbersStay(wal: Bool) throws {
+        let database = try database(wal: wal)
+        let daemon = try Store.open(database.path)
+        let name = BoundaryJournal.name(replica: daemon.replica, epoch: daemon.epoch)
+        try #require(symlink("/dev/full", database.folder.file(name)) == 0)
+        let journal = BoundaryJournal(directory: database.folder.path, of: daemon)
+        try daemon.record(in: journal)
+        let told = try told(daemon, after: Self.inserts, in: database)
+        #expect(told.map(\.summary) == ["insert item/1", "insert item/2", "insert item/3"])
+        #expect(journal.fault?.contains("No space left on device") == true)
+        let other = try Store.open(database.path)
+        #expect(try other.history() == told)
+        try other.close()
+        try daemon.close()
+    }
+
+    /// Somebody empties the folder of a daemon that runs.
+    @Test(arguments: [true, false])
+    func afterItsFolderWasEmptiedNumbersStay(wal: Bool) throws {
+        let database = try database(wal: wal)
+        let daemon = try Store.open(database.path)
+        let journal = BoundaryJournal(directory: database.folder.path, of: daemon)
+        try daemon.record(in: journal)
+        var told = try told(daemon, after: [Self.inserts[0]], in: database)
+        try #require(unlink(journal.path) == 0)
+        told += try self.told(daemon, after: Array(Self.inserts.dropFirst()), in: database)
+        #expect(told.map(\.summary) == ["insert item/1", "insert item/2", "insert item/3"])
+        let other = try Store.open(database.path)
+        #expect(try other.history() == told)
+        try other.close()
+        try daemon.close()
+    }
+
+    /// The journal is used again when there is space: by the file, not by its former descriptor.
+    @Test func whenThereIsSpaceAgainItIsUsed() async throws {
+        let database = try database(wal: false)
+        let daemon = try Store.open(database.path)
+        let name = BoundaryJournal.name(replica: daemon.replica, epoch: daemon.epoch)
+        let path = database.folder.file(name)
+        try #require(symlink("/dev/full", path) == 0)
+        let journal = BoundaryJournal(directory: database.folder.path, of: daemon)
+        try daemon.record(in: journal)
+        var told = try told(daemon, after: [Self.inserts[0]], in: database)
+        try #require(unlink(path) == 0)
+        try await eventually("the journal is tried again") {
+            _ = try daemon.poll()
+            return journal.fault == nil
+        }
+        told += try self.told(daemon, after: Array(Self.inserts.dropFirst()), in: database)
+        #expect(told.count == 3)
+        #expect(try database.rows("SELECT count(*) FROM syncd_log") == [[2]])
+        let other = try Store.open(database.path)
+        #expect(try other.history() == told)
+        try other.close()
+        try daemon.close()
+    }
+}
