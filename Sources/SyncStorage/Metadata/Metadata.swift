@@ -20,6 +20,8 @@ package final class Metadata {
         case digested, purged, fingerprinted
         /// When all rows were last compared with their fingerprints, ms since 1970.
         case compared
+        /// How far the fingerprints of tables go that a comparison took after `fingerprinted`. JSON.
+        case current
         /// The greatest entity number ever given.
         case entities
         /// The journals of daemons that have the store: absolute paths, one a line.

@@ -43,12 +43,12 @@ struct FileAccess: StoreAccess {
             let summary = StoreSummary(
                 path: absolute, state: .open, id: status.store, replica: status.replica,
                 head: status.head, subscribers: 0, error: nil)
-            return StatusReport(
-                directReason: reason,
-                report: StoreReport(
-                    store: summary, pending: status.logRows, databaseBytes: status.fileBytes,
-                    walBytes: Self.size(of: absolute + "-wal"), entities: verification.tables,
-                    consumers: status.consumers, findings: verification.findings))
+            var report = StoreReport(
+                store: summary, pending: status.logRows, databaseBytes: status.fileBytes,
+                walBytes: Self.size(of: absolute + "-wal"), entities: verification.tables,
+                consumers: status.consumers, findings: verification.findings)
+            report.compared = try store.lastComparison()
+            return StatusReport(directReason: reason, report: report)
         }
     }
 
