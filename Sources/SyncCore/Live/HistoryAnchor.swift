@@ -48,7 +48,8 @@ struct HistoryAnchor {
     /// Goes back to what it was.
     mutating func restore(_ row: Row?) { self.row = row }
 
-    private func read(_ seq: Int64) throws -> Row? {
+    /// The row of a number; nil: there is none.
+    func read(_ seq: Int64) throws -> Row? {
         select.bind(seq, at: 1)
         defer { select.reset() }
         guard try select.step() else { return nil }

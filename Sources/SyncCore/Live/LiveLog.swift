@@ -121,7 +121,7 @@ package final class LiveLog {
     /// - Throws: the error of SQLite.
     func record(in journal: BoundaryJournal) throws {
         try adopt(journal.boundaries)
-        _ = journal.append(boundaries)
+        _ = journal.append(boundaries, endingWith: anchor.row)
         self.journal = journal
         try? nameJournal()
     }
@@ -136,7 +136,7 @@ package final class LiveLog {
         guard try isNamed && journal.canRecord(afterDigesting: metadata.position(.digested)) else {
             return false
         }
-        if isGapped { isGapped = !journal.append(boundaries) }
+        if isGapped { isGapped = !journal.append(boundaries, endingWith: anchor.row) }
         return !isGapped
     }
 
@@ -380,7 +380,9 @@ package final class LiveLog {
         journal?.lock()
         var isLocked = true
         func record() throws {
-            if !unrecorded.isEmpty, !isGapped, let journal, !journal.append(unrecorded) {
+            if !unrecorded.isEmpty, !isGapped, let journal, 
+                !journal.append(unrecorded, endingWith: anchor.row)
+            {
                 isGapped = true
                 throw SyncError(.diskFull, journal.fault ?? "the journal cannot be written")
             }

@@ -14,7 +14,9 @@ import Synchronization
 /// store is opened (``NamedJournals``).
 ///
 /// The file has one word of 8 bytes in the machine's order for each boundary: its number doubled,
-/// plus one when it is exact. Numbers ascend.
+/// plus one when it is exact. Numbers ascend. A negative word follows the last boundary of each
+/// write: a hash of the log row of that number, by which a reader sees that the database is not the
+/// one of which it was told (an older copy was put in its place and has grown since).
 ///
 /// Invariants: `entries` ascend, and are what the file holds behind its beginning or after it was
 /// rewritten; what is at or before a digested number is of no use.
@@ -24,6 +26,7 @@ package final class BoundaryJournal: Sendable {
     private struct State {
         var entries: [Entry] = []
         var descriptor: Int32 = -1
+        var lastMark: Entry?
         var fault: String?
         var lastAttempt = ContinuousClock.now
     }
@@ -45,7 +48,9 @@ package final class BoundaryJournal: Sendable {
         state.withLock { state in
             state.descriptor = Self.open(path)
             if state.descriptor < 0 { state.fault = Self.fault(at: path, errno) }
-            state.entries = Self.words(state.descriptor)
+            let words = Self.words(state.descriptor)
+            state.entries = Self.entries(words)
+            state.lastMark = words.last.flatMap { $0 < 0 ? $0 : nil }
         }
     }
 
@@ -74,16 +79,20 @@ package final class BoundaryJournal: Sendable {
 
     /// Writes the boundaries of new transactions, before any client is notified of them.
     ///
+    /// - Parameter row: the log row of the last boundary.
     /// - Returns: false when they could not be written: ``fault`` says why.
-    package func append(_ boundaries: [Boundary]) -> Bool {
+    func append(_ boundaries: [Boundary], endingWith row: HistoryAnchor.Row? = nil) -> Bool {
         guard !boundaries.isEmpty else { return fault == nil }
         let new = boundaries.map { $0.last << 1 | ($0.isExact ? 1 : 0) }
         return state.withLock { state in
             let first = (state.entries.last ?? 0) >> 1
             let added = new.filter { $0 >> 1 > first }
-            if state.fault == nil { write(added, in: &state) }
+            guard !added.isEmpty else { return state.fault == nil }
+            let mark = row.flatMap { $0.seq == boundaries.last?.last ? Self.mark(of: $0) : nil }
+            if state.fault == nil { write(added + [mark].compactMap(\.self), in: &state) }
             guard state.fault == nil else { return false }
             state.entries += added
+            state.lastMark = mark
             return true
         }
     }
@@ -105,10 +114,9 @@ package final class BoundaryJournal: Sendable {
                 return false
             }
             state.entries.removeAll { $0 >> 1 <= digested }
-            let known = Self.words(state.descriptor)
-            let probe = digested << 1
-            let missing = [probe] + state.entries
-            write(missing.filter { $0 > known.last ?? 0 }, in: &state)
+            let known = Self.entries(Self.words(state.descriptor)).last ?? 0
+            let missing = [digested << 1] + state.entries
+            write(missing.filter { $0 > known }, in: &state)
             return state.fault == nil
         }
     }
@@ -125,7 +133,7 @@ package final class BoundaryJournal: Sendable {
             defer { if isLocked { FileLock.release(state.descriptor) } }
             // Shortened first: what is lost if the process ends here is what a power cut loses.
             guard ftruncate(state.descriptor, 0) == 0 else { return }
-            write(state.entries, in: &state)
+            write(state.entries + [state.lastMark].compactMap(\.self), in: &state)
         }
     }
 
@@ -146,15 +154,45 @@ package final class BoundaryJournal: Sendable {
 
     /// The boundaries in a journal file, oldest first.
     static func boundaries(in descriptor: Int32) -> [Boundary] {
-        words(descriptor).map(boundary)
+        entries(words(descriptor)).map(boundary)
+    }
+
+    /// What marks the log rows of some of the boundaries, oldest first.
+    static func marks(in descriptor: Int32) -> [(number: Int64, mark: Int64)] {
+        let words = words(descriptor)
+        return zip(words, words.dropFirst()).compactMap { entry, mark in
+            entry > 0 && mark < 0 ? (entry >> 1, mark) : nil
+        }
+    }
+
+    /// A hash of a log row, negative (FNV-1a over its words).
+    static func mark(of row: HistoryAnchor.Row) -> Int64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        let words = [
+            UInt64(bitPattern: row.seq), UInt64(bitPattern: row.op), UInt64(bitPattern: row.mask),
+            row.time.bitPattern,
+        ]
+        for word in words {
+            for shift in stride(from: 0, to: 64, by: 8) {
+                hash = (hash ^ (word >> shift & 0xff)) &* 0x100_0000_01b3
+            }
+        }
+        return Int64(bitPattern: hash | 1 << 63)
     }
 
     private static func boundary(_ entry: Entry) -> Boundary {
         Boundary(last: entry >> 1, isExact: entry & 1 == 1)
     }
 
-    private static func words(_ descriptor: Int32) -> [Entry] {
+    /// Numbers ascend: anything else is a mark, or damage.
+    private static func entries(_ words: [Entry]) -> [Entry] {
         var entries: [Entry] = []
+        for word in words where word > entries.last ?? 0 { entries.append(word) }
+        return entries
+    }
+
+    private static func words(_ descriptor: Int32) -> [Entry] {
+        var words: [Entry] = []
         var buffer = [Entry](repeating: 0, count: 1_024)
         let size = MemoryLayout<Entry>.size
         var offset: off_t = 0
@@ -162,11 +200,8 @@ package final class BoundaryJournal: Sendable {
             let count = buffer.withUnsafeMutableBytes {
                 pread(descriptor, $0.baseAddress, $0.count, offset)
             }
-            guard count >= size else { return entries }
-            // Numbers ascend: anything else is damage.
-            for entry in buffer.prefix(count / size) where entry > entries.last ?? 0 {
-                entries.append(entry)
-            }
+            guard count >= size else { return words }
+            words += buffer.prefix(count / size)
             offset += off_t(count / size * size)
         }
     }
