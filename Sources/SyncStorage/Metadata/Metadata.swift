@@ -20,7 +20,7 @@ package final class Metadata {
         case digested, purged, fingerprinted
         /// When all rows were last compared with their fingerprints, ms since 1970.
         case compared
-        /// How far the fingerprints of tables go that a comparison took after `fingerprinted`. JSON.
+        /// How far the fingerprints go that a comparison took after `fingerprinted`. JSON.
         case current
         /// The greatest entity number ever given.
         case entities
