@@ -39,6 +39,9 @@ package final class LiveLog {
     private var digestion: Digestion?
     var boundaries: [Boundary] = []
     private(set) var journal: BoundaryJournal?
+    private var peers: PeerJournals?
+    /// Held while a merge writes: ``boundariesForWriting()``.
+    var writersJournals: NamedJournals?
     /// Found in the transaction that is being read, and not recorded yet.
     private var unrecorded: [Boundary] = []
     private var seen: Int64
@@ -112,9 +115,12 @@ package final class LiveLog {
     /// now, it is written with the next digest.
     /// - Throws: the error of SQLite.
     func record(in journal: BoundaryJournal) throws {
-        try adopt(journal.boundaries)
+        let peers = PeerJournals(besides: journal, metadata, identity: identity)
+        defer { peers.release() }
+        try adopt(NamedJournals.united(peers.recorded() + journal.boundaries))
         journal.append(boundaries)
         self.journal = journal
+        self.peers = peers
         try? nameJournal()
     }
 
@@ -160,7 +166,8 @@ package final class LiveLog {
                 hint: Self.restartHint)
         }
         // Also when nothing is new: the reader moves on in the WAL past commits of other tables.
-        let found = try commits.boundaries(after: bounded).transactions
+        var found = try commits.boundaries(after: bounded).transactions
+        if let peers, !found.isEmpty { found = try peers.adopt(found, after: bounded) }
         unrecorded += found
         boundaries += found
         bounded = found.last?.last ?? bounded
@@ -343,15 +350,18 @@ package final class LiveLog {
         isRepeated: Bool, _ body: (Int64) throws -> Result
     ) throws -> Result {
         // No reader of the journal digests between the snapshot and the record of what is in it.
-        journal?.lock()
+        peers?.lock()
         var isLocked = true
+        func unlock() {
+            peers?.release()
+            isLocked = false
+        }
         func record() {
             if !unrecorded.isEmpty { journal?.append(unrecorded) }
             unrecorded = []
-            journal?.unlock()
-            isLocked = false
+            unlock()
         }
-        defer { if isLocked { journal?.unlock() } }
+        defer { if isLocked { unlock() } }
         commits.willRead()
         unrecorded = []
         let isWal = commits.index != nil
