@@ -47,6 +47,9 @@ struct Diff: FileCommand {
                 .invalidArgument, "position #\(from.number) is after position #\(to.number)",
                 hint: "Name the earlier position first")
         }
+        if let note = try positions[0].note(in: store) {
+            try Terminal.error.line("\(path): \(note)")
+        }
         let difference = try store.difference(from: from, to: to)
         for object in difference.objects {
             if output.isJSON {

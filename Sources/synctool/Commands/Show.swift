@@ -37,6 +37,7 @@ struct Show: FileCommand {
         defer { try? store.close() }
         let token = try position?.token(in: store) ?? store.head()
         let past = try store.object(name, asOf: token)
+        if let note = try position?.note(in: store) { try Terminal.error.line("\(path): \(note)") }
         if output.isJSON {
             try Terminal.output.json(PastText.json(past, of: name, at: token))
         } else {
