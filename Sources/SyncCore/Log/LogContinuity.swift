@@ -40,8 +40,11 @@ package struct LogContinuity {
         let state = try Statement(LogTable.continuitySQL, on: connection)
         guard try state.step(), !state.isNull(0) else { return false }
         let digested = state.integer(0)
-        guard 0...Metadata.positionMax ~= digested else { return false }
         let newest = state.integer(1)
+        // Beyond it, numbers are corrupt: readers say so.
+        guard 0...Metadata.positionMax ~= digested, newest <= Metadata.positionMax else {
+            return false
+        }
         if newest > digested, newest - digested != state.integer(2) { return true }
         guard let anchor = state.text(3), anchor.hasPrefix("\(digested) "), !state.isNull(4) else {
             return false
