@@ -29,7 +29,7 @@ enum PercentEscape {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The text behind the escapes, or nil when one is cut short. Bytes that are not UTF-8 stay what
+    /// The text behind the escapes, or nil when one is cut short. Bytes that are not UTF-8 stay as
     /// they are.
     static func decode(_ text: some StringProtocol) -> String? {
         let source = Array(text.utf8)
