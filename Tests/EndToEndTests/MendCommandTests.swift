@@ -96,6 +96,42 @@ struct MendCommandTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func statusAndDoctorSayWhenRowsWereCompared(withDaemon: Bool) async throws {
+        try await Scene.with { scene in
+            let daemon = withDaemon ? try await scene.startDaemon() : nil
+            try await makeStore(scene)
+            let before = try await scene.tool("status", "a.db").expectSuccess()
+            #expect(before.lines.contains { $0.contains("compared") && $0.contains("never") })
+            let json = try await scene.tool("status", "a.db", "--json").expectSuccess()
+            #expect(!json.text.contains(#""compared""#))
+            try await scene.tool("doctor", "--mend", "a.db").expectSuccess()
+            let after = try await scene.tool("status", "a.db").expectSuccess()
+            #expect(
+                after.lines.contains { $0.contains("compared") && !$0.contains("never") },
+                "\(after.text)")
+            let stated = try await scene.tool("status", "a.db", "--json").expectSuccess()
+            #expect(stated.text.contains(#""compared":"2"#), "\(stated.text)")
+            await daemon?.stop()
+        }
+    }
+
+    /// Nothing is said to be right that could not be found wrong.
+    @Test func doctorNamesTablesWithoutFingerprints() async throws {
+        try await Scene.with { scene in
+            try await makeStore(scene)
+            let line = "not all rows have a fingerprint yet in item"
+            let whole = try await scene.tool("doctor", "a.db").expectSuccess()
+            #expect(!whole.text.contains("fingerprint"), "\(whole.text)")
+            try await scene.sql("a.db", "DELETE FROM syncd_lineage")
+            let part = try await scene.tool("doctor", "a.db").expectSuccess()
+            #expect(part.text.contains(line), "\(part.text)")
+            _ = try await scene.tool("doctor", "--mend", "a.db")
+            let mended = try await scene.tool("doctor", "a.db").expectSuccess()
+            #expect(!mended.text.contains(line), "\(mended.text)")
+        }
+    }
+
     @Test func renamedColumnIsRefusedWithTheCommandToRun() async throws {
         try await Scene.with { scene in
             try await makeStore(scene)

@@ -107,22 +107,6 @@ extension LiveLog {
         return recorded.last { $0.last <= bounded }?.last ?? 0
     }
 
-    /// The ends of commits for a process that writes all of them to the history tables, in a
-    /// transaction of its own.
-    /// - Throws: `notAllowed` when a daemon's journal cannot be read; as ``poll()``.
-    package func boundariesForWriting() throws -> [Boundary] {
-        if try isRecording() { return try pendingBoundaries() }
-        let journals = try NamedJournals(metadata, identity: identity)
-        if let path = journals.unreadable {
-            throw SyncError(
-                .notAllowed, "the daemon's journal \(path) cannot be read",
-                hint: "Leave this to the daemon, or run the command as its user")
-        }
-        let recorded = journals.boundaries
-        _ = try pendingBoundaries()
-        try adopt(recorded)
-        return boundaries
-    }
 }
 
 /// Lets a slice of the digest pass when the journals of daemons have the boundaries that it was put

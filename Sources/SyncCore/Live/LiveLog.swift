@@ -40,9 +40,12 @@ package final class LiveLog {
     private var digestion: Digestion?
     var boundaries: [Boundary] = []
     private var journal: BoundaryJournal?
+    private var peers: PeerJournals?
     private var isNamed = false
     /// `boundaries` has some that the journal lacks.
     private var isGapped = false
+    /// Held while a merge writes: ``boundariesForWriting()``.
+    var writersJournals: NamedJournals?
     /// Found in the transaction that is being read, and not recorded yet.
     private var unrecorded: [Boundary] = []
     private var seen: Int64
@@ -120,15 +123,20 @@ package final class LiveLog {
     /// while the journal cannot be, transactions are told as without a journal.
     /// - Throws: the error of SQLite.
     func record(in journal: BoundaryJournal) throws {
-        try adopt(journal.boundaries)
+        let peers = PeerJournals(besides: journal, metadata, identity: identity)
+        defer { peers.release() }
+        try adopt(NamedJournals.united(peers.recorded() + journal.boundaries))
         _ = journal.append(boundaries, endingWith: anchor.row)
         self.journal = journal
+        self.peers = peers
         try? nameJournal()
     }
 
     /// Whether this process records in a journal what it tells, and other readers know of it.
     func isRecording() throws -> Bool {
         guard let journal else { return false }
+        // Others may have taken the name of a file away that was gone.
+        if journal.fault != nil { isNamed = false }
         if !isNamed {
             // A caller that comes with every commit does not wait for a writer.
             try? DatabaseOpener.withoutWaiting(on: connection) { try nameJournal() }
@@ -189,7 +197,8 @@ package final class LiveLog {
                 hint: Self.restartHint)
         }
         // Also when nothing is new: the reader moves on in the WAL past commits of other tables.
-        let found = try commits.boundaries(after: bounded).transactions
+        var found = try commits.boundaries(after: bounded).transactions
+        if let peers, !found.isEmpty { found = try peers.adopt(found, after: bounded) }
         unrecorded += found
         boundaries += found
         bounded = found.last?.last ?? bounded
@@ -377,20 +386,23 @@ package final class LiveLog {
         isRepeated: Bool, _ body: (Int64) throws -> Result
     ) throws -> Result {
         // No reader of the journal digests between the snapshot and the record of what is in it.
-        journal?.lock()
+        peers?.lock()
         var isLocked = true
+        func unlock() {
+            peers?.release()
+            isLocked = false
+        }
         func record() throws {
-            if !unrecorded.isEmpty, !isGapped, let journal, 
+            if !unrecorded.isEmpty, !isGapped, let journal,
                 !journal.append(unrecorded, endingWith: anchor.row)
             {
                 isGapped = true
                 throw SyncError(.diskFull, journal.fault ?? "the journal cannot be written")
             }
             unrecorded = []
-            journal?.unlock()
-            isLocked = false
+            unlock()
         }
-        defer { if isLocked { journal?.unlock() } }
+        defer { if isLocked { unlock() } }
         commits.willRead()
         unrecorded = []
         let isWal = commits.index != nil

@@ -53,9 +53,11 @@ public final class StoreReplica: Sendable {
         self.local = local
         do {
             let environment = MergeEnvironment(
+                settle: { try local.live.withState { _, live in try live.settleBeforeWriting() } },
                 boundaries: {
                     try local.live.withState { _, live in try live.boundariesForWriting() }
                 },
+                endWriting: { try? local.live.withState { _, live in live.endWriting() } },
                 wall: wall, driftMax: driftMax, isVerifying: isVerifying)
             connection = MergeConnection(
                 try DatabaseOpener.open(path, expecting: .file(local.file)),

@@ -46,6 +46,9 @@ struct Diff: FileCommand {
                     .invalidArgument, "position #\(from.number) is after position #\(to.number)",
                     hint: "Name the earlier position first")
             }
+            if let note = try positions[0].note(in: store) {
+                try Terminal.error.line("\(path): \(note)")
+            }
             return try store.difference(from: from, to: to)
         }
         for object in difference.objects {

@@ -35,7 +35,11 @@ struct Show: FileCommand {
         let position = try at.map { try Position(option: "--at", value: $0) }
         let (token, past) = try LocalStore.with(path) { store in
             let token = try position?.token(in: store) ?? store.head()
-            return (token, try store.object(name, asOf: token))
+            let past = try store.object(name, asOf: token)
+            if let note = try position?.note(in: store) {
+                try Terminal.error.line("\(path): \(note)")
+            }
+            return (token, past)
         }
         if output.isJSON {
             try Terminal.output.json(PastText.json(past, of: name, at: token))

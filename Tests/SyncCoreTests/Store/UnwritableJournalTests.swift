@@ -60,6 +60,32 @@ import Testing
         try daemon.close()
     }
 
+    /// An older copy is put in the place of the file, nobody has it open, and as many rows are
+    /// written as were lost: their commit is one, and of another epoch.
+    @Test(arguments: [true, false], [true, false])
+    func aCopyThatHasGrownIsNotReadByTheJournalOfTheFormer(wal: Bool, isDigested: Bool) throws {
+        let database = try database(wal: wal)
+        let daemon = try Store.open(database.path)
+        try daemon.record(in: BoundaryJournal(directory: database.folder.path, of: daemon))
+        var told = try told(daemon, after: [Self.inserts[0]], in: database)
+        _ = try daemon.digest()
+        let copy = database.folder.file("copy.db")
+        try database.sql("VACUUM INTO '\(copy)'")
+        told += try self.told(daemon, after: Array(Self.inserts.dropFirst()), in: database)
+        if isDigested { _ = try daemon.digest() }
+        try daemon.close()
+        try database.replace(with: copy)
+        try database.sql("INSERT INTO item VALUES (4, 'y'), (5, 'y'), (6, 'y')")
+        let other = try Store.open(database.path)
+        let history = try other.history()
+        #expect(history.map(\.changes.count) == [1, 3])
+        #expect(other.epoch == told[0].token.epoch + 1)
+        var query = HistoryQuery()
+        query.after = told[2].token
+        #expect(throws: SyncError(.foreignHistory, "")) { try other.history(query) }
+        try other.close()
+    }
+
     /// The journal is used again when there is space: by the file, not by its former descriptor.
     @Test func whenThereIsSpaceAgainItIsUsed() async throws {
         let database = try database(wal: false)
