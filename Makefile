@@ -23,8 +23,8 @@ SECONDS_EACH ?= 30
 STRESS_SECONDS ?= 300
 DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
-.PHONY: setup build test demo bench bench-history fuzz kill replay sim stress lint measure docs \
-	clean install
+.PHONY: setup build test demo bench bench-history fuzz kill neighbour replay sim stress lint measure \
+	docs clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
 setup:
@@ -78,6 +78,13 @@ kill: setup
 	$(SWIFT) build --build-tests
 	SYNCD_KILL_ROUNDS=$$(($(ROUNDS) / 2)) $(SWIFT) test --skip-build --filter KillTests
 	SYNCD_KILLS=$(ROUNDS) $(SWIFT) test --skip-build --filter KilledMergeTests
+
+# How often a program that waits for no lock is refused beside the daemon: about an hour.
+neighbour: setup
+	$(SWIFT) build --product syncd
+	$(SWIFT) build --product synctool
+	scripts/neighbour.py --pauses 200 random 20 5 1
+	scripts/neighbour.py --pauses 200 20 5 1 --rounds 200 --direct 1
 
 # SEEDS random schemas with random writers: history replayed equals the tables.
 replay: setup
