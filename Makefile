@@ -19,12 +19,13 @@ SEEDS ?= 1000
 ROUNDS ?= 1000
 STEPS ?=
 COUNT ?= 10000000
+COMMITS ?= 1000000
 SECONDS_EACH ?= 30
 STRESS_SECONDS ?= 300
 DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
-.PHONY: setup build test demo bench bench-history fuzz kill replay sim stress lint measure docs \
-	clean install
+.PHONY: setup build test demo bench bench-history fuzz kill replay million sim stress lint measure \
+	docs clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
 setup:
@@ -79,10 +80,20 @@ kill: setup
 	SYNCD_KILL_ROUNDS=$$(($(ROUNDS) / 2)) $(SWIFT) test --skip-build --filter KillTests
 	SYNCD_KILLS=$(ROUNDS) $(SWIFT) test --skip-build --filter KilledMergeTests
 
-# SEEDS random schemas with random writers: history replayed equals the tables.
+# SEEDS random schemas with random writers: history replayed equals the tables. Then SEEDS times
+# readers of every kind: what one was told is what all are told.
 replay: setup
 	$(SWIFT) build --build-tests
 	SYNCD_SEEDS=$(SEEDS) $(SWIFT) test --skip-build --filter RandomReplayTests
+	SYNCD_SEEDS=$(SEEDS) $(SWIFT) test --skip-build --filter MixedReadersTests
+
+# COMMITS commits of four processes at once, beside a daemon: fails when a client missed one, or
+# was told of one twice.
+million: setup
+	$(SWIFT) build -c release --package-path Benchmarks --product NoticeBenchmark
+	$(SWIFT) build -c release --package-path Benchmarks --product syncd
+	COMMITS=$(COMMITS) $(SWIFT) run -c release --skip-build --package-path Benchmarks \
+		NoticeBenchmark million
 
 # SEEDS merge simulations of each kind, from SEED on; a failure prints its seed. STEPS=n sets the
 # length of each.

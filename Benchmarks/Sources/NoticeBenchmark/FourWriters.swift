@@ -9,7 +9,8 @@ import SyncCore
 enum FourWriters {
     private static let stride: Int64 = 10_000_000
 
-    static func measure(commits: Int64 = 1_000_000) async throws {
+    /// - Returns: whether each commit came once, in the order of its writer.
+    static func measure(commits: Int64 = 1_000_000) async throws -> Bool {
         let bench = try Bench(isPlain: true)
         let daemon = try Daemon(bench)
         let counter = CommitCounter(expected: commits, stride: stride)
@@ -49,6 +50,7 @@ enum FourWriters {
                 + "transactions (\(result.coalesced) coalesced); syncd "
                 + String(format: "%.0f s of CPU, ", daemon.processorSeconds)
                 + daemon.residentKilobytes)
+        return result.missed == 0 && result.twice == 0 && result.disorder == 0
     }
 
     private static func startWriter(_ number: Int, _ path: String, _ count: Int64) throws -> Process
