@@ -15,9 +15,14 @@ enum FourWriters {
         let daemon = try Daemon(bench)
         let counter = CommitCounter(expected: commits, stride: stride)
         let client = StoreClient(socket: daemon.socket)
+        // On a busy machine the socket may be there before the store is open.
+        for _ in 0..<200 where (try? await client.track(bench.path)) == nil {
+            try await Task.sleep(for: .milliseconds(50))
+        }
         let subscription = client.subscribe(bench.path)
         let (began, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let reading = Task {
+            defer { hasBegun.finish() }
             for try await notice in subscription {
                 switch notice {
                 case .began: hasBegun.finish()
