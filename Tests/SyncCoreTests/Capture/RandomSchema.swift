@@ -12,18 +12,14 @@ struct RandomSchema {
         /// Columns that may be written.
         var columns: [String]
         var key: [String]
-        /// Columns that are unique, each by itself.
-        var unique: [String] = []
         var undo = false
     }
 
-    /// The first values of a child refer to the key of a parent, or to a column of it that is
-    /// unique; the parent may be the child itself.
+    /// The first value of a child refers to the key of a parent, which may be the child itself.
     struct Reference: Hashable {
         var child: Int
         var parent: Int
-        var columns: [String]
-        var parentColumns: [String]
+        var column: String
         var isCascade: Bool
     }
 
@@ -73,10 +69,8 @@ struct RandomSchema {
         // A clause in the schema replaces rows without any word of it in the statement.
         let clause = random.pick(["", "", " ON CONFLICT REPLACE", " ON CONFLICT IGNORE"])
         if !integerKey { parts.append("PRIMARY KEY(\(list(key)))" + clause) }
-        var unique: [String] = []
         if random.once(in: 3) {
-            unique.append(random.pick(values))
-            parts.append("UNIQUE(\(SQLName.quoted(unique[0])))" + clause)
+            parts.append("UNIQUE(\(SQLName.quoted(random.pick(values))))" + clause)
         }
         var options: [String] = []
         if withoutRowID { options.append("WITHOUT ROWID") }
@@ -87,8 +81,7 @@ struct RandomSchema {
         ]
         sql += indexes(on: name, number, values, &random)
         return Table(
-            name: name, sql: sql, columns: columns, key: key, unique: unique,
-            undo: random.once(in: 3))
+            name: name, sql: sql, columns: columns, key: key, undo: random.once(in: 3))
     }
 
     private static func keyType(_ strict: Bool, _ random: inout SeededRandom) -> String {
@@ -126,36 +119,25 @@ struct RandomSchema {
         return sql
     }
 
-    /// A table's first values refer to the key of one of the tables, or to what is unique there.
+    /// A table's first value refers to the key of one of the tables.
     private mutating func addReference(from child: Int, _ random: inout SeededRandom) {
-        let actions = [
-            "CASCADE", "CASCADE", "CASCADE", "SET NULL", "SET DEFAULT", "NO ACTION", "RESTRICT",
-        ]
+        let actions = ["CASCADE", "CASCADE", "CASCADE", "SET NULL", "SET DEFAULT", "NO ACTION"]
         let parent = random.below(tables.count)
-        let unique = tables[parent].unique
-        let parentColumns =
-            !unique.isEmpty && random.once(in: 2) ? [unique[0]] : tables[parent].key
-        let values = tables[child].columns.dropFirst(tables[child].key.count)
-        guard values.count >= parentColumns.count else { return }
-        let columns = Array(values.prefix(parentColumns.count))
+        guard tables[parent].key.count == 1 else { return }
+        let column = tables[child].columns[tables[child].key.count]
         let action = random.pick(actions)
         let clause =
-            ", FOREIGN KEY(\(Self.list(columns))) REFERENCES "
-            + SQLName.quoted(tables[parent].name) + "(\(Self.list(parentColumns)))"
+            ", FOREIGN KEY(\(SQLName.quoted(column))) REFERENCES "
+            + SQLName.quoted(tables[parent].name) + "(\(SQLName.quoted(tables[parent].key[0])))"
             + " ON DELETE \(action) ON UPDATE \(random.pick(actions))"
-            + random.pick(["", "", " DEFERRABLE INITIALLY DEFERRED"])
         let sql = tables[child].sql[0]
         // Constraints of the table follow its columns.
         let end = sql.lastIndex(of: ")") ?? sql.endIndex
         tables[child].sql[0] = sql[..<end] + clause + sql[end...]
         references.append(
             Reference(
-                child: child, parent: parent, columns: columns, parentColumns: parentColumns,
-                isCascade: action == "CASCADE"))
+                child: child, parent: parent, column: column, isCascade: action == "CASCADE"))
     }
-
-    /// What `ALTER TABLE … ADD COLUMN` does to a table.
-    mutating func addColumn(_ name: String, to table: Int) { tables[table].columns.append(name) }
 
     /// Triggers of the user that write to tracked tables themselves.
     private mutating func addTriggers(_ random: inout SeededRandom) {

@@ -62,7 +62,8 @@ import Testing
         try database.sql("INSERT INTO item VALUES (7, 'seven', 7)")
         #expect(try store.poll().transactions.map(\.summary) == ["insert item/7"])
         try database.sql("BEGIN; INSERT INTO item VALUES (8, 'eight', 8)")
-        try database.sql("ALTER TABLE item ADD COLUMN c; UPDATE item SET c = 1 WHERE id = 7; COMMIT")
+        try database.sql("ALTER TABLE item ADD COLUMN c; UPDATE item SET c = 1 WHERE id = 7")
+        try database.sql("COMMIT")
         #expect(try store.poll().transactions.map(\.summary) == ["insert item/8"])
         #expect(try recovered(store) == "update item/7 c")
     }

@@ -144,7 +144,8 @@ private final class ReaderRun {
     /// Beside every reader; SQLite refuses to leave WAL mode while any connection has read the file.
     private func changeMode() throws {
         closeWriter()
-        let mode = random.pick(isWAL ? ["DELETE", "TRUNCATE", "PERSIST"] : ["WAL", "WAL", "DELETE"])
+        let modes = isWAL ? ["DELETE", "TRUNCATE", "PERSIST"] : ["WAL", "WAL", "DELETE"]
+        let mode = random.pick(modes)
         let change = {
             try self.withAdministrator { connection in
                 try? connection.run("PRAGMA journal_mode = \(mode)")
