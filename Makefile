@@ -19,11 +19,12 @@ SEEDS ?= 1000
 ROUNDS ?= 1000
 STEPS ?=
 COUNT ?= 10000000
+COMMITS ?= 1000000
 SECONDS_EACH ?= 30
 STRESS_SECONDS ?= 300
 DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
-.PHONY: setup build test demo bench bench-history fuzz kill neighbour replay sim stress lint measure \
+.PHONY: setup build test demo bench bench-history fuzz kill neighbour replay million sim stress lint measure \
 	docs clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
@@ -86,10 +87,20 @@ neighbour: setup
 	scripts/neighbour.py --pauses 200 random 20 5 1
 	scripts/neighbour.py --pauses 200 20 5 1 --rounds 200 --direct 1
 
-# SEEDS random schemas with random writers: history replayed equals the tables.
+# SEEDS random schemas with random writers: history replayed equals the tables. Then SEEDS times
+# readers of every kind: what one was told is what all are told.
 replay: setup
 	$(SWIFT) build --build-tests
 	SYNCD_SEEDS=$(SEEDS) $(SWIFT) test --skip-build --filter RandomReplayTests
+	SYNCD_SEEDS=$(SEEDS) $(SWIFT) test --skip-build --filter MixedReadersTests
+
+# COMMITS commits of four processes at once, beside a daemon: fails when a client missed one, or
+# was told of one twice.
+million: setup
+	$(SWIFT) build -c release --package-path Benchmarks --product NoticeBenchmark
+	$(SWIFT) build -c release --package-path Benchmarks --product syncd
+	COMMITS=$(COMMITS) $(SWIFT) run -c release --skip-build --package-path Benchmarks \
+		NoticeBenchmark million
 
 # SEEDS merge simulations of each kind, from SEED on; a failure prints its seed. STEPS=n sets the
 # length of each.

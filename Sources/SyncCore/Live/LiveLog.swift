@@ -46,7 +46,8 @@ package final class LiveLog {
     private var isGapped = false
     /// Held while a merge writes: ``boundariesForWriting()``.
     var writersJournals: NamedJournals?
-    /// Found in the transaction that is being read, and not recorded yet.
+    /// Found, and not recorded yet: in the transaction that is being read, or in one that failed in
+    /// WAL mode.
     private var unrecorded: [Boundary] = []
     private var seen: Int64
     private(set) var bounded: Int64
@@ -404,29 +405,31 @@ package final class LiveLog {
         }
         defer { if isLocked { unlock() } }
         commits.willRead()
-        unrecorded = []
         let isWal = commits.index != nil
         // In WAL mode nothing is dropped, and thousands of boundaries need not be copied.
         let before = isWal ? nil : memento
-        let result = try reading.read(
-            isWal: isWal, isRepeated: isRepeated, dropping: { if let before { restore(before) } }
-        ) {
-            let digested = try extendBoundaries()
-            if isWal { try record() }
-            return try body(digested)
-        }
+        func drop() { if let before { restore(before) } }
         do {
+            let result = try reading.read(
+                isWal: isWal, isRepeated: isRepeated, dropping: drop
+            ) {
+                let digested = try extendBoundaries()
+                if isWal { try record() }
+                return try body(digested)
+            }
             if isLocked { try record() }
+            return result
         } catch {
-            if let before { restore(before) }
+            // Whether what was read is a state is not known, or it is recorded nowhere.
+            drop()
             throw error
         }
-        return result
     }
 
     /// What reading changes here.
     private struct Memento {
         let boundaries: [Boundary]
+        let unrecorded: [Boundary]
         let seen: Int64
         let bounded: Int64
         let schema: Int64
@@ -437,13 +440,14 @@ package final class LiveLog {
 
     private var memento: Memento {
         Memento(
-            boundaries: boundaries, seen: seen, bounded: bounded, schema: schema,
-            birthsEnd: resolver.births.end, anchor: anchor.row, commits: commits.memento)
+            boundaries: boundaries, unrecorded: unrecorded, seen: seen, bounded: bounded,
+            schema: schema, birthsEnd: resolver.births.end, anchor: anchor.row,
+            commits: commits.memento)
     }
 
     private func restore(_ memento: Memento) {
         boundaries = memento.boundaries
-        unrecorded = []
+        unrecorded = memento.unrecorded
         seen = memento.seen
         bounded = memento.bounded
         schema = memento.schema

@@ -69,12 +69,15 @@ final class Recovery {
 
     /// Records what was written into columns that were added while the triggers stood: the triggers
     /// saw everything else. Needs no fingerprints.
+    ///
+    /// A row that was inserted recently is no exception: readers may have been told of it before
+    /// the column was added.
     func recordAdded(_ entity: Int64) throws {
         guard let before = try catalog.entity(entity),
             let now = catalog.present(of: before.lineage)
         else { return }
         let added = try AddedColumns(database, of: now, catalog: catalog)
-        for key in added.sortedKeys where recent.kind(lineage: now.lineage, key: key) != .insert {
+        for key in added.sortedKeys {
             try record(.update, of: now, key: key, mask: added.mask)
         }
     }

@@ -22,6 +22,30 @@ import Testing
         try database.sql("INSERT INTO item VALUES (\(id), 0)")
     }
 
+    /// What a daemon has found in a read that failed is in its journal before it is told.
+    @Test(arguments: [true, false]) func aReadThatFailedLeavesNothingUnrecorded(isWAL: Bool) throws
+    {
+        if !isWAL { try database.sql("PRAGMA journal_mode = DELETE") }
+        let store = try database.store()
+        let folder = try TemporaryFolder()
+        let journal = BoundaryJournal(directory: folder.path, of: store)
+        try store.record(in: journal)
+        try database.sql(
+            """
+            INSERT INTO syncd_entity(id, name, layout) VALUES (9, 'other', 'unreadable');
+            INSERT INTO syncd_log(op, ts, pk) VALUES (9 * 8 + 1, julianday('now'), 1)
+            """)
+        for _ in 0..<2 { #expect(throws: SyncError.self) { try store.poll() } }
+        try database.sql(
+            """
+            UPDATE syncd_entity SET layout = (SELECT layout FROM syncd_entity WHERE id = 1)
+            WHERE id = 9
+            """)
+        let told = try store.poll().transactions
+        #expect(told.map(\.summary) == ["insert other/1"])
+        #expect(journal.boundaries.map(\.last) == told.map(\.number))
+    }
+
     /// F2: a poll without a daemon, writers that close.
     @Test func pollsWithoutADaemonRepeatNothing() throws {
         try Store.track(database.path)
