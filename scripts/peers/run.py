@@ -8,11 +8,10 @@ Ends with the counts; status 1 for a failure that nothing explains. See README.m
 
 import argparse
 import collections
-import dataclasses
-import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,6 @@ from daemon import Daemon
 
 RESULTS = install.ROOT / ".build" / "peers" / "results"
 MODES = ("tracked", "daemon")
-KILL_SECONDS = 20
 
 
 def arguments():
@@ -52,9 +50,9 @@ class Runs:
     def path(self, suite, label, ending):
         return RESULTS / f"{suite.name}.{label}.{ending}"
 
-    def run(self, suite, mode, what, hides_listings=False):
+    def run(self, suite, mode, what, is_filtered=False):
         """The outcomes of one suite in one mode. Its output and what `track` said are beside the results."""
-        label = mode + ("-filtered" if hides_listings else "")
+        label = mode + ("-filtered" if is_filtered else "")
         folder = self.folder / (suite.name + label).replace("_", "")
         (folder / "db").mkdir(parents=True)
         outcomes, log = self.path(suite, label, "jsonl"), self.path(suite, label, "track")
@@ -65,7 +63,7 @@ class Runs:
             self.start(suite, what, label, folder, {
                 "PEERS_MODE": mode,
                 "PEERS_CONNECT": "1" if suite.replaces_connect else "0",
-                "PEERS_HIDE": "1" if hides_listings else "0",
+                "PEERS_FILTER": "1" if is_filtered else "0",
                 "PEERS_FOLDER": str(folder / "db"),
                 "PEERS_SYNCTOOL": str(self.programs / "synctool"),
                 "PEERS_SOCKET": daemon.socket if daemon else "",
@@ -94,87 +92,114 @@ class Runs:
             shutil.copytree(source, folder / "source")
             source = folder / "source"
         command = suite.command(install.python(), folder, what)
-        limit = ["timeout", f"--kill-after={KILL_SECONDS}", str(suite.seconds_max)]
         with open(self.path(suite, label, "log"), "w") as output:
-            status = subprocess.run(
-                limit + command, cwd=source, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
-                env={**os.environ, **variables}).returncode
-        if status in (124, 137):
+            process = subprocess.Popen(
+                command, cwd=source, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
+                env={**os.environ, **variables}, start_new_session=True)
+        try:
+            process.wait(suite.seconds_max)
+        except subprocess.TimeoutExpired:
             self.faults.append(f"{suite.name} {label}: stopped after {suite.seconds_max} s")
+        finally:
+            # Also what the suite started and left behind.
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
 
     def check_tracking(self, suite, label, mode, log):
         """A run in which nothing was tracked would pass in vain."""
         if mode == "plain":
             return
         lines = [line.split("\t") for line in log.read_text().splitlines()] if log.exists() else []
-        done = sum(line[0] == "0" for line in lines)
-        files = len({line[2] for line in lines if line[0] == "0"})
-        print(f"  {label}: {done} calls of track, {files} databases", flush=True)
-        refused = collections.Counter(line[3].replace(line[2], "DB") for line in lines if line[0] != "0")
+        tracked = [line for line in lines if line[0] == "track" and line[1] == "0"]
+        files = len({line[3] for line in tracked})
+        print(f"  {label}: {len(tracked)} calls of track, {files} databases", flush=True)
+        refused = collections.Counter(
+            line[4].replace(line[3], "DB") for line in lines if line[0] == "track" and line[1] != "0")
         for said, count in refused.most_common():
             print(f"    track refused {count} times: {said[:200]}")
         if files == 0:
             self.faults.append(f"{suite.name} {label}: no database was tracked")
+        self.check_examinations(suite, label, [line for line in lines if line[0] == "doctor"])
+
+    def check_examinations(self, suite, label, lines):
+        """What `doctor --mend` said of databases at their end."""
+        if not lines:
+            return
+        missed = sum("had been missed" in line[4] for line in lines)
+        print(f"    examined {len(lines)} databases at their end; in {missed} changes were found by comparison")
+        for line in lines:
+            if line[1] != "0":
+                self.faults.append(f"{suite.name} {label}: doctor --mend: {line[4]}")
 
 
 def examine(runs, suite, modes, only):
-    """Prints one suite's comparison for each mode and returns them."""
+    """Runs one suite in each mode and prints what tracking causes."""
     what = only or suite.arguments
     began = time.monotonic()
     print(f"{suite.name}: plain", flush=True)
-    plain = runs.run(suite, "plain", what)
-    compared = {}
+    runs.run(suite, "plain", what)
     for mode in modes:
         print(f"{suite.name}: {mode}", flush=True)
-        comparison = results.compare(plain, runs.run(suite, mode, what))
-        results.explain_exceptions(comparison, suite.name, mode)
-        if comparison.caused and suite.replaces_connect:
-            again = runs.run(suite, mode, files_of(suite, comparison.caused), hides_listings=True)
-            results.explain_short_timeouts(comparison, again)
-            results.explain_listings(comparison, again)
+        runs.path(suite, mode + "-filtered", "jsonl").unlink(missing_ok=True)
+        runs.run(suite, mode, what)
+        comparison = compared(suite, mode)
+        if comparison.caused:
+            runs.run(suite, mode, files_of(suite, comparison.caused), is_filtered=True)
+            comparison = compared(suite, mode)
         for name, outcome in comparison.caused.items():
             last = outcome.message.strip().splitlines()[-1:] or [""]
             print(f"  FAILS ONLY {mode.upper()}: {name}\n    {last[0][:300]}")
         for name in comparison.missing[:20]:
             print(f"  NOT RUN {mode.upper()}: {name}")
-        compared[mode] = comparison
     print(f"{suite.name}: {time.monotonic() - began:.0f} s\n", flush=True)
-    return compared
+
+
+def compared(suite, mode):
+    """The comparison of the stored results; None when the suite has not run in this mode."""
+    paths = [RESULTS / f"{suite.name}.{label}.jsonl" for label in ("plain", mode, mode + "-filtered")]
+    plain, other, filtered = [results.load(path) for path in paths]
+    if not plain or not other:
+        return None
+    comparison = results.compare(plain, other)
+    results.explain_exceptions(comparison, suite.name, mode)
+    results.explain_short_timeouts(comparison, filtered)
+    if suite.runner == "django":
+        results.explain_dropped_columns(comparison, filtered)
+    else:
+        results.explain_listings(comparison, filtered)
+    return comparison
 
 
 def files_of(suite, tests):
-    """The files or modules of some tests, which the runner takes as arguments."""
+    """The files, modules or classes of some tests, which the runner takes as arguments."""
+    if suite.runner == "django":
+        return sorted({test.split(" ")[0].rsplit(".", 1)[0] for test in tests})
     if suite.runner == "unittest":
         return sorted({test.rsplit(".", 2)[0].split(" ")[0] for test in tests})
     return sorted({test.split("::")[0] for test in tests})
 
 
-def keep(suite, compared):
-    """Stores the counts, so that `--report` shows them with those of other calls."""
-    for mode, one in compared.items():
-        text = json.dumps({**dataclasses.asdict(one), "caused": sorted(one.caused)}, indent=1)
-        (RESULTS / f"{suite.name}.{mode}.counts.json").write_text(text + "\n")
-
-
 def report(chosen):
-    """Prints the stored counts. Returns how many failures nothing explains."""
+    """Prints the counts of the stored results. Returns how many failures nothing explains."""
     print(f"{'suite':22}{'mode':9}{'run':>6}{'skipped':>9}{'fails plain':>13}{'only tracked':>14}"
           f"{'unexplained':>13}  explained")
     sums = collections.Counter()
     for suite in chosen:
         for mode in MODES:
-            path = RESULTS / f"{suite.name}.{mode}.counts.json"
-            if not path.exists():
+            one = compared(suite, mode)
+            if one is None:
                 print(f"{suite.name:22}{mode:9} not run")
                 continue
-            one = json.loads(path.read_text())
-            groups = {group: len(tests) for group, tests in sorted(one["explained"].items())}
-            unexplained = len(one["caused"]) + len(one["missing"])
-            only_tracked = sum(groups.values()) + len(one["caused"])
-            print(f"{suite.name:22}{mode:9}{one['tests']:6}{one['skipped']:9}{one['fail_plain']:13}"
+            groups = {group: len(tests) for group, tests in sorted(one.explained.items())}
+            unexplained = len(one.caused) + len(one.missing)
+            only_tracked = sum(groups.values()) + len(one.caused)
+            print(f"{suite.name:22}{mode:9}{one.tests:6}{one.skipped:9}{one.fail_plain:13}"
                   f"{only_tracked:14}{unexplained:13}  "
                   + ", ".join(f"{count} {group}" for group, count in groups.items()))
-            sums.update(run=one["tests"], only=only_tracked, unexplained=unexplained)
+            sums.update(run=one.tests, only=only_tracked, unexplained=unexplained)
     print(f"{'all':31}{sums['run']:6}{sums['only']:36}{sums['unexplained']:13}")
     return sums["unexplained"]
 
@@ -183,12 +208,15 @@ def main():
     given = arguments()
     chosen = catalogue.named(given.suites)
     if given.report:
-        return report(chosen)
+        report(chosen)
+        return
     install.install(chosen)
+    # So that what was started ends, too.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     runs = Runs(given.programs)
     try:
         for suite in chosen:
-            keep(suite, examine(runs, suite, given.mode or MODES, given.only))
+            examine(runs, suite, given.mode or MODES, given.only)
     finally:
         shutil.rmtree(runs.folder, ignore_errors=True)
     unexplained = report(chosen)

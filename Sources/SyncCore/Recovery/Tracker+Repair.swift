@@ -1,3 +1,4 @@
+import CSQLite
 import GRDB
 import SyncStorage
 
@@ -9,17 +10,31 @@ extension Tracker {
     /// with a layout that names the one before. New tables are recorded when all tables are, and
     /// else left to ``track(entities:options:)``.
     ///
-    /// - Parameter comparing: compares every table, also those whose triggers are right: a writer
-    ///   may have switched triggers off.
+    /// - Parameters:
+    ///   - comparing: compares every table, also those whose triggers are right: a writer may have
+    ///     switched triggers off.
+    ///   - isWaiting: false: no statement of this connection waits for a lock any more; throws
+    ///     `busy` at once when another connection is within a transaction. In the rollback modes
+    ///     readers wait until the repair is done: one that was let in could not write afterwards,
+    ///     because SQLite refuses a reader that turns writer while another has the write lock.
     /// - Throws: `notTracked`, `newerFormat`, `busy`, `corrupt`; `storeDamaged` when tables of the
     ///   store are missing, for which there is ``mend(alongside:)``.
     /// - Complexity: O(rows) of the tables that are compared; writers wait meanwhile.
     @discardableResult
-    package func repairCapture(comparing: Bool = false) throws -> RepairReport {
-        try write("repair") { db in
-            try StoreDamage.requireReadable(db)
-            return try repairCapture(db, comparingAll: comparing)
+    package func repairCapture(
+        comparing: Bool = false, isWaiting: Bool = true
+    ) throws -> RepairReport {
+        func repair() throws -> RepairReport {
+            try write("repair", alone: !isWaiting) { db in
+                try StoreDamage.requireReadable(db)
+                return try repairCapture(db, comparingAll: comparing)
+            }
         }
+        if isWaiting { return try repair() }
+        try queue.inDatabase { db in
+            if let connection = db.sqliteConnection { sqlite3_busy_timeout(connection, 0) }
+        }
+        return try repair()
     }
 
     /// Makes a store again of what is left of one whose tables were dropped (``StoreMending``), and

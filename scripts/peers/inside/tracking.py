@@ -5,7 +5,7 @@ CREATE, ALTER or DROP of the program the file is given to `synctool track` (once
 follows the schema by itself). The same replacement runs in mode `plain`, so that a suite that does not like it
 fails in all modes.
 
-Set by run.py: PEERS_MODE (plain, tracked, daemon), PEERS_CONNECT, PEERS_HIDE, PEERS_FOLDER, PEERS_SYNCTOOL, PEERS_SOCKET,
+Set by run.py: PEERS_MODE (plain, tracked, daemon), PEERS_CONNECT, PEERS_FILTER, PEERS_FOLDER, PEERS_SYNCTOOL, PEERS_SOCKET,
 PEERS_LOG. Django has a back end of its own (peersdjango), so that PEERS_CONNECT is not set for it.
 """
 
@@ -14,6 +14,7 @@ import contextlib
 import functools
 import os
 import re
+import shutil
 import sqlite3
 import sqlite3.dbapi2
 import subprocess
@@ -22,9 +23,11 @@ import time
 import urllib.parse
 
 MODE = os.environ.get("PEERS_MODE", "plain")
-HIDES_LISTINGS = os.environ.get("PEERS_HIDE") == "1"
+HIDES_LISTINGS = os.environ.get("PEERS_FILTER") == "1"
 FOLDER = os.environ.get("PEERS_FOLDER", tempfile.gettempdir())
-TRACK_SECONDS_MAX = 120
+SYNCTOOL_SECONDS_MAX = 120
+SAID_MAX = 400
+EXAMINED_EVERY = 10
 
 SCHEMA_CHANGE = re.compile(r"\b(create|alter|drop)\b", re.I)
 TEMPORARY = re.compile(r"\s*create\s+temp", re.I)
@@ -35,20 +38,45 @@ OWN_OBJECTS_LEFT_OUT = (
 
 plain_connect = sqlite3.dbapi2.connect
 followed = set()
+tracked_files = set()
+# By path: the schema that `track` has seen.
+tracked_versions = {}
 made_files = []
 
 
-def track(path):
-    """Runs `synctool track` and writes what it said to the log that run.py reads."""
+def synctool(command, path, *options):
+    """Runs a command and writes what it said on stderr to the log that run.py reads."""
     where = ["--direct"] if MODE == "tracked" else ["--socket", os.environ["PEERS_SOCKET"]]
     began = time.monotonic()
     run = subprocess.run(
-        [os.environ["PEERS_SYNCTOOL"], "track", str(path)] + where,
-        capture_output=True, text=True, timeout=TRACK_SECONDS_MAX)
+        [os.environ["PEERS_SYNCTOOL"], command, str(path), *options, *where],
+        capture_output=True, text=True, errors="replace", timeout=SYNCTOOL_SECONDS_MAX)
+    # A path need not be UTF-8.
     with open(os.environ["PEERS_LOG"], "a", errors="backslashreplace") as log:
-        said = " ".join(run.stderr.split())[:300]
-        log.write(f"{run.returncode}\t{time.monotonic() - began:.2f}\t{path}\t{said}\n")
+        said = " ".join((run.stderr if command == "track" else run.stdout + run.stderr).split())[:SAID_MAX]
+        log.write(f"{command}\t{run.returncode}\t{time.monotonic() - began:.2f}\t{path}\t{said}\n")
     return run.returncode == 0
+
+
+def track(path):
+    return synctool("track", path)
+
+
+def examine(path):
+    """At the end of a database: it is intact, and its history equals its tables. A copy of one that is not is kept."""
+    if MODE != "plain" and os.path.exists(path) and not synctool("doctor", path, "--mend"):
+        shutil.copy(path, os.environ["PEERS_LOG"] + "." + os.path.basename(path))
+
+
+def schema_version(path):
+    """Changes with each CREATE, ALTER and DROP that does something; None where it cannot be read."""
+    probe = plain_connect(path, timeout=0)
+    try:
+        return probe.execute("PRAGMA schema_version").fetchone()[0]
+    except sqlite3.Error:
+        return None
+    finally:
+        probe.close()
 
 
 def is_busy(path):
@@ -74,10 +102,16 @@ def after_statement(connection):
             return
     except sqlite3.ProgrammingError:
         return
-    if os.path.exists(path) and not is_busy(path):
+    version = schema_version(path) if os.path.exists(path) else None
+    if version is not None and version == tracked_versions.get(path):
         connection.peers_schema_changed = False
-        if track(path) and MODE == "daemon":
-            followed.add(path)
+    elif version is not None and not is_busy(path):
+        connection.peers_schema_changed = False
+        if track(path):
+            tracked_files.add(path)
+            if MODE == "daemon":
+                followed.add(path)
+        tracked_versions[path] = schema_version(path)
 
 
 def before_statement(connection, sql):
@@ -202,7 +236,10 @@ def install():
 
 
 def remove_made_files():
-    for path in made_files:
+    """Examines one of ten before: starting a process for each takes longer than the tests."""
+    for number, path in enumerate(made_files):
+        if path in tracked_files and number % EXAMINED_EVERY == 0:
+            examine(path)
         for suffix in ("", "-journal", "-wal", "-shm"):
             try:
                 os.remove(path + suffix)
