@@ -86,7 +86,7 @@ SUITES = [
         "cpython", None, "unittest",
         tuple("test.test_sqlite3.test_" + part for part in (
             "dbapi", "transactions", "regression", "factory", "hooks", "types", "dump", "backup",
-            "userfunctions")), 300),
+            "userfunctions")), 1200),
     Suite("sqlite-utils", "sqlite-utils==4.2.1", "pytest", ("tests",), 2400),
     Suite(
         "diskcache", "diskcache==5.6.3", "pytest",
@@ -94,7 +94,7 @@ SUITES = [
         ("-c", "/dev/null", "--rootdir=.")),
     Suite(
         "sqlitedict", "sqlitedict==2.1.0", "pytest",
-        tuple(f"tests/test_{part}.py" for part in ("core", "autocommit", "temp_db", "named_db", "onimport")), 300),
+        tuple(f"tests/test_{part}.py" for part in ("core", "autocommit", "temp_db", "named_db", "onimport")), 600),
     Suite(
         "persist-queue", "persist-queue==1.1.0", "pytest",
         tuple(f"persistqueue/tests/test_{part}.py" for part in ("pdict", "sqlqueue", "sqlackqueue")), 600),

@@ -27,6 +27,8 @@ HIDES_LISTINGS = os.environ.get("PEERS_FILTER") == "1"
 FOLDER = os.environ.get("PEERS_FOLDER", tempfile.gettempdir())
 SYNCTOOL_SECONDS_MAX = 120
 SAID_MAX = 400
+TRY_AGAIN = 75
+ATTEMPTS_MAX = 10
 EXAMINED_EVERY = 10
 
 SCHEMA_CHANGE = re.compile(r"\b(create|alter|drop)\b", re.I)
@@ -55,16 +57,22 @@ def synctool(command, path, *options):
     with open(os.environ["PEERS_LOG"], "a", errors="backslashreplace") as log:
         said = " ".join((run.stderr if command == "track" else run.stdout + run.stderr).split())[:SAID_MAX]
         log.write(f"{command}\t{run.returncode}\t{time.monotonic() - began:.2f}\t{path}\t{said}\n")
-    return run.returncode == 0
+    return run.returncode
 
 
 def track(path):
-    return synctool("track", path)
+    """Tries again where synctool says so: status 75."""
+    for _ in range(ATTEMPTS_MAX):
+        status = synctool("track", path)
+        if status != TRY_AGAIN:
+            break
+        time.sleep(0.2)
+    return status == 0
 
 
 def examine(path):
     """At the end of a database: it is intact, and its history equals its tables. A copy of one that is not is kept."""
-    if MODE != "plain" and os.path.exists(path) and not synctool("doctor", path, "--mend"):
+    if MODE != "plain" and os.path.exists(path) and synctool("doctor", path, "--mend") != 0:
         shutil.copy(path, os.environ["PEERS_LOG"] + "." + os.path.basename(path))
 
 
