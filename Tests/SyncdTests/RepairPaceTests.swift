@@ -9,10 +9,13 @@ import Testing
     @Test func waitsForAPause() {
         var pace = RepairPace()
         pace.noteCommit(at: start)
-        #expect(pace.delay(at: start) == RepairPace.quiet)
+        let first = pace.delay(at: start)
+        #expect(first == RepairPace.quiet)
         pace.noteCommit(at: start + .milliseconds(150))
-        #expect(pace.delay(at: start + RepairPace.quiet) == .milliseconds(150))
-        #expect(pace.delay(at: start + .milliseconds(350)) == nil)
+        let second = pace.delay(at: start + RepairPace.quiet)
+        #expect(second == .milliseconds(150))
+        let third = pace.delay(at: start + .milliseconds(350))
+        #expect(third == nil)
     }
 
     @Test func waitsForABusyWriterOnlySoLong() {
@@ -33,17 +36,20 @@ import Testing
         #expect(delays == [50, 100, 200, 400, 800, 1_000, 1_000].map { .milliseconds($0) })
         #expect(!pace.isOverdue(at: start + .seconds(9)))
         #expect(pace.isOverdue(at: start + RepairPace.patienceMax))
-        #expect(pace.noteBusy(at: start + .seconds(11)) == RepairPace.overdueDelay)
+        let overdue = pace.noteBusy(at: start + .seconds(11))
+        #expect(overdue == RepairPace.overdueDelay)
         pace.end()
         #expect(!pace.isOverdue(at: start + .seconds(20)))
-        #expect(pace.noteBusy(at: start + .seconds(20)) == RepairPace.busyDelay)
+        let later = pace.noteBusy(at: start + .seconds(20))
+        #expect(later == RepairPace.busyDelay)
     }
 
     @Test func oneTimerAtATime() {
         var pace = RepairPace()
-        #expect(pace.schedule())
-        #expect(!pace.schedule())
+        let before = [pace.schedule(), pace.schedule()]
         pace.timerFired()
-        #expect(pace.schedule())
+        let after = pace.schedule()
+        #expect(before == [true, false])
+        #expect(after)
     }
 }

@@ -80,7 +80,7 @@ import Testing
             """
             c.execute("CREATE TABLE Label(LabelId INTEGER PRIMARY KEY, Name TEXT)")
             c.execute("BEGIN IMMEDIATE")
-            time.sleep(6)
+            time.sleep(7)
             c.execute("INSERT INTO Label VALUES (1, 'blue')")
             c.execute("COMMIT")
             """)

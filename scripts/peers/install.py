@@ -7,7 +7,7 @@ import tarfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv-peers"
 SOURCES = ROOT / ".build" / "peers" / "sources"
-TOOLS = ["pytest==9.2.0", "pytest-timeout==2.4.0", "hypothesis", "msgpack"]
+TOOLS = ["pytest==9.2.0", "pytest-timeout==2.4.0", "hypothesis", "msgpack", "cbor2"]
 
 
 def python():

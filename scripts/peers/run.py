@@ -32,6 +32,7 @@ def arguments():
     parser.add_argument("--programs", default=str(install.ROOT / ".build" / "debug"),
                         help="the folder of synctool and syncd (default: .build/debug)")
     parser.add_argument("--mode", action="append", choices=MODES, help="only this one; may be repeated")
+    parser.add_argument("--keep-plain", action="store_true", help="compare with an earlier run on plain SQLite")
     parser.add_argument("--report", action="store_true", help="only print the counts of earlier calls")
     parser.add_argument("--only", action="append", help="only this file, module or label of the suite")
     return parser.parse_args()
@@ -135,17 +136,21 @@ class Runs:
                 self.faults.append(f"{suite.name} {label}: doctor --mend: {line[4]}")
 
 
-def examine(runs, suite, modes, only):
+def examine(runs, suite, modes, only, keeps_plain):
     """Runs one suite in each mode and prints what tracking causes."""
     what = only or suite.arguments
     began = time.monotonic()
-    print(f"{suite.name}: plain", flush=True)
-    runs.run(suite, "plain", what)
+    if not keeps_plain or not runs.path(suite, "plain", "jsonl").exists():
+        print(f"{suite.name}: plain", flush=True)
+        runs.run(suite, "plain", what)
     for mode in modes:
         print(f"{suite.name}: {mode}", flush=True)
         runs.path(suite, mode + "-filtered", "jsonl").unlink(missing_ok=True)
         runs.run(suite, mode, what)
         comparison = compared(suite, mode)
+        if comparison is None:
+            runs.faults.append(f"{suite.name} {mode}: no test ran; see {runs.path(suite, mode, 'log')}")
+            continue
         if comparison.caused:
             runs.run(suite, mode, files_of(suite, comparison.caused), is_filtered=True)
             comparison = compared(suite, mode)
@@ -216,7 +221,7 @@ def main():
     runs = Runs(given.programs)
     try:
         for suite in chosen:
-            examine(runs, suite, given.mode or MODES, given.only)
+            examine(runs, suite, given.mode or MODES, given.only, given.keep_plain)
     finally:
         shutil.rmtree(runs.folder, ignore_errors=True)
     unexplained = report(chosen)

@@ -140,8 +140,9 @@ extension Tracker {
             }
             let change = try repair(
                 in: db, entity: entity, for: finding, tables: tables, context: context)
-            if change == .renamed { due.hasRenamed = true }
-            if change == .grown {
+            if case .renamed = change { due.hasRenamed = true }
+            if case .rekeyed(let successor) = change { due.rekeyed.append(successor) }
+            if case .grown = change {
                 due.grown.append(entity)
             } else if finding.mayHaveLostChanges, !comparingAll {
                 due.suspects.append(entity)
@@ -201,12 +202,16 @@ extension Tracker {
         /// Columns were added, and the triggers stood all the time.
         var grown: [TrackedEntity] = []
         var new: [Int64] = []
+        /// Tables with another PRIMARY KEY: each row under the former key is gone.
+        var rekeyed: [Int64] = []
         var hasRenamed = false
         /// The store has stated its rows: there are records to compare with.
         var isMerged = false
         var byRecord = false
 
-        var isEmpty: Bool { suspects.isEmpty && grown.isEmpty && new.isEmpty && !hasRenamed }
+        var isEmpty: Bool {
+            suspects.isEmpty && grown.isEmpty && new.isEmpty && rekeyed.isEmpty && !hasRenamed
+        }
     }
 
     private func recover(
@@ -214,7 +219,7 @@ extension Tracker {
         into report: inout RepairReport
     ) throws {
         guard !due.isEmpty else { return }
-        var isLeft = due.isMerged && due.hasRenamed
+        var isLeft = due.isMerged && (due.hasRenamed || !due.rekeyed.isEmpty)
         if let recovery = try Recovery(db, at: wall?(), after: migration) {
             for entity in due.new { try recovery.takeAsNew(entity) }
             for entity in due.new { try recovery.compare(entity) }
@@ -237,6 +242,11 @@ extension Tracker {
                     report.uncompared.append(entity.name)
                 }
             }
+            // After the rows of the former key: an object may have the name of one of these.
+            for entity in due.rekeyed {
+                try recovery.takeAsNew(entity)
+                try recovery.compare(entity)
+            }
             try recovery.finish()
             report.recoveredCount = recovery.count
             report.partlyCompared = recovery.partlyCompared.sorted()
@@ -257,6 +267,8 @@ extension Tracker {
         case grown
         /// Columns have other names.
         case renamed
+        /// The PRIMARY KEY has other columns; the entity with the new key.
+        case rekeyed(Int64)
         case other
     }
 
@@ -281,7 +293,10 @@ extension Tracker {
             return .other
         }
         var successor = entity
-        let layout = try currentLayout(of: entity, table: table, triggers: present)
+        var layout = try currentLayout(of: entity, table: table, triggers: present)
+        let isRekeyed = layout.hasOtherKey(than: entity.layout)
+        // Its rows are other objects, which are not to be compared with those of the former key.
+        if isRekeyed { layout.previous = nil }
         if layout != entity.layout || table.name != entity.name {
             try EntityTable(db).retire(entity)
             successor = try EntityTable(db).insert(name: table.name, layout: layout)
@@ -290,6 +305,7 @@ extension Tracker {
             try db.execute(sql: trigger.sql)
         }
         guard successor.id != entity.id else { return .other }
+        if isRekeyed { return .rekeyed(successor.id) }
         if layout.renamed != nil { return .renamed }
         let isGrown =
             finding.problem == .triggersOutdated && layout.key == entity.layout.key

@@ -3,7 +3,8 @@ import NIOCore
 /// When triggers are written after another program changed tables. A value, guarded by its
 /// ``HubState``.
 ///
-/// The repair takes the write lock. A program that has read within a transaction and then writes is
+/// Looking at the schema keeps a program from committing for a moment in the rollback modes, and the
+/// repair takes the write lock. A program that has read within a transaction and then writes is
 /// refused meanwhile, whatever its busy timeout: SQLite does not wait while each of two waits for
 /// the other (https://www.sqlite.org/c3ref/busy_handler.html). A program that changes tables is in
 /// the middle of its work; so the repair begins after ``quiet`` without a commit, or when it has
@@ -24,7 +25,7 @@ struct RepairPace {
     static let overdueDelay: TimeAmount = .seconds(10)
 
     private var lastCommit: NIODeadline = .distantPast
-    /// When the first finding was there that is not repaired yet.
+    /// When the schema changed that was not looked at yet, or not repaired.
     private var dueSince: NIODeadline?
     private var nextBusyDelay = Self.busyDelay
     /// A timer is set.
@@ -32,7 +33,7 @@ struct RepairPace {
 
     mutating func noteCommit(at now: NIODeadline) { lastCommit = now }
 
-    /// How long to wait still with a repair that is due; nil when it is time.
+    /// How long to wait still before the schema is looked at and repaired; nil when it is time.
     mutating func delay(at now: NIODeadline) -> TimeAmount? {
         let due = dueSince ?? now
         dueSince = due

@@ -19,17 +19,22 @@ extension StoreHub {
     }
 
     private func checkSchema(of opened: OpenedStore, isSettled: Bool) {
+        // Looking takes a lock, too, and in a large schema some time.
+        if let delay = state.repairDelay() {
+            return repairLater(after: delay, isSettled: isSettled)
+        }
         do {
             let findings = try opened.store.verifyCapture()
-            if findings.contains(where: \.isOfMigration) { return lookAfterMigration() }
+            if findings.contains(where: \.isOfMigration) {
+                state.endRepair()
+                return lookAfterMigration()
+            }
             if !isSettled, findings.contains(where: \.isHalfOfARebuild) {
+                state.endRepair()
                 environment.loop.scheduleTask(in: Self.rebuildTime) { [weak self] in
                     self?.schemaChanged(in: opened, isSettled: true)
                 }
                 return
-            }
-            if !findings.isEmpty, let delay = state.repairDelay() {
-                return repairLater(after: delay, isSettled: isSettled)
             }
             try repair(findings, in: opened.store, isWaiting: state.isRepairOverdue)
             state.endRepair()
