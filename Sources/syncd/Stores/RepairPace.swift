@@ -3,7 +3,7 @@ import NIOCore
 /// When triggers are written after another program changed tables. A value, guarded by its
 /// ``HubState``.
 ///
-/// Looking at the schema keeps a program from committing for a moment in the rollback modes, and the
+/// Looking at the schema keeps programs from committing for a moment in the rollback modes, and the
 /// repair takes the write lock. A program that has read within a transaction and then writes is
 /// refused meanwhile, whatever its busy timeout: SQLite does not wait while each of two waits for
 /// the other (https://www.sqlite.org/c3ref/busy_handler.html). A program that changes tables is in
