@@ -93,7 +93,8 @@ import Testing
         try database.sql("CREATE TABLE made(number INTEGER PRIMARY KEY, a TEXT, b)")
         try database.sql("INSERT INTO made SELECT * FROM item WHERE id > 1")
         try database.sql("DROP TABLE item; ALTER TABLE made RENAME TO item")
-        #expect(try recovered(store) == "delete item/1")
+        let summary = try recovered(store)
+        #expect(summary.contains("delete item/1") && !summary.contains("insert"), "\(summary)")
     }
 
     @Test func nothingIsRecordedWhenNothingWasMissed() throws {
