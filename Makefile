@@ -21,11 +21,12 @@ STEPS ?=
 COUNT ?= 10000000
 COMMITS ?= 1000000
 SECONDS_EACH ?= 30
+SUITES ?=
 STRESS_SECONDS ?= 300
 DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
 .PHONY: setup build test demo bench bench-history fuzz kill neighbour replay million sim stress lint measure \
-	docs clean install
+	docs peers clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
 setup:
@@ -108,6 +109,13 @@ sim: setup
 	$(SWIFT) run -c release syncsim --seed $(SEED) --count $(SEEDS) $(if $(STEPS),--steps $(STEPS))
 	$(SWIFT) run -c release syncsim --kind files --seed $(SEED) --count $(SEEDS) \
 		$(if $(STEPS),--steps $(STEPS))
+
+# The test suites of Django, SQLAlchemy and others on tracked databases, without and beside a daemon: no failure
+# that tracking causes. SUITES="cpython django" runs a part; scripts/peers/README.md.
+peers: setup
+	$(SWIFT) build --product synctool
+	$(SWIFT) build --product syncd
+	@scripts/peers/run.py --programs "$$($(SWIFT) build --show-bin-path)" $(SUITES)
 
 # The object layer under the thread sanitizer: four processes with six threads each, random
 # operations on a thousand objects for STRESS_SECONDS; then every context must equal the store.

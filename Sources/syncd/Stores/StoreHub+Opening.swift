@@ -134,12 +134,12 @@ extension StoreHub {
         try trackIfMissing()
         let (store, journal) = try openContinuing()
         try store.record(in: journal)
-        var isDamaged = false
+        var failure: SyncError?
         do {
             try repair(try store.verifyCapture(), in: store)
         } catch {
-            isDamaged = (error as? SyncError)?.code == .storeDamaged
-            if !isDamaged { logOnce("schema: \(error)") }
+            failure = error as? SyncError
+            if failure?.code != .storeDamaged { logOnce("schema: \(error)") }
         }
         // What was committed before is history: only later commits are sent as they happen.
         _ = try? store.poll()
@@ -173,7 +173,8 @@ extension StoreHub {
         }
         for subscriber in result.subscribers { CatchUp(subscriber, of: self).start() }
         // More tables were dropped while it was opened.
-        if isDamaged { repairDroppedTables(of: opened) }
+        if failure?.code == .storeDamaged { repairDroppedTables(of: opened) }
+        if failure?.isTransient == true { schemaChanged(in: opened) }
     }
 
     /// Opens the store, and begins another epoch of it when transactions that subscribers were

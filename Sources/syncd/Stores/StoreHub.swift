@@ -119,7 +119,9 @@ extension StoreHub {
     func handle(_ event: StoreEvent, generation: Int) {
         guard let opened = state.opened(of: generation) else { return }
         switch event {
-        case .committed: readCommits(of: opened)
+        case .committed:
+            state.noteCommit()
+            readCommits(of: opened)
         case .journalModeChanged:
             renewIndex(of: opened)
             readCommits(of: opened)

@@ -84,6 +84,7 @@ struct Track: StoreCommand {
             tables.isEmpty
                 ? "the database has no tables" : "no table of the database can be tracked",
             path: path,
-            hint: "Create a table with a PRIMARY KEY, then run: synctool track DB")
+            hint: "Create a table with a PRIMARY KEY, then run: synctool track DB;"
+                + " to remove what was added: synctool untrack DB")
     }
 }

@@ -68,6 +68,47 @@ import Testing
         #expect(try recovered(store) == "update item/7 c")
     }
 
+    /// A table that is rebuilt with another PRIMARY KEY has other objects under its name.
+    @Test(arguments: [
+        (
+            "id INTEGER, a TEXT, b, PRIMARY KEY(id, a)",
+            "insert item/1,one, insert item/2,two, insert item/3,three"
+        ),
+        (
+            "id INTEGER, a TEXT PRIMARY KEY, b",
+            "insert item/one, insert item/two, insert item/three"
+        ),
+    ])
+    func anotherKeyMakesOtherObjects(columns: String, inserts: String) throws {
+        let store = try store()
+        try database.sql("CREATE TABLE made(\(columns)); INSERT INTO made SELECT * FROM item")
+        try database.sql("DROP TABLE item; ALTER TABLE made RENAME TO item")
+        #expect(
+            try recovered(store) == "delete item/1, delete item/2, delete item/3, " + inserts)
+        try database.sql("UPDATE item SET b = 9 WHERE id = 2")
+        let key = columns.contains("id, a") ? "2,two" : "two"
+        #expect(try store.poll().transactions.map(\.summary) == ["update item/\(key) b"])
+    }
+
+    @Test func fewerKeyColumnsMakeOtherObjects() throws {
+        let store = try store()
+        try database.sql("CREATE TABLE made(x TEXT PRIMARY KEY, y INTEGER, v)")
+        try database.sql("INSERT INTO made SELECT * FROM pair")
+        try database.sql("DROP TABLE pair; ALTER TABLE made RENAME TO pair")
+        #expect(
+            try recovered(store)
+                == "delete pair/p,1, delete pair/q,2, insert pair/p, insert pair/q")
+    }
+
+    @Test func aRebuiltKeyWithANewNameNamesTheSameObjects() throws {
+        let store = try store()
+        try database.sql("CREATE TABLE made(number INTEGER PRIMARY KEY, a TEXT, b)")
+        try database.sql("INSERT INTO made SELECT * FROM item WHERE id > 1")
+        try database.sql("DROP TABLE item; ALTER TABLE made RENAME TO item")
+        let summary = try recovered(store)
+        #expect(summary.contains("delete item/1") && !summary.contains("insert"), "\(summary)")
+    }
+
     @Test func nothingIsRecordedWhenNothingWasMissed() throws {
         let store = try store()
         try dropTriggers(of: "item")
