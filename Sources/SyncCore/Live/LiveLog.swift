@@ -1,4 +1,3 @@
-import CSQLite
 import SyncStorage
 import SyncValues
 
@@ -34,16 +33,17 @@ package final class LiveLog {
     private let schemaVersion: Statement
     private let newestSeq: Statement
     private let reading: LiveReading
-    private var anchor: HistoryAnchor
+    private(set) var anchor: HistoryAnchor
 
     /// Made when first needed, and released when the store is idle.
     private var digestion: Digestion?
     var boundaries: [Boundary] = []
-    private var journal: BoundaryJournal?
-    private var peers: PeerJournals?
-    private var isNamed = false
+    var journal: BoundaryJournal?
+    var peers: PeerJournals?
+    /// Other readers find the journal by its name in the metadata.
+    var isNamed = false
     /// `boundaries` has some that the journal lacks.
-    private var isGapped = false
+    var isGapped = false
     /// Held while a merge writes: ``boundariesForWriting()``.
     var writersJournals: NamedJournals?
     /// Found, and not recorded yet: in the transaction that is being read, or in one that failed in
@@ -114,55 +114,6 @@ package final class LiveLog {
         try takePending(recorded, into: &result)
         seen = max(seen, recorded.last?.last ?? digested)
         return result
-    }
-
-    /// Records boundaries in `journal` from now on, before any caller gets them, and restores those
-    /// that an earlier process recorded there: commits that can no longer be told apart in the WAL
-    /// are separate again. Boundaries that the history tables cover are dropped.
-    ///
-    /// Other readers find the journal by its path in the metadata. Until that is written, and
-    /// while the journal cannot be, transactions are told as without a journal.
-    /// - Throws: the error of SQLite.
-    func record(in journal: BoundaryJournal) throws {
-        let peers = PeerJournals(besides: journal, metadata, identity: identity)
-        defer { peers.release() }
-        try adopt(NamedJournals.united(peers.recorded() + journal.boundaries))
-        _ = journal.append(boundaries, endingWith: anchor.row)
-        self.journal = journal
-        self.peers = peers
-        try? nameJournal()
-    }
-
-    /// Whether this process records in a journal what it tells, and other readers know of it.
-    func isRecording() throws -> Bool {
-        guard let journal else { return false }
-        // Others may have taken the name of a file away that was gone.
-        if journal.fault != nil { isNamed = false }
-        if !isNamed {
-            // A caller that comes with every commit does not wait for a writer.
-            try? DatabaseOpener.withoutWaiting(on: connection) { try nameJournal() }
-        }
-        guard try isNamed && journal.canRecord(afterDigesting: metadata.position(.digested)) else {
-            return false
-        }
-        if isGapped { isGapped = !journal.append(boundaries, endingWith: anchor.row) }
-        return !isGapped
-    }
-
-    /// Whether this process is a daemon, which repairs the triggers by itself.
-    var hasJournal: Bool { journal != nil }
-
-    private func nameJournal() throws {
-        guard let path = journal?.path else { return }
-        // Who may not write the file tells nothing that a later reader could tell otherwise.
-        isNamed =
-            try NamedJournals.isNamed(path, in: metadata, identity: identity)
-            || sqlite3_db_readonly(connection, "main") != 0
-        guard !isNamed else { return }
-        try RawTransaction.write(on: connection, didCommit: didCommit) {
-            try NamedJournals.name(path, in: metadata, identity: identity)
-        }
-        isNamed = true
     }
 
     /// Takes what was recorded: up to its end no other boundary is one, because what was told there
