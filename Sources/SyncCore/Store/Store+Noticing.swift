@@ -4,7 +4,7 @@ import SyncValues
 
 /// What was written past the triggers is found by whoever looks first, with a daemon or without.
 extension Store {
-    /// What the last query or ``poll()`` found wrong with the recording and could not repair: until
+    /// What the last query found wrong with the recording and could not repair: until
     /// it is, writes to these tables are not in the history.
     public var unrecorded: [CaptureFinding] { lastLook.withLock { $0.findings } }
 
@@ -19,7 +19,8 @@ extension Store {
     private static let rebuildTime: UInt32 = 500_000
 
     /// Looks at the triggers when the schema has changed since the last look, repairs them, and
-    /// records what was missed. A daemon does it by itself, when it hears of the change.
+    /// records what was missed. Queries do this. A daemon, and who calls ``Store/poll()``, does it when
+    /// it hears of the change (``PollResult/schemaChanged``, ``Store/repairCapture(comparing:)``).
     ///
     /// What this process may not write, or a writer keeps from it, is in ``unrecorded`` afterwards.
     ///

@@ -162,7 +162,6 @@ public final class Store: Sendable {
     /// - Complexity: O(new log rows), at most ``LiveLog/pollRowsMax``.
     public func poll(isRepeated: Bool = false) throws -> PollResult {
         try explaining("poll") {
-            try mendCapture()
             let result = try live.withState { _, live in try live.poll(isRepeated: isRepeated) }
             lastUnsettled.withLock { $0 = result.unsettled }
             return result

@@ -36,6 +36,8 @@ package final class BoundaryJournal: Sendable {
 
     /// Beyond this many bytes the file is rewritten at a digest; below, it may keep old entries.
     private static let bytesMax = 64 << 10
+    /// A file with more is none of a daemon: millions of commits that were not digested.
+    private static let readBytesMax: off_t = 64 << 20
 
     /// The path of the file.
     package let path: String
@@ -193,6 +195,11 @@ package final class BoundaryJournal: Sendable {
 
     private static func words(_ descriptor: Int32) -> [Entry] {
         var words: [Entry] = []
+        var status = stat()
+        // Whoever writes a database names journals to its readers.
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            status.st_size <= readBytesMax
+        else { return [] }
         var buffer = [Entry](repeating: 0, count: 1_024)
         let size = MemoryLayout<Entry>.size
         var offset: off_t = 0

@@ -78,9 +78,14 @@ private final class ReplayRun {
         let options = schema.tables.map { ($0.name, CaptureOptions(undo: $0.undo)) }
         try Store.track(path, options: Dictionary(uniqueKeysWithValues: options))
         trail.append("-- tracked")
-        store = try Store.open(path)
+        store = try Self.open(path)
         replay = HistoryReplay(schema.tables, try Self.tables(reader, schema))
         for kind in 0..<3 { writers.append(try makeWriter(kind)) }
+    }
+
+    /// Repairs are made here, so that it is known which commits are theirs.
+    private static func open(_ path: String) throws -> Store {
+        try Store.open(path, isResolved: false, isMending: false)
     }
 
     private func makeWriter(_ kind: Int) throws -> (String, any ScriptedWriter) {
@@ -120,7 +125,7 @@ private final class ReplayRun {
         _ = try store.digest()
         try checkAgain()
         try store.close()
-        store = try Store.open(path)
+        store = try Self.open(path)
         try checkAgain()
     }
 
@@ -204,7 +209,7 @@ private final class ReplayRun {
             trail.append("-- opened again")
             _ = try store.digest()
             try store.close()
-            store = try Store.open(path)
+            store = try Self.open(path)
         case 3: try? reader.run("PRAGMA wal_checkpoint(TRUNCATE)")
         case 4:
             trail.append("-- VACUUM")
@@ -261,7 +266,7 @@ private final class ReplayRun {
             try store.close()
         }
         try reader.run("PRAGMA journal_mode = \(mode)")
-        if isWAL { store = try Store.open(path) }
+        if isWAL { store = try Self.open(path) }
         isWAL.toggle()
         if writers.isEmpty { for kind in 0..<3 { writers.append(try makeWriter(kind)) } }
     }

@@ -66,7 +66,7 @@ import Testing
         let change = try #require(told.changes.first { $0.object.path == "item/%80" })
         #expect(change.oldValues?["a"] == (try Self.value("80")))
         let gone = try #require(told.changes.first { $0.object.path == "item/a%00b" })
-        #expect(gone.tombstone?["b"] == (try Self.value("610062")))
+        #expect(gone.tombstone?["a"] == (try Self.value("610062")))
         let first = try store.firstToken(matching: HistoryQuery())
         let past = try store.object(ObjectName(path: "item/%81"), asOf: try #require(first))
         #expect(!past.isPresent)
