@@ -15,7 +15,7 @@ extension LiveLog {
         let peers = PeerJournals(besides: journal, metadata, identity: identity)
         defer { peers.release() }
         try adopt(NamedJournals.united(peers.recorded() + journal.boundaries))
-        _ = journal.append(boundaries, endingWith: anchor.row)
+        _ = journal.append(boundaries, mark: mark(of: boundaries))
         self.journal = journal
         self.peers = peers
         try? nameJournal()
@@ -33,8 +33,13 @@ extension LiveLog {
         guard try isNamed && journal.canRecord(afterDigesting: metadata.position(.digested)) else {
             return false
         }
-        if isGapped { isGapped = !journal.append(boundaries, endingWith: anchor.row) }
+        if isGapped { isGapped = !journal.append(boundaries, mark: mark(of: boundaries)) }
         return !isGapped
+    }
+
+    /// What stands for the log row of the last boundary in a journal.
+    func mark(of boundaries: [Boundary]) -> Int64? {
+        anchor.row.flatMap { $0.seq == boundaries.last?.last ? $0.mark : nil }
     }
 
     /// Whether this process is a daemon, which repairs the triggers by itself.

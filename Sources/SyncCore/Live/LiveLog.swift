@@ -346,7 +346,7 @@ package final class LiveLog {
         }
         func record() throws {
             if !unrecorded.isEmpty, !isGapped, let journal,
-                !journal.append(unrecorded, endingWith: anchor.row)
+                !journal.append(unrecorded, mark: mark(of: unrecorded))
             {
                 isGapped = true
                 throw SyncError(.diskFull, journal.fault ?? "the journal cannot be written")

@@ -119,8 +119,8 @@ final class NamedJournals {
     // MARK: What was taken back
 
     /// Whether readers were told of transactions that the log does not have: a power failure took
-    /// them back, or an older copy of the file was put in its place, and may have grown since. Numbers
-    /// would be given again.
+    /// them back, or an older copy of the file was put in its place, and may have grown since.
+    /// Numbers would be given again.
     ///
     /// - Parameter directory: where a daemon has its journals: one that is not named yet is there.
     /// - Throws: the error of SQLite.
@@ -142,7 +142,7 @@ final class NamedJournals {
         let digested = try metadata.position(.digested)
         for (number, mark) in marks where number > digested {
             let row = try anchor.read(number)
-            if row.map(BoundaryJournal.mark) == mark { continue }
+            if row?.mark == mark { continue }
             // It may have been digested, and deleted from the log, a moment ago.
             if try metadata.position(.digested) < number { return true }
         }

@@ -19,8 +19,9 @@ extension Store {
     private static let rebuildTime: UInt32 = 500_000
 
     /// Looks at the triggers when the schema has changed since the last look, repairs them, and
-    /// records what was missed. Queries do this. A daemon, and who calls ``Store/poll()``, does it when
-    /// it hears of the change (``PollResult/schemaChanged``, ``Store/repairCapture(comparing:)``).
+    /// records what was missed. Queries do this. A daemon, and who calls ``Store/poll()``, does it
+    /// when it hears of the change (``PollResult/schemaChanged``,
+    /// ``Store/repairCapture(comparing:)``).
     ///
     /// What this process may not write, or a writer keeps from it, is in ``unrecorded`` afterwards.
     ///

@@ -81,16 +81,15 @@ package final class BoundaryJournal: Sendable {
 
     /// Writes the boundaries of new transactions, before any client is notified of them.
     ///
-    /// - Parameter row: the log row of the last boundary.
+    /// - Parameter mark: a negative number that stands for the log row of the last boundary.
     /// - Returns: false when they could not be written: ``fault`` says why.
-    func append(_ boundaries: [Boundary], endingWith row: HistoryAnchor.Row? = nil) -> Bool {
+    package func append(_ boundaries: [Boundary], mark: Int64? = nil) -> Bool {
         guard !boundaries.isEmpty else { return fault == nil }
         let new = boundaries.map { $0.last << 1 | ($0.isExact ? 1 : 0) }
         return state.withLock { state in
             let first = (state.entries.last ?? 0) >> 1
             let added = new.filter { $0 >> 1 > first }
             guard !added.isEmpty else { return state.fault == nil }
-            let mark = row.flatMap { $0.seq == boundaries.last?.last ? Self.mark(of: $0) : nil }
             if state.fault == nil { write(added + [mark].compactMap(\.self), in: &state) }
             guard state.fault == nil else { return false }
             state.entries += added
@@ -165,21 +164,6 @@ package final class BoundaryJournal: Sendable {
         return zip(words, words.dropFirst()).compactMap { entry, mark in
             entry > 0 && mark < 0 ? (entry >> 1, mark) : nil
         }
-    }
-
-    /// A hash of a log row, negative (FNV-1a over its words).
-    static func mark(of row: HistoryAnchor.Row) -> Int64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        let words = [
-            UInt64(bitPattern: row.seq), UInt64(bitPattern: row.op), UInt64(bitPattern: row.mask),
-            row.time.bitPattern,
-        ]
-        for word in words {
-            for shift in stride(from: 0, to: 64, by: 8) {
-                hash = (hash ^ (word >> shift & 0xff)) &* 0x100_0000_01b3
-            }
-        }
-        return Int64(bitPattern: hash | 1 << 63)
     }
 
     private static func boundary(_ entry: Entry) -> Boundary {
