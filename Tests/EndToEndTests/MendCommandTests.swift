@@ -132,6 +132,37 @@ struct MendCommandTests {
         }
     }
 
+    /// An older copy takes the file's place: in it, or by a rename.
+    @Test(arguments: ["WAL", "DELETE"], [true, false])
+    func watchGoesOnAfterTheFileWasReplaced(mode: String, isRenamed: Bool) async throws {
+        try await Scene.with { scene in
+            try await makeStore(scene)
+            try await scene.sql("a.db", "PRAGMA journal_mode = \(mode)")
+            let watch = try scene.start(
+                Binaries.synctool, "watch", "a.db", "--direct", "--json")
+            func sees(_ text: String) async throws {
+                let isThere = await eventually { watch.text.contains(text) }
+                #expect(isThere, "\(text): \(watch.text)\(watch.errors)")
+            }
+            try await sees("began")
+            try await scene.sql("a.db", "INSERT INTO item VALUES ('c', 'c', 'c')")
+            try await sees("item/c")
+            try await scene.sql("a.db", "VACUUM INTO 'older.db'")
+            try await scene.sql("a.db", "INSERT INTO item VALUES ('d', 'd', 'd')")
+            try await sees("item/d")
+            if isRenamed {
+                try #require(
+                    rename(scene.folder.path("older.db"), scene.folder.path("a.db")) == 0)
+            } else {
+                try await scene.sql("a.db", ".restore older.db")
+            }
+            try await sees("storeReplaced")
+            try await scene.sql("a.db", "INSERT INTO item VALUES ('e', 'e', 'e')")
+            try await sees("item/e")
+            await watch.stop()
+        }
+    }
+
     @Test func renamedColumnIsRefusedWithTheCommandToRun() async throws {
         try await Scene.with { scene in
             try await makeStore(scene)

@@ -47,11 +47,16 @@ extension Tracker {
             guard Self.isAlter(statement) else { throw Self.refused(error) }
             // A capture trigger may depend on what the statement removes. Otherwise the second try
             // fails as well, and the transaction is rolled back.
+            // What was missed before is found while the columns are those that were recorded.
+            let before = try repairCapture(db, but: [.tableDropped, .newTable]).findings
             for entity in try EntityTable(db).live() { try dropTriggers(db, of: entity.id) }
             do { try db.execute(sql: statement) } catch let error as DatabaseError {
                 throw Self.refused(error)
             }
-            return try repairCapture(db, but: [.tableDropped, .newTable]).findings
+            // ALTER TABLE writes to no row of another table, and nobody else writes meanwhile.
+            let after = try repairCapture(
+                db, but: [.tableDropped, .newTable], isNothingMissed: true)
+            return before + after.findings
         }
     }
 

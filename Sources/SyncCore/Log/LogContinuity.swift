@@ -76,6 +76,8 @@ package struct LogContinuity {
 
     private static func anchor(of seq: Int64, _ row: Statement, from column: Int32) -> String {
         let mask = row.isNull(column + 1) ? "-" : String(row.integer(column + 1))
+        // A row that only keeps its number: its time says nothing.
+        if row.integer(column) == 0, mask == "1" { return "\(seq) 0 1" }
         let time = row.isNull(column + 2) ? 0 : row.real(column + 2).bitPattern
         return "\(seq) \(row.integer(column)) \(mask) \(String(time, radix: 16))"
     }

@@ -109,10 +109,11 @@ extension Tracker {
     ///   - excluded: problems that are left as they are.
     ///   - byRecord: a store that merges compares with what it has stated and merged, not with
     ///     fingerprints: ``MergeSession`` does it in its next transaction, or in this one.
+    ///   - isNothingMissed: triggers that are missing were dropped within this transaction.
     @discardableResult
     func repairCapture(
         _ db: Database, but excluded: [CaptureFinding.Problem] = [], comparingAll: Bool = false,
-        byRecord: Bool = false
+        byRecord: Bool = false, isNothingMissed: Bool = false
     ) throws -> RepairReport {
         let migration = try Migration.requireNoneRunning(in: db)
         try StoreObjects(db).requireNoClash(db)
@@ -144,7 +145,7 @@ extension Tracker {
             if case .rekeyed(let successor) = change { due.rekeyed.append(successor) }
             if case .grown = change {
                 due.grown.append(entity)
-            } else if finding.mayHaveLostChanges, !comparingAll {
+            } else if finding.mayHaveLostChanges, !comparingAll, !isNothingMissed {
                 due.suspects.append(entity)
             }
         }

@@ -22,12 +22,21 @@ extension PermittedStore {
             walBytes: Self.size(path + "-wal"),
             entities: status.entities.map { TableSummary(name: $0, outcome: "tracked") },
             consumers: status.consumers,
-            findings: try store.verifyCapture().map(\.explanation)
-                + [openedNow.journal.fault].compactMap(\.self).map {
-                    "\($0); commits are told when they are in the history tables"
-                })
+            findings: try findings())
         report.compared = try store.lastComparison()
         return report
+    }
+
+    /// What is wrong with the recording, a sentence each.
+    ///
+    /// - Throws: as ``report()``.
+    func findings() throws -> [String] {
+        var findings = try store().verifyCapture().map(\.explanation)
+        if let fault = openedNow?.journal.fault {
+            findings.append(
+                fault + ". Commits are told when they are in the history tables; make room for it")
+        }
+        return findings
     }
 
     private var whyClosed: String? {

@@ -58,15 +58,16 @@ struct StoreService: Sendable {
             return report.jsonObject
         }
         interface.on("Verify", pool: pool) { arguments in
-            let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
-                .store()
-            let findings = try store.verifyCapture()
+            let permitted = try registry.store(
+                arguments.store, for: arguments.peer, need: .read)
+            let store = try permitted.store()
+            let findings = try permitted.findings()
             let tables = try store.status().entities.map { name in
                 TableSummary(name: name, outcome: "tracked")
             }
             return [
                 "tables": .array(tables.map { .object($0.jsonObject) }),
-                "findings": .array(findings.map { .string($0.explanation) }),
+                "findings": .array(findings.map { .string($0) }),
             ]
         }
     }

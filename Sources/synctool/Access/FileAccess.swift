@@ -121,7 +121,9 @@ struct FileAccess: StoreAccess {
         }
     }
 
-    func consumers() async throws -> [Consumer] { try withStore { try $0.consumers() } }
+    func consumers() async throws -> [Consumer] {
+        try LocalStore.checking(path) { try $0.consumers() }
+    }
 
     func register(consumer: String, kind: Consumer.Kind, lease: Duration?) async throws {
         try withStore { _ = try $0.register(consumer: consumer, kind: kind, lease: lease) }

@@ -14,7 +14,20 @@ struct FileWatch {
     let path: String
     let choice: WatchChoice
 
+    /// How it ended to follow one file.
+    private enum End { case stopped, replaced }
+
+    /// - Throws: ``SyncError``; `storeRemoved` when the file was removed.
     func run(_ body: @Sendable (Notice) throws -> Bool) async throws {
+        var isContinued = false
+        while try await follow(isContinued: isContinued, body) == .replaced { isContinued = true }
+    }
+
+    /// - Parameter isContinued: another file, or an older copy, took the place of the one before:
+    ///   its transactions are told from its end on.
+    private func follow(
+        isContinued: Bool, _ body: @Sendable (Notice) throws -> Bool
+    ) async throws -> End {
         let store = try Store.open(path)
         let watcher = try StoreWatcher()
         let (events, continuation) = AsyncStream.makeStream(
@@ -26,28 +39,36 @@ struct FileWatch {
             // A failing close loses nothing: no data is kept in memory.
             try? store.close()
         }
-        var token = try choice.after ?? store.head()
+        var token = try isContinued ? store.head() : choice.after ?? store.head()
         try store.check(token)
-        guard try body(.began(token)) else { return }
+        let first: Notice =
+            isContinued
+            ? .storeReplaced(path: path, store: store.id, token: token) : .began(token)
+        guard try body(first) else { return .stopped }
         var said: [String] = []
         try tellGaps(of: store, after: &said)
         for await event in events {
             switch event {
             case .committed:
-                guard try deliver(from: store, after: &token, to: body) else { return }
+                do {
+                    guard try deliver(from: store, after: &token, to: body) else { return .stopped }
+                } catch let error as SyncError where error.code == .foreignHistory {
+                    return .replaced
+                }
                 try tellGaps(of: store, after: &said)
                 if let unsettled = store.unsettled {
                     // Another writer holds the lock: its commit may raise no other event.
                     watcher.poke(id, after: unsettled.isTransient ? Self.pause : Self.longPause)
                 }
-            case .removed, .replaced:
+            case .replaced: return .replaced
+            case .removed:
                 throw SyncError(
-                    event == .removed ? .storeRemoved : .storeReplaced,
-                    event == .removed ? "the file was removed" : "the file was replaced by another",
-                    operation: "watch", path: path, hint: "Check it: synctool status DB")
+                    .storeRemoved, "the file was removed", operation: "watch", path: path,
+                    hint: "Check it: synctool status DB")
             case .journalModeChanged: watcher.setIndex(try store.walIndex(), of: id)
             }
         }
+        return .stopped
     }
 
     /// Writes to tables whose triggers are missing are not told: that is said once.

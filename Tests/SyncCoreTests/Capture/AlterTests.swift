@@ -43,6 +43,35 @@ import Testing
         }
     }
 
+    /// Nobody else writes while the triggers are out of the way.
+    @Test(arguments: [true, false]) func rowsOfOtherTablesAreNoChanges(isDigested: Bool) throws {
+        try database.sql("CREATE TABLE other(id INTEGER PRIMARY KEY, x)")
+        try Store.track(database.path, options: ["other": CaptureOptions(undo: true)])
+        let store = try Store.open(database.path)
+        while try store.digest() {}
+        try database.sql("INSERT INTO other VALUES (1, 'x'), (2, 'y')")
+        try database.sql("UPDATE other SET x = 'z' WHERE id = 2")
+        if isDigested { _ = try store.digest() }
+        try Store.alter(database.path, running: "ALTER TABLE t DROP COLUMN b")
+        let history = try store.history()
+        #expect(
+            history.flatMap(\.changes).map(\.object.path) == ["other/1", "other/2", "other/2"])
+        #expect(history.allSatisfy { !$0.flags.contains(.recovered) })
+        try store.close()
+    }
+
+    /// What was missed before is found all the same.
+    @Test func whatWasMissedBeforeIsFound() throws {
+        let store = try Store.open(database.path)
+        try database.sql("INSERT INTO t VALUES (1, 'x', 'y')")
+        while try store.digest() {}
+        try database.sql("DROP TRIGGER syncd_1_u; UPDATE t SET a = 'z'")
+        try Store.alter(database.path, running: "ALTER TABLE t DROP COLUMN b")
+        let last = try #require(try store.history().last)
+        #expect(last.flags.contains(.recovered) && last.changes.map(\.kind) == [.update])
+        try store.close()
+    }
+
     @Test func noStatementIsAnError() {
         for sql in ["", "  ", ";", "-- nothing\n", "BEGIN; COMMIT;"] {
             #expect(message(sql).contains("no statement"), "\(sql)")
