@@ -24,6 +24,8 @@ extension LiveLog {
     /// Whether this process records in a journal what it tells, and other readers know of it.
     func isRecording() throws -> Bool {
         guard let journal else { return false }
+        // Nothing is read here as a rule: this connection reads together with the ends of commits.
+        if isNamed, !isGapped, journal.fault == nil { return true }
         // Others may have taken the name of a file away that was gone.
         if journal.fault != nil { isNamed = false }
         if !isNamed {

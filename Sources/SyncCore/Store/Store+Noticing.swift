@@ -2,9 +2,9 @@ import Glibc
 import SyncStorage
 import SyncValues
 
-/// What was written past the triggers is found by whoever looks first, with a daemon or without.
+/// What was written past the triggers is found with a daemon or without.
 extension Store {
-    /// What the last query found wrong with the recording and could not repair: until
+    /// What the last ``mendCapture()`` found wrong with the recording and could not repair: until
     /// it is, writes to these tables are not in the history.
     public var unrecorded: [CaptureFinding] { lastLook.withLock { $0.findings } }
 
@@ -19,9 +19,9 @@ extension Store {
     private static let rebuildTime: UInt32 = 500_000
 
     /// Looks at the triggers when the schema has changed since the last look, repairs them, and
-    /// records what was missed. Queries do this. A daemon, and who calls ``Store/poll()``, does it
-    /// when it hears of the change (``PollResult/schemaChanged``,
-    /// ``Store/repairCapture(comparing:)``).
+    /// records what was missed. For a process that opens a store to ask something; a daemon, and
+    /// who calls ``Store/poll()``, does it when it hears of the change
+    /// (``PollResult/schemaChanged``, ``Store/repairCapture(comparing:)``).
     ///
     /// What this process may not write, or a writer keeps from it, is in ``unrecorded`` afterwards.
     ///
@@ -30,11 +30,14 @@ extension Store {
     /// - Complexity: O(1) when the schema has not changed; else O(columns of the schema), and
     ///   O(rows) of the tables whose triggers were missing.
     @discardableResult
-    package func mendCapture() throws -> Bool {
-        let schema = try live.withState { _, live in
-            isMending && !live.hasJournal ? try live.readSchemaVersion() : nil
+    public func mendCapture() throws -> Bool {
+        guard isMending, try live.withState({ _, live in !live.hasJournal }) else { return false }
+        // Not on the live connection, which reads together with the ends of commits.
+        let schema = try reading.read { reader in
+            let version = try Statement("PRAGMA main.schema_version", on: reader.connection)
+            return try version.step() ? version.integer(0) : 0
         }
-        guard let schema, lastLook.withLock({ $0.schema != schema }) else { return false }
+        guard lastLook.withLock({ $0.schema != schema }) else { return false }
         var isForMerge = false
         var findings = try verifyCapture()
         if findings.contains(where: \.isHalfOfARebuild) {

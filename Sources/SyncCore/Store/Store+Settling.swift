@@ -71,7 +71,6 @@ extension Store {
     /// - Throws: as ``poll()``.
     @discardableResult
     func settle() throws -> [Boundary] {
-        try mendCapture()
         let settlement = try live.withState { _, live in try live.settle() }
         lastUnsettled.withLock { $0 = settlement.unsettled }
         return settlement.boundaries

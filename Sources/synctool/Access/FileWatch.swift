@@ -29,6 +29,7 @@ struct FileWatch {
         isContinued: Bool, _ body: @Sendable (Notice) throws -> Bool
     ) async throws -> End {
         let store = try Store.open(path)
+        try store.mendCapture()
         let watcher = try StoreWatcher()
         let (events, continuation) = AsyncStream.makeStream(
             of: StoreEvent.self, bufferingPolicy: .bufferingNewest(8))
