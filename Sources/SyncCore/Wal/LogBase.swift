@@ -11,12 +11,14 @@ struct LogBase {
     /// Asked for here: the header of a wal-index without frames does not say it.
     private let pageSize: Statement
     private let connection: OpaquePointer
+    private let table: String
 
     /// No b-tree of SQLite is deeper (BTCURSOR_MAX_DEPTH).
     private static let depthMax = 20
 
     init(_ connection: OpaquePointer, table: String) throws {
         self.connection = connection
+        self.table = table
         root = try Statement(
             "SELECT rootpage FROM main.sqlite_schema WHERE type = 'table' AND name = "
                 + SQLName.literal(table),
@@ -25,16 +27,18 @@ struct LogBase {
         pageSize = try Statement("PRAGMA main.page_size", on: connection)
     }
 
-    /// The log's greatest seq in the database file; nil when a checkpoint has begun, or the tables
-    /// may have been moved since.
+    /// The log's greatest seq in the database file, 0 when the file has no log yet; nil when a
+    /// checkpoint has begun, or the tables may have been moved since.
     func newest(_ index: WalIndex) throws -> Int64? {
         defer { for statement in [root, schemaVersion, pageSize] { statement.reset() } }
         guard index.isUntouchedByCheckpoints, try root.step(), try schemaVersion.step(),
             try pageSize.step(), let file = SQLiteFile.database(connection)
         else { return nil }
-        let found = Self.lastRow(
-            file, root: root.integer(0), schemaVersion: schemaVersion.integer(0),
-            pageSize: Int(pageSize.integer(0)))
+        let size = Int(pageSize.integer(0))
+        var found = Self.lastRow(
+            file, root: root.integer(0), schemaVersion: schemaVersion.integer(0), pageSize: size)
+        // Tracked since: whatever is in the log came with the WAL.
+        if found == nil, FileSchema(file, pageSize: size).lacks(table) == true { found = 0 }
         // A checkpoint that began meanwhile may have written any of the pages.
         return index.isUntouchedByCheckpoints ? found : nil
     }

@@ -196,6 +196,34 @@ struct BoundaryReaderTests {
         model.check()
     }
 
+    /// The log was made in this WAL, as when a database is tracked that others have open: nothing
+    /// was in it before. One that the file has, too, was made once more: that cannot be said then.
+    @Test(arguments: [0, 1, 300], [false, true])
+    func aNewReaderKnowsThatTheLogIsNew(tables: Int, isInFile: Bool) throws {
+        let folder = try TemporaryFolder()
+        let writer = try PlainConnection(folder.file("a.db"))
+        try writer.run("PRAGMA page_size = 512; PRAGMA journal_mode = WAL")
+        for number in 0..<tables { try writer.run("CREATE TABLE t\(number)(a, b UNIQUE)") }
+        if isInFile { try writer.makeLog() }
+        try writer.run("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA wal_autocheckpoint = 0")
+        if isInFile {
+            for table in ["t", "other", "syncd_log"] { try writer.run("DROP TABLE \(table)") }
+        }
+        try writer.run("CREATE TABLE later(a)")
+        try writer.makeLog()
+        for _ in 0..<3 {
+            try writer.run("BEGIN; INSERT INTO t(a) VALUES ('x'), ('y'); COMMIT")
+        }
+        let tail = try PlainConnection(folder.file("a.db"))
+        let reader = try BoundaryReader(tail.handle)
+        reader.willRead()
+        try tail.run("BEGIN")
+        let found = try reader.boundaries(after: 0).transactions
+        try tail.run("COMMIT")
+        #expect(found.map(\.last) == [2, 4, 6])
+        #expect(found.map(\.isExact) == [!isInFile, true, true])
+    }
+
     /// A WAL that was made on a big-endian machine goes on with that machine's checksums.
     @Test func aBigEndianWalIsRead() throws {
         let model = try Model(seed: TestSeed(41))
