@@ -23,7 +23,7 @@ FUNCTION_LINES_MAX = 70
 
 LEFTOVERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|\bfatalError\(|\btry!|^(<<<<<<<|>>>>>>>) ")
 UNCHECKED = re.compile(r"@unchecked Sendable|nonisolated\(unsafe\)")
-MACHINE_PATHS = re.compile(r"/tmp/bash_jobs|(?<![\w.])/work/|/home/[a-z]+/src/")
+MACHINE_PATHS = re.compile(re.escape(str(ROOT)) + r"/|/home/[a-z]+/src/")
 FUNCTION = re.compile(r"^(\s*)(?:@\w+\s+)*(?:[a-z]+(?:\(\w+\))?\s+)*(?:func\s|init[?(<])")
 SUITE = re.compile(r"\b(?:struct|class|extension) (\w+Tests)\b")
 NAMED_TESTS = re.compile(r"`(\w+Tests)(?:\.(\w+`(?:, `[a-z]\w*`)*)|`)")

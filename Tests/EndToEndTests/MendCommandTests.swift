@@ -120,15 +120,41 @@ struct MendCommandTests {
     @Test func doctorNamesTablesWithoutFingerprints() async throws {
         try await Scene.with { scene in
             try await makeStore(scene)
-            let line = "not all rows have a fingerprint yet in item"
+            let line = "not checked: the rows of item, which have no fingerprints yet"
             let whole = try await scene.tool("doctor", "a.db").expectSuccess()
             #expect(!whole.text.contains("fingerprint"), "\(whole.text)")
+            #expect(whole.lines.last == "a.db: no problems found")
             try await scene.sql("a.db", "DELETE FROM syncd_lineage")
             let part = try await scene.tool("doctor", "a.db").expectSuccess()
             #expect(part.text.contains(line), "\(part.text)")
+            #expect(part.lines.last == "a.db: no problems found in what was checked")
             _ = try await scene.tool("doctor", "--mend", "a.db")
             let mended = try await scene.tool("doctor", "a.db").expectSuccess()
             #expect(!mended.text.contains(line), "\(mended.text)")
+        }
+    }
+
+    /// Whoever writes with triggers switched off leaves no mark in the schema.
+    @Test func doctorFindsWhatNoTriggerSaw() async throws {
+        try await Scene.with { scene in
+            try await makeStore(scene)
+            let writer = try await scene.start(
+                Binaries.sqlite3, "-cmd", ".dbconfig enable_trigger off", "a.db", "DELETE FROM item"
+            ).output()
+            #expect(writer.status == 0, "\(writer)")
+            let found = try await scene.tool("doctor", "a.db")
+            #expect(found.status == 1 && found.text.contains("not in the history"), "\(found)")
+            let json = try await scene.tool("doctor", "a.db", "--json")
+            #expect(json.status == 1 && json.text.contains("not in the history"), "\(json)")
+            try await scene.tool("doctor", "--mend", "a.db").expectSuccess()
+            let mended = try await scene.tool("doctor", "a.db").expectSuccess()
+            #expect(mended.lines.last == "a.db: no problems found")
+            try await addRemote(scene)
+            let nothing = try await scene.tool("sync", "a.db").expectSuccess()
+            #expect(nothing.text.contains("the rows were last compared with the history"))
+            // A store that merges compares its rows with what it merged.
+            let part = try await scene.tool("doctor", "a.db").expectSuccess()
+            #expect(part.text.contains("not checked: the rows, with what was recorded of them"))
         }
     }
 

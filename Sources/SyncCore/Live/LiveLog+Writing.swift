@@ -23,7 +23,9 @@ extension LiveLog {
     /// - Throws: `notAllowed` when a daemon's journal cannot be read; ``CommitsRanTogether``; as
     ///   ``poll()``.
     package func boundariesForWriting() throws -> [Boundary] {
-        guard !hasJournal else { return try pendingBoundaries() }
+        let pending = try pendingBoundaries()
+        // Where all is in the history tables, a journal that cannot be read is no obstacle.
+        if hasJournal || pending.isEmpty { return pending }
         let journals = try writersJournals ?? NamedJournals(metadata, identity: identity)
         if let path = journals.unreadable {
             throw SyncError(

@@ -45,6 +45,10 @@ package final class FullComparison {
         queue = try DatabaseOpener.open(path, for: .following, expecting: .file(file))
     }
 
+    /// One that only looks: ``look()``.
+    /// - Throws: what opening throws.
+    init(looking path: String) throws { queue = try DatabaseOpener.open(path, for: .reading) }
+
     deinit { try? queue.close() }
 
     /// When the last complete comparison of a store ended; nil: there was none.
@@ -67,6 +71,28 @@ package final class FullComparison {
             return try DatabaseOpener.withoutWaiting(on: connection) {
                 try next(database, connection, at: time)
             }
+        }
+    }
+
+    /// Compares all rows, slice by slice, and writes nothing.
+    ///
+    /// - Returns: how many changes the history lacks; nil when the rows cannot be compared with
+    ///   fingerprints: the store merges, or its schema has just changed.
+    /// - Throws: the error of SQLite.
+    /// - Complexity: O(rows), about a microsecond each.
+    func look() throws -> Int? {
+        var missed = 0
+        while true {
+            let found: Int? = try queue.read { database in
+                guard try begin(database) == false else { return nil }
+                guard let entity = waiting.first else { return 0 }
+                let (count, next) = try compare(entity, in: database, isCounting: true)
+                if let next { step = next } else { finishEntity() }
+                return count
+            }
+            guard let found else { return nil }
+            missed += found
+            if waiting.isEmpty { return missed }
         }
     }
 

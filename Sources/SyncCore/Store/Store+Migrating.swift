@@ -62,14 +62,15 @@ extension Store {
         }
     }
 
-    /// Digests; a writer that holds the lock is waited for.
+    /// Digests; a writer that holds the lock is waited for, as long as any command waits.
     private func digestPatiently() throws -> Bool {
-        for _ in 0..<100 {
+        let end = ContinuousClock.now + DatabaseOpener.busyTimeout
+        while true {
             do { return try digest() } catch let error as SyncError where error.code == .busy {
+                if ContinuousClock.now >= end { throw error }
                 usleep(20_000)
             }
         }
-        return try digest()
     }
 
     /// Records what a migration changed, and the tables as they are now.

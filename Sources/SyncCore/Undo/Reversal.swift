@@ -20,11 +20,14 @@ struct Reversal {
     private let writer: UndoWriter
     /// The names of the objects that it inserted.
     private let inserted: Set<String>
+    /// The names of all objects that it changed.
+    private let changed: Set<String>
 
     init(_ transaction: Transaction, writer: UndoWriter, in store: Store) {
         self.store = store
         inserted = Set(
             transaction.changes.filter { $0.kind == .insert }.map { writer.name(of: $0.object) })
+        changed = Set(transaction.changes.map { writer.name(of: $0.object) })
         self.transaction = transaction
         self.writer = writer
     }
@@ -160,10 +163,13 @@ struct Reversal {
         let old = change.oldValues ?? NamedValues([])
         let lost = change.properties.filter { old[$0] == nil }
         if !lost.isEmpty {
+            let isKept = try store.keepsOldValues(of: change.entity)
             report.refuse(
                 change.object, properties: lost,
-                because: "old values of \(change.entity) were not kept; to keep them from now on: "
-                    + "synctool track DB --undo \(change.entity)")
+                because: isKept
+                    ? "its old values are not in the history: they were purged, or not kept then"
+                    : "old values of \(change.entity) were not kept; to keep them from now on: "
+                        + "synctool track DB --undo \(change.entity)")
         }
         guard lost.count < change.properties.count else { return }
         let isThere = try writer.exists(in: table, key: change.object.key)
@@ -223,6 +229,13 @@ struct Reversal {
             report.refuse(new.object, because: "it does not exist")
             return true
         }
+        if present != nil, let stranger = try stranger(among: writer.followers(of: new)) {
+            report.refuse(
+                new.object,
+                because: "\(stranger.entity)/\(stranger.key) would follow it, which referred to "
+                    + "this key before")
+            return true
+        }
         let changed = values.pairs.filter { row[$0.name] != $0.value }
         if !changed.isEmpty {
             try writer.update(
@@ -232,6 +245,18 @@ struct Reversal {
         report.steps.append(.init(kind: .delete, object: new.object, properties: []))
         report.steps.append(.init(kind: .insert, object: old.object, properties: []))
         return true
+    }
+
+    /// One of the objects that neither the transaction nor a later one has changed: it referred to
+    /// an object that was missing then, as a writer that does not enforce foreign keys may leave
+    /// it.
+    private func stranger(among followers: [ObjectName]) throws -> ObjectName? {
+        try followers.first { follower in
+            guard !changed.contains("\(follower.entity)/\(follower.key)") else { return false }
+            let object = ObjectID(
+                store: transaction.token.store, entity: follower.entity, key: follower.key)
+            return try store.laterChanges(of: object, after: transaction).isEmpty
+        }
     }
 
     // MARK: What refers to each other

@@ -9,6 +9,15 @@ public struct PastObject: Sendable, Hashable {
     public let values: NamedValues
     /// Properties that were changed since and whose old values were not kept.
     public let unknown: [String]
+    /// The values of its key, as far as they are known.
+    let key: [Value?]
+
+    init(
+        isPresent: Bool, values: NamedValues = NamedValues([]), unknown: [String] = [],
+        key: [Value?] = []
+    ) {
+        (self.isPresent, self.values, self.unknown, self.key) = (isPresent, values, unknown, key)
+    }
 }
 
 extension Store {
@@ -33,7 +42,7 @@ extension Store {
                     for change in transaction.changes.reversed() { past.takeBack(change) }
                     return true
                 }
-                return past.object(columns: entity.columnNames)
+                return past.object(columns: entity.columnNames, key: entity.layout.key)
             }
         }
     }
@@ -58,10 +67,8 @@ private struct PastState {
         }
     }
 
-    func object(columns: [String]) -> PastObject {
-        guard let values else {
-            return PastObject(isPresent: false, values: NamedValues([]), unknown: [])
-        }
+    func object(columns: [String], key: [String]) -> PastObject {
+        guard let values else { return PastObject(isPresent: false) }
         var known: [NamedValues.Pair] = []
         var unknown: [String] = []
         for column in columns {
@@ -71,7 +78,9 @@ private struct PastState {
                 unknown.append(column)
             }
         }
-        return PastObject(isPresent: true, values: NamedValues(known), unknown: unknown)
+        return PastObject(
+            isPresent: true, values: NamedValues(known), unknown: unknown,
+            key: key.map { values[$0] ?? nil })
     }
 }
 

@@ -48,8 +48,8 @@ extension Store {
         for name in names where !result.untracked.contains(name.entity) {
             do {
                 let difference = ObjectDifference(
-                    object: name, before: try object(name, asOf: from),
-                    after: try object(name, asOf: to))
+                    object: name, before: try present(name, asOf: from),
+                    after: try present(name, asOf: to))
                 let isSame = !difference.before.isPresent && !difference.after.isPresent
                 if !isSame, !difference.isEmpty { result.objects.append(difference) }
             } catch let error as SyncError where error.code == .unknownEntity {
@@ -57,6 +57,14 @@ extension Store {
             }
         }
         return result
+    }
+
+    /// As ``object(_:asOf:)``, but not the object whose key is the same only by the collation of
+    /// its columns: that one is another name in history.
+    private func present(_ name: ObjectName, asOf token: Token) throws -> PastObject {
+        let past = try object(name, asOf: token)
+        let isNamed = zip(past.key, name.key.values).allSatisfy { $0 == nil || $0 == $1 }
+        return isNamed ? past : PastObject(isPresent: false)
     }
 }
 

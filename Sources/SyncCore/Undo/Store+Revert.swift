@@ -40,6 +40,14 @@ extension Store {
         return found
     }
 
+    /// Whether updates of the entity keep their old values now.
+    func keepsOldValues(of entity: String) throws -> Bool {
+        let folded = SQLName.folded(entity)
+        return try reading.read { reader in
+            reader.catalog.present.first { $0.folded == folded }?.keepsOldValues ?? false
+        }
+    }
+
     /// A change of the same object in a later transaction.
     struct LaterChange {
         let number: Int64

@@ -149,13 +149,28 @@ struct UndoWriter {
     ) throws -> [String] {
         var acting: Set<ForeignKeySchema.Action> = [.setNull, .setDefault]
         if action == \.onDelete { acting.insert(.cascade) }
+        return try referrers(to: change, max: max) { acting.contains($0[keyPath: action]) }
+            .map(\.text)
+    }
+
+    /// The rows that would follow a new key of an object. A row of a table without a key is none:
+    /// history does not have it.
+    ///
+    /// - Complexity: as ``referrer(to:acting:)``.
+    func followers(of change: Change) throws -> [ObjectName] {
+        try referrers(to: change, max: .max) { $0.onUpdate == .cascade }.compactMap(\.name)
+    }
+
+    private typealias Referrer = (text: String, name: ObjectName?)
+
+    private func referrers(
+        to change: Change, max: Int, where isActing: (ForeignKeySchema) -> Bool
+    ) throws -> [Referrer] {
         let parent = try table(change.entity)
-        var found: [String] = []
+        var found: [Referrer] = []
         for child in tables.values.sorted(by: { $0.name < $1.name }) where child.kind == .table {
             for reference in child.foreignKeys
-            where SQLName.isEqual(reference.parent, to: parent.name)
-                && acting.contains(reference[keyPath: action])
-            {
+            where SQLName.isEqual(reference.parent, to: parent.name) && isActing(reference) {
                 found += try referrers(
                     in: child, along: reference, to: parent, key: change.object.key, max: max)
             }
@@ -171,7 +186,7 @@ struct UndoWriter {
     private func referrers(
         in child: TableSchema, along reference: ForeignKeySchema, to parent: TableSchema,
         key: ObjectKey, max: Int
-    ) throws -> [String] {
+    ) throws -> [Referrer] {
         let targets = reference.parentColumns.isEmpty ? parent.key : reference.parentColumns
         guard targets.count == reference.columns.count, !targets.isEmpty else { return [] }
         let joined = zip(targets, reference.columns).map {
@@ -189,12 +204,15 @@ struct UndoWriter {
                 + "\(SQLName.quoted(parent.name)) p, \(SQLName.quoted(child.name)) c WHERE "
                 + conditions.joined(separator: " AND ") + " LIMIT \(max)", on: try connection)
         row.bind(key.values)
-        var found: [String] = []
+        var found: [Referrer] = []
         while try row.step() {
-            found.append(
-                child.key.isEmpty
-                    ? "a row of \(child.name)"
-                    : child.name + "/\(ObjectKey(shown.indices.map { row.value(Int32($0)) }))")
+            if child.key.isEmpty {
+                found.append(("a row of \(child.name)", nil))
+            } else {
+                let key = ObjectKey(shown.indices.map { row.value(Int32($0)) })
+                found.append(
+                    (child.name + "/\(key)", ObjectName(entity: child.name, key: key)))
+            }
         }
         return found
     }

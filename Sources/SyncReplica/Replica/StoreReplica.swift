@@ -148,6 +148,10 @@ public final class StoreReplica: Sendable {
         }
     }
 
+    /// When all rows of the tables were last compared with what is recorded; nil: never.
+    /// - Throws: ``SyncError``: `busy`, `storeReplaced`.
+    package func lastComparison() throws -> Timestamp? { try local.lastComparison() }
+
     /// The tables that are neither tracked nor excluded.
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     /// - Complexity: O(columns of the schema)

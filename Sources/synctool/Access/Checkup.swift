@@ -4,7 +4,12 @@ import SyncReplica
 /// The checks of `synctool doctor`. A problem is a finding; a check that passed is a line.
 struct Checkup {
     /// The problems found, and the checks that were made.
-    typealias Result = (findings: [Finding], checked: [String])
+    struct Result {
+        var findings: [Finding] = []
+        var checked: [String] = []
+        /// What was not looked at, and why.
+        var unchecked: [String] = []
+    }
 
     let options: AccessOptions
 
@@ -13,7 +18,7 @@ struct Checkup {
     /// - Throws: `unreachable`.
     func daemon() async throws -> Result {
         let daemon = try await Access.daemon(using: options)
-        var result: Result = ([], ["the daemon answers at \(daemon.client.socket)"])
+        var result = Result(checked: ["the daemon answers at \(daemon.client.socket)"])
         for store in try await daemon.all() {
             if store.state == .open {
                 result.checked.append("\(store.path) is open")
@@ -44,9 +49,7 @@ struct Checkup {
         }
         let report = try Store.mend(absolute, comparing: true)
         let typed = TypedPath(path)
-        var result: Result = (
-            [], report.explanations.map { "repaired: \(typed.fillingIn($0))" }
-        )
+        var result = Result(checked: report.explanations.map { "repaired: \(typed.fillingIn($0))" })
         var count = report.recoveredCount
         if report.isComparedWhenMerging {
             let replica = try StoreReplica(absolute)
@@ -126,7 +129,7 @@ struct Checkup {
     /// - Throws: what opening the store throws; a damaged store is a finding.
     func store(_ path: String) async throws -> Result {
         let access = try await Access.open(path, using: options)
-        var result: Result = ([], [])
+        var result = Result()
         var isWhole = true
         let typed = TypedPath(path)
         do {
@@ -163,10 +166,7 @@ struct Checkup {
         let status = try await access.status()
         result.checked.append(Self.daemonLine(status.directReason, path: path))
         let now = Timestamp.now()
-        result.checked.append(
-            Self.comparisonLine(try Store.lastComparison(StorePath.absolute(path)), now: now))
-        let unknown = try Store.tablesWithoutFingerprints(StorePath.absolute(path))
-        if !unknown.isEmpty { result.checked.append(Self.fingerprintLine(unknown)) }
+        try compareRows(path, now: now, into: &result)
         for consumer in try await access.consumers() where consumer.isLapsed(at: now) {
             result.checked.append(
                 "the lease of consumer \(consumer.name) has expired; last seen "
@@ -177,19 +177,36 @@ struct Checkup {
 
     /// Writes with triggers switched off leave no mark in the schema: they are found by comparing
     /// all rows, and only then.
-    private static func comparisonLine(_ last: Timestamp?, now: Timestamp) -> String {
-        guard let last else {
-            return "the rows were never compared with the history; to do it now, add --mend"
+    private func compareRows(_ path: String, now: Timestamp, into result: inout Result) throws {
+        let absolute = StorePath.absolute(path)
+        let unknown = try Store.tablesWithoutFingerprints(absolute)
+        if !unknown.isEmpty { result.unchecked.append(Self.fingerprintLine(unknown)) }
+        switch try Store.missedChangeCount(absolute) {
+        case 0?:
+            result.checked.append("the rows are those that the history led to")
+        case let count?:
+            result.findings.append(
+                Finding(
+                    problem: "\(Plural.text(count, of: "change")) of rows "
+                        + "\(count == 1 ? "is" : "are") not in the history: a program wrote with "
+                        + "triggers switched off, or to the file itself",
+                    hint: "Record \(count == 1 ? "it" : "them"): "
+                        + "synctool doctor \(Shell.quoted(path)) --mend"))
+        case nil:
+            let last = try Store.lastComparison(absolute)
+            result.unchecked.append(
+                "the rows, with what was recorded of them (last time: "
+                    + "\(last.map { LocalTime.ago($0, now: now) } ?? "never")); to do it now, add "
+                    + "--mend")
         }
-        return "all rows were last compared with the history: " + LocalTime.ago(last, now: now)
     }
 
     /// Not a problem: the daemon takes them as soon as the store is quiet.
     private static func fingerprintLine(_ tables: [String]) -> String {
         let named = tables.prefix(5).map(Printable.text).joined(separator: ", ")
         let more = tables.count > 5 ? " and \(tables.count - 5) more" : ""
-        return "not all rows have a fingerprint yet in \(named)\(more): what is written there "
-            + "while triggers are missing is not found; to take them now, add --mend"
+        return "the rows of \(named)\(more), which have no fingerprints yet; to take them now, add "
+            + "--mend"
     }
 
     private static func daemonLine(_ reason: FileAccess.Reason?, path: String) -> String {

@@ -15,7 +15,15 @@ enum Position: Equatable {
         } else if let token = try? Token(value) {
             self = .token(token)
         } else {
-            self = .date(try Timestamp(option: option, value: value))
+            do {
+                self = .date(try Timestamp(option: option, value: value))
+            } catch var error as SyncError {
+                error.reason = "\(option): '\(value)' is not a position in history"
+                error.hint =
+                    "Write the number of a transaction, a token, or a date: 12, 2026-01-31, 14:05, "
+                    + "yesterday, -2h"
+                throw error
+            }
         }
     }
 

@@ -37,7 +37,9 @@ struct Diff: FileCommand {
     }
 
     mutating func run() async throws {
-        let positions = try positions.map { try Position(option: "diff", value: $0) }
+        let positions = try zip(["FROM", "TO"], positions).map {
+            try Position(option: $0, value: $1)
+        }
         let difference = try LocalStore.with(path) { store in
             let from = try positions[0].token(in: store)
             let to = try positions.count > 1 ? positions[1].token(in: store) : store.head()

@@ -5,9 +5,10 @@ struct Doctor: StoreCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check a store or the daemon, and show how to fix problems.",
         discussion: """
-            For a database it checks the integrity of the file, the triggers, and the leases of \
-            consumers. The exit status is 1 when there is a problem. The integrity is always \
-            checked on the file itself.
+            For a database it checks the integrity of the file, the triggers, the leases of \
+            consumers, and whether the rows are those that the history led to: a program can \
+            write with triggers switched off. What was not checked is said. The exit status is 1 \
+            when there is a problem. The integrity is always checked on the file itself.
 
             --mend repairs the triggers, then compares every row with the recorded one: changes \
             that were missed become one transaction flagged 'recovered'. Writers wait during the \
@@ -45,32 +46,42 @@ struct Doctor: StoreCommand {
 
     mutating func run() async throws {
         let checkup = Checkup(options: access)
-        var findings: [Finding] = []
-        var checked: [String] = []
+        var result: Checkup.Result
         if let path {
             let renewed = renewIdentity ? try await checkup.renewIdentity(path) : []
-            let mended: Checkup.Result = mend ? try checkup.mend(path) : ([], [])
-            (findings, checked) = try await checkup.store(path)
-            findings = mended.findings + findings
-            checked = renewed + mended.checked + checked
+            let mended = mend ? try checkup.mend(path) : Checkup.Result()
+            result = try await checkup.store(path)
+            result.findings = mended.findings + result.findings
+            result.checked = renewed + mended.checked + result.checked
             if output.isJSON {
                 for line in mended.checked { try Terminal.error.line("\(path): \(line)") }
             }
         } else {
-            (findings, checked) = try await checkup.daemon()
+            result = try await checkup.daemon()
         }
-        for finding in findings where output.isJSON { try Terminal.output.json(finding.json) }
-        if !output.isJSON {
-            for line in checked { try Terminal.output.line("  " + line) }
-            for finding in findings {
-                try Terminal.output.line(
-                    Terminal.output.styled("  problem: \(finding.problem)", as: .gone))
-                if let hint = finding.hint { try Terminal.output.line("           \(hint)") }
+        try show(result)
+        if !result.findings.isEmpty { throw ExitCode(1) }
+    }
+
+    private func show(_ result: Checkup.Result) throws {
+        let name = path ?? "syncd"
+        if output.isJSON {
+            for finding in result.findings { try Terminal.output.json(finding.json) }
+            for line in result.unchecked {
+                try Terminal.error.line("\(name): not checked: \(line)")
             }
-            if findings.isEmpty {
-                try Terminal.output.line("\(path ?? "syncd"): no problems found")
-            }
+            return
         }
-        if !findings.isEmpty { throw ExitCode(1) }
+        for line in result.checked { try Terminal.output.line("  " + line) }
+        for line in result.unchecked { try Terminal.output.line("  not checked: " + line) }
+        for finding in result.findings {
+            try Terminal.output.line(
+                Terminal.output.styled("  problem: \(finding.problem)", as: .gone))
+            if let hint = finding.hint { try Terminal.output.line("           \(hint)") }
+        }
+        if result.findings.isEmpty {
+            let scope = result.unchecked.isEmpty ? "" : " in what was checked"
+            try Terminal.output.line("\(name): no problems found\(scope)")
+        }
     }
 }

@@ -65,7 +65,8 @@ struct ExchangeRun {
                 progress.end()
                 let text = ExchangeText(
                     remote: entry.name, report: report, direction: direction,
-                    conflicts: try replica.conflicts().count, duration: .now - begin, path: path)
+                    conflicts: try replica.conflicts().count, duration: .now - begin,
+                    compared: try replica.lastComparison(), path: path)
                 try text.print(asJSON: isJSON)
                 try printUntracked(of: replica)
             })

@@ -26,6 +26,11 @@ enum Printable {
         return Self.text(String(cut))
     }
 
+    /// The path of an object, cut where it is too long for a line: JSON has it whole.
+    static func object(_ path: String) -> String { text(path, width: objectWidth) }
+
+    private static let objectWidth = 200
+
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
             || scalar.notTextByte != nil

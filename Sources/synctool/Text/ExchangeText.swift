@@ -1,3 +1,4 @@
+import SyncCore
 import SyncMerge
 import SyncRemotes
 import Varlink
@@ -10,6 +11,8 @@ struct ExchangeText {
     /// The number of open conflicts after it.
     let conflicts: Int
     let duration: Duration
+    /// When all rows were last compared with what is recorded; nil: never.
+    let compared: Timestamp?
     /// The path of the database, as the user typed it.
     let path: String
 
@@ -62,6 +65,11 @@ struct ExchangeText {
             count == 0
             ? "nothing to \(direction.rawValue)"
             : parts.joined(separator: ", ") + " (\(ByteCount.text(Int64(report.bytes))))"
+        if count == 0 {
+            // What a program wrote with triggers switched off would be found by that alone.
+            let last = compared.map { "last compared with the history " + LocalTime.ago($0) }
+            text += "; the rows were \(last ?? "never compared with the history")"
+        }
         if conflicts > 0 { text += "; \(Plural.text(conflicts, of: "open conflict"))" }
         return text
     }

@@ -11,21 +11,21 @@ struct NoticeText {
         case .transaction(let transaction):
             return TransactionText(terminal: terminal).lines(transaction)
         case .gone(let gone):
-            var text = terminal.styled("gone: \(Printable.text(gone.object.path))", as: .gone)
+            var text = terminal.styled("gone: \(Printable.object(gone.object.path))", as: .gone)
             text += by(gone.by)
             if let cause = TransactionText.cause(gone.cause) { text += ", \(cause)" }
             guard let kept = gone.tombstone, !kept.isEmpty else { return [text] }
             return [text, "    kept: " + TransactionText.values(kept)]
         case .changed(let changed):
             var text = terminal.styled(
-                "changed: \(Printable.text(changed.object.path))", as: .changed)
+                "changed: \(Printable.object(changed.object.path))", as: .changed)
             text += "  " + changed.properties.map(Printable.text).joined(separator: ", ")
             text += by(changed.by)
             guard let old = changed.oldValues else { return [text] }
             return [text, "    before: " + TransactionText.values(old)]
         case .replaced(let replaced):
             return [
-                terminal.styled("replaced: \(Printable.text(replaced.object.path))", as: .added)
+                terminal.styled("replaced: \(Printable.object(replaced.object.path))", as: .added)
                     + " is now a different object" + by(replaced.by)
             ]
         default:

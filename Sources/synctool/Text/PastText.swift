@@ -22,7 +22,7 @@ enum PastText {
 
     /// `~ Album/348  Title 'Load' -> 'Load (Live)'`
     static func line(_ difference: ObjectDifference) -> String {
-        let name = Printable.text(difference.object.path)
+        let name = Printable.object(difference.object.path)
         let (before, after) = (difference.before, difference.after)
         guard before.isPresent else {
             return Terminal.output.styled("+ \(name)", as: .added) + "  "

@@ -78,7 +78,7 @@ struct TransactionText {
             case .update: ("~", .changed)
             case .delete: ("-", .gone)
             }
-        var text = terminal.styled("\(sign) \(Printable.text(change.object.path))", as: style)
+        var text = terminal.styled("\(sign) \(Printable.object(change.object.path))", as: style)
         if let new = newValues(change) {
             text += "  " + new
         } else if let old = change.oldValues, !old.isEmpty {
@@ -138,9 +138,9 @@ struct TransactionText {
     static func cause(_ cause: Change.Cause) -> String? {
         switch cause {
         case .direct: return nil
-        case .cascade(let object): return "because \(Printable.text(object.path)) was deleted"
+        case .cascade(let object): return "because \(Printable.object(object.path)) was deleted"
         case .replace: return "by REPLACE"
-        case .renumbered(let object): return "renumbered, see \(Printable.text(object.path))"
+        case .renumbered(let object): return "renumbered, see \(Printable.object(object.path))"
         case .merge: return "by a merge"
         }
     }

@@ -24,7 +24,7 @@ struct UndoText {
     }
 
     private func line(_ step: UndoReport.Step) -> String {
-        let object = Printable.text(step.object.path)
+        let object = Printable.object(step.object.path)
         switch step.kind {
         case .insert: return "+ \(object) restored"
         case .delete: return "- \(object) deleted"
@@ -36,7 +36,7 @@ struct UndoText {
 
     private func line(_ refusal: UndoReport.Refusal) -> String {
         let names = refusal.properties.map(Printable.text).joined(separator: ", ")
-        let what = Printable.text(refusal.object.path) + (names.isEmpty ? "" : " \(names)")
+        let what = Printable.object(refusal.object.path) + (names.isEmpty ? "" : " \(names)")
         let blocker = refusal.blockedBy.map { " by transaction \($0)" } ?? ""
         return "! \(what) not changed: "
             + TypedPath(path).fillingIn(Printable.text(refusal.reason)) + blocker

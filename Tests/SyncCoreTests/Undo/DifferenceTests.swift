@@ -35,6 +35,24 @@ import Testing
         #expect(try store.difference(from: middle, to: middle).objects.isEmpty)
     }
 
+    /// Another spelling of a key is another name in history.
+    @Test(arguments: UndoMode.all) func aKeySpelledOtherwiseIsCountedOnce(_ mode: UndoMode) throws {
+        let stage = try UndoStage(
+            mode, ["k": CaptureOptions(undo: true)],
+            "CREATE TABLE k(id TEXT COLLATE NOCASE PRIMARY KEY, a)",
+            "INSERT INTO k VALUES ('abc', 1), ('x', 1), ('same', 1)")
+        let start = try stage.store.head()
+        try stage.write("UPDATE k SET id = 'ABC' WHERE id = 'abc'")
+        try stage.write("REPLACE INTO k VALUES ('X', 3)")
+        try stage.write("UPDATE k SET a = 2 WHERE id = 'SAME'")
+        let difference = try stage.store.difference(from: start, to: stage.store.head())
+        let names = difference.objects.map {
+            ($0.before.isPresent ? "-" : "") + ($0.after.isPresent ? "+" : "")
+                + $0.object.key.description
+        }
+        #expect(names.sorted() == ["+ABC", "+X", "-+same", "-abc", "-x"])
+    }
+
     @Test func entitiesThatAreGoneAreNamed() throws {
         let stage = try stage(UndoMode(digests: .always, wal: true))
         let start = try stage.store.head()

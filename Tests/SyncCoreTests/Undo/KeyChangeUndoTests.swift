@@ -68,6 +68,26 @@ import Testing
         #expect(try rows(stage) == after)
     }
 
+    /// A writer that does not enforce foreign keys left a row that refers to nothing; then another
+    /// object took that key.
+    @Test(arguments: UndoMode.all)
+    func aRowThatDidNotFollowIsNotTakenAlong(_ mode: UndoMode) throws {
+        let stage = try stage(mode, onDelete: "CASCADE")
+        try stage.write("PRAGMA foreign_keys = OFF; INSERT INTO b VALUES ('y', 8)")
+        try stage.write("UPDATE a SET id = 'y' WHERE id = 'z'")
+        let number = try stage.last().number
+        let after = try rows(stage)
+        let report = try stage.store.revert(number)
+        #expect(report.steps.isEmpty)
+        #expect(
+            report.refusals.map(\.reason)
+                == ["b/y would follow it, which referred to this key before"])
+        #expect(try rows(stage) == after)
+        // What refers to it since then follows.
+        try stage.write("UPDATE b SET v = 9 WHERE a = 'y'")
+        #expect(try stage.store.revert(number).isComplete)
+    }
+
     @Test(arguments: UndoMode.all)
     func objectsThatReferToEachOtherAreDeletedTogether(_ mode: UndoMode) throws {
         let stage = try UndoStage(
@@ -121,6 +141,14 @@ import Testing
         #expect(try stage.store.revert(stage.last().number).isComplete)
         #expect(try stage.database.rows("SELECT v FROM t") == [[2]])
         #expect(try stage.store.verifyCapture().isEmpty)
+        // What was taken out of the history cannot be kept by any option.
+        try stage.write("UPDATE t SET v = 4")
+        let number = try stage.last().number
+        _ = try stage.store.erase(.init(path: "t/1"))
+        let erased = try stage.store.revert(number)
+        #expect(
+            erased.refusals.map(\.reason)
+                == ["its old values are not in the history: they were purged, or not kept then"])
     }
 
     /// Random chains of tables and changes of keys: the tables are as before, or what is not is
