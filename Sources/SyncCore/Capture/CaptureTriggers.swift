@@ -17,8 +17,8 @@ package struct CaptureTriggers {
     let context: CaptureContext.Table
 
     /// The version of the texts. Raised when they change, so that the triggers of existing stores
-    /// are created again (``Tracker/verify(thoroughly:)``): 1 had no `_b` and no `_s`, and the names
-    /// of 2 ended with the letter.
+    /// are created again (``Tracker/verify(thoroughly:)``). 1 had no `_b` and no `_s`; the names of
+    /// 2 ended with the letter.
     static let version: Int64 = 3
 
     /// Now, the same for all rows of one statement. The only clock that a trigger has.
