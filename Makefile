@@ -19,12 +19,14 @@ SEEDS ?= 1000
 ROUNDS ?= 1000
 STEPS ?=
 COUNT ?= 10000000
+COMMITS ?= 1000000
 SECONDS_EACH ?= 30
+SUITES ?=
 STRESS_SECONDS ?= 300
 DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
-.PHONY: setup build test demo bench bench-history fuzz kill replay sim stress lint measure docs \
-	clean install
+.PHONY: setup build test demo bench bench-history fuzz kill neighbour replay million sim stress lint measure \
+	docs peers clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
 setup:
@@ -79,10 +81,27 @@ kill: setup
 	SYNCD_KILL_ROUNDS=$$(($(ROUNDS) / 2)) $(SWIFT) test --skip-build --filter KillTests
 	SYNCD_KILLS=$(ROUNDS) $(SWIFT) test --skip-build --filter KilledMergeTests
 
-# SEEDS random schemas with random writers: history replayed equals the tables.
+# How often a program that waits for no lock is refused beside the daemon: about an hour.
+neighbour: setup
+	$(SWIFT) build --product syncd
+	$(SWIFT) build --product synctool
+	scripts/neighbour.py --pauses 200 random 20 5 1
+	scripts/neighbour.py --pauses 200 20 5 1 --rounds 200 --direct 1
+
+# SEEDS random schemas with random writers: history replayed equals the tables. Then SEEDS times
+# readers of every kind: what one was told is what all are told.
 replay: setup
 	$(SWIFT) build --build-tests
 	SYNCD_SEEDS=$(SEEDS) $(SWIFT) test --skip-build --filter RandomReplayTests
+	SYNCD_SEEDS=$(SEEDS) $(SWIFT) test --skip-build --filter MixedReadersTests
+
+# COMMITS commits of four processes at once, beside a daemon: fails when a client missed one, or
+# was told of one twice.
+million: setup
+	$(SWIFT) build -c release --package-path Benchmarks --product NoticeBenchmark
+	$(SWIFT) build -c release --package-path Benchmarks --product syncd
+	COMMITS=$(COMMITS) $(SWIFT) run -c release --skip-build --package-path Benchmarks \
+		NoticeBenchmark million
 
 # SEEDS merge simulations of each kind, from SEED on; a failure prints its seed. STEPS=n sets the
 # length of each.
@@ -90,6 +109,13 @@ sim: setup
 	$(SWIFT) run -c release syncsim --seed $(SEED) --count $(SEEDS) $(if $(STEPS),--steps $(STEPS))
 	$(SWIFT) run -c release syncsim --kind files --seed $(SEED) --count $(SEEDS) \
 		$(if $(STEPS),--steps $(STEPS))
+
+# The test suites of Django, SQLAlchemy and others on tracked databases, without and beside a daemon: no failure
+# that tracking causes. SUITES="cpython django" runs a part; scripts/peers/README.md.
+peers: setup
+	$(SWIFT) build --product synctool
+	$(SWIFT) build --product syncd
+	@scripts/peers/run.py --programs "$$($(SWIFT) build --show-bin-path)" $(SUITES)
 
 # The object layer under the thread sanitizer: four processes with six threads each, random
 # operations on a thousand objects for STRESS_SECONDS; then every context must equal the store.

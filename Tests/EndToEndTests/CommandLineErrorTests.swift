@@ -30,6 +30,20 @@ struct CommandLineErrorTests {
         }
     }
 
+    /// The database is prepared for tables that are made later; the message names the way back.
+    @Test func noTableCanBeTracked() async throws {
+        try await Scene.with { scene in
+            try await scene.sql("keyless.db", "CREATE TABLE note(text)")
+            let before = try await scene.sql("keyless.db", ".schema")
+            let output = try await scene.tool("track", "keyless.db")
+            #expect(output.status == 1)
+            #expect(output.errors.contains("no table of the database can be tracked"))
+            #expect(output.errors.contains("to remove what was added: synctool untrack keyless.db"))
+            try await scene.tool("untrack", "keyless.db").expectSuccess()
+            #expect(try await scene.sql("keyless.db", ".schema") == before)
+        }
+    }
+
     @Test func encryptedDatabase() async throws {
         try await Scene.with { scene in
             let noise = Data((0..<16_384).map { _ in UInt8.random(in: 0...255) })

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTesting
 import Testing
 
 /// `synctool sync` and `doctor --mend` after another program rebuilt a table.
@@ -52,6 +53,82 @@ struct MendCommandTests {
             let output = try await scene.tool("doctor", "--mend", "a.db")
             #expect(output.status == 0)
             #expect(output.text.contains("recorded 3 changes"), "\(output.text)")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func historyHasWhatWasWrittenWhereNoDaemonEverRan(isMerging: Bool) async throws {
+        try await Scene.with { scene in
+            try await makeStore(scene)
+            if isMerging { try await addRemote(scene) }
+            try await scene.sql("a.db", Self.rebuild)
+            // Not by those that only look.
+            for _ in 0..<2 {
+                let checkup = try await scene.tool("doctor", "a.db")
+                #expect(checkup.status == 1 && checkup.text.contains("triggers are missing"))
+            }
+            let history = try await scene.tool("history", "a.db").expectSuccess()
+            for line in ["~ item/x", "- item/y", "+ item/z"] {
+                #expect(history.text.contains(line), "\(history.text)\(history.errors)")
+            }
+            let again = try await scene.tool("history", "a.db").expectSuccess()
+            #expect(again.text == history.text)
+            try await scene.tool("doctor", "a.db").expectSuccess()
+        }
+    }
+
+    /// A program holds the lock: what cannot be recorded is said.
+    @Test func commandsSayWhatIsNotInTheHistory() async throws {
+        try await Scene.with { scene in
+            try await makeStore(scene)
+            try await scene.sql("a.db", Self.rebuild)
+            let writer = try PlainConnection(scene.folder.path("a.db"))
+            try writer.run("BEGIN IMMEDIATE")
+            for command in [
+                ["history", "a.db"], ["show", "a.db", "item/x"], ["diff", "a.db", "0"],
+            ] {
+                let output = try await scene.run(command)
+                #expect(output.errors.contains("not all is in the history"), "\(output.errors)")
+                #expect(output.errors.contains("synctool doctor a.db --mend"), "\(output.errors)")
+            }
+            try writer.run("ROLLBACK")
+            writer.close()
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func statusAndDoctorSayWhenRowsWereCompared(withDaemon: Bool) async throws {
+        try await Scene.with { scene in
+            let daemon = withDaemon ? try await scene.startDaemon() : nil
+            try await makeStore(scene)
+            let before = try await scene.tool("status", "a.db").expectSuccess()
+            #expect(before.lines.contains { $0.contains("compared") && $0.contains("never") })
+            let json = try await scene.tool("status", "a.db", "--json").expectSuccess()
+            #expect(!json.text.contains(#""compared""#))
+            try await scene.tool("doctor", "--mend", "a.db").expectSuccess()
+            let after = try await scene.tool("status", "a.db").expectSuccess()
+            #expect(
+                after.lines.contains { $0.contains("compared") && !$0.contains("never") },
+                "\(after.text)")
+            let stated = try await scene.tool("status", "a.db", "--json").expectSuccess()
+            #expect(stated.text.contains(#""compared":"2"#), "\(stated.text)")
+            await daemon?.stop()
+        }
+    }
+
+    /// Nothing is said to be right that could not be found wrong.
+    @Test func doctorNamesTablesWithoutFingerprints() async throws {
+        try await Scene.with { scene in
+            try await makeStore(scene)
+            let line = "not all rows have a fingerprint yet in item"
+            let whole = try await scene.tool("doctor", "a.db").expectSuccess()
+            #expect(!whole.text.contains("fingerprint"), "\(whole.text)")
+            try await scene.sql("a.db", "DELETE FROM syncd_lineage")
+            let part = try await scene.tool("doctor", "a.db").expectSuccess()
+            #expect(part.text.contains(line), "\(part.text)")
+            _ = try await scene.tool("doctor", "--mend", "a.db")
+            let mended = try await scene.tool("doctor", "a.db").expectSuccess()
+            #expect(!mended.text.contains(line), "\(mended.text)")
         }
     }
 

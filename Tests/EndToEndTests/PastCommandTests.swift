@@ -22,6 +22,30 @@ struct PastCommandTests {
             """)
     }
 
+    /// What was before the tracking is not known, and that is said.
+    private func diffNote(_ output: Child.Output) -> Bool {
+        output.errors.contains("when the database was tracked")
+    }
+
+    @Test func positionsThatWerePurgedAreNamed() async throws {
+        try await Scene.with { scene in
+            try await makeStore(scene)
+            try await scene.tool("history", "a.db").expectSuccess()
+            try await scene.sql("a.db", "UPDATE t SET b = 'c' WHERE id = 1")
+            try await scene.tool("purge", "a.db", "--before", "now").expectSuccess()
+            for position in ["0", "1", "-1h", "yesterday"] {
+                for command in [["diff", "a.db"], ["show", "a.db", "t/1", "--at"]] {
+                    let output = try await scene.run(command + [position])
+                    #expect(output.status != 0)
+                    #expect(
+                        output.errors.contains("was purged: the history begins with #"),
+                        "\(position): \(output.errors)")
+                }
+            }
+            try await scene.tool("show", "a.db", "t/1", "--at", "now").expectSuccess()
+        }
+    }
+
     @Test func showAndDiffNameEarlierValues() async throws {
         try await Scene.with { scene in
             try await makeStore(scene)
@@ -39,8 +63,58 @@ struct PastCommandTests {
             }
             let json = try await scene.tool("diff", "a.db", "0", "--json").expectSuccess()
             #expect(json.lines.first?.contains(#""properties":["a"]"#) == true, "\(json.text)")
+            #expect(diffNote(try await scene.tool("diff", "a.db", "yesterday")))
+            #expect(diffNote(try await scene.tool("show", "a.db", "t/1", "--at", "yesterday")))
+            #expect(!diffNote(try await scene.tool("show", "a.db", "t/1", "--at", "now")))
             #expect(try await scene.tool("diff", "a.db", "--at").status == 64)
             #expect(try await scene.tool("diff", "a.db").status == 64)
+        }
+    }
+
+    @Test(arguments: [false, true]) func historyShowsOldAndNewValues(withDaemon: Bool) async throws
+    {
+        try await Scene.with { scene in
+            let daemon = withDaemon ? try await scene.startDaemon() : nil
+            try await makeStore(scene)
+            try await scene.sql("a.db", "UPDATE t SET a = 'newer' WHERE id = 1")
+            try await scene.sql("a.db", "INSERT INTO t VALUES (3, 'three', NULL)")
+            let all = try await scene.tool("history", "a.db", "--values").expectSuccess()
+            let lines = all.lines.filter { $0.hasPrefix("    ") }
+            #expect(
+                lines == [
+                    "    ~ t/1  a 'old' -> 'new'", "    - t/2  id 2, a 'x', b 'y'",
+                    "    ~ t/1  a 'new' -> 'newer'", "    + t/3  id 3, a 'three', b NULL",
+                ], "\(all.text)")
+            // Without old values, those after the transaction are known only while nothing changes.
+            try await scene.sql("b.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, a)")
+            try await scene.tool("track", "b.db").expectSuccess()
+            try await scene.sql("b.db", "INSERT INTO t VALUES (1, 'x')")
+            try await scene.tool("history", "b.db").expectSuccess()
+            try await scene.sql("b.db", "UPDATE t SET a = 'y'")
+            let some = try await scene.tool("history", "b.db", "--values").expectSuccess()
+            #expect(some.text.contains("~ t/1  a ? -> 'y'"), "\(some.text)")
+            #expect(some.text.contains("+ t/1  id 1"), "\(some.text)")
+            #expect(try await scene.tool("history", "b.db", "--values", "--json").status == 64)
+            await daemon?.stop()
+        }
+    }
+
+    @Test(arguments: [false, true]) func trackChangesToWalMode(withDaemon: Bool) async throws {
+        try await Scene.with { scene in
+            let daemon = withDaemon ? try await scene.startDaemon() : nil
+            try await scene.sql("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, a)")
+            let first = try await scene.tool("track", "a.db").expectSuccess()
+            #expect(first.text.contains("synctool track a.db --wal"), "\(first.text)")
+            let second = try await scene.tool("track", "a.db", "--wal").expectSuccess()
+            #expect(!second.text.contains("--wal"), "\(second.text)")
+            let mode = try await scene.sql("a.db", "PRAGMA journal_mode")
+            #expect(mode.contains("wal"), "\(mode)")
+            try await scene.sql("a.db", "INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (2, 2)")
+            let history = try await scene.tool("history", "a.db", "--count").expectSuccess()
+            #expect(
+                history.text.contains(withDaemon ? "2 transactions, 2 changes" : "2 changes"),
+                "\(history.text)")
+            await daemon?.stop()
         }
     }
 

@@ -51,6 +51,72 @@ import Testing
         #expect(seen.transactions.contains { $0.flags.contains(.recovered) })
     }
 
+    /// Runs Python statements with `c`, a connection to the store with a busy timeout of 5 s.
+    private func python(_ store: String, _ statements: String) throws -> Ended {
+        let start = """
+            import sqlite3, sys, time
+            c = sqlite3.connect(sys.argv[1], timeout=5, isolation_level=None)
+
+            """
+        return try run("/usr/bin/python3", ["-c", start + statements, store])
+    }
+
+    private func isTracked(_ table: String, in store: String) throws -> Bool {
+        try sqlite3(
+            store,
+            "SELECT count(*) > 0 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = '\(table)'"
+        ) == "1"
+    }
+
+    /// The daemon cannot write the triggers while a program has the lock for long: it tries again.
+    @Test func aTableMadeBeforeALongTransactionIsTracked() async throws {
+        let daemon = try await TestDaemon()
+        let store = try await daemon.makeStore(rows: 3)
+        let seen = Collector(daemon.client.subscribe(store))
+        try await seen.begun()
+        // Longer than any connection of the daemon waits for a lock.
+        let ended = try python(
+            store,
+            """
+            c.execute("CREATE TABLE Label(LabelId INTEGER PRIMARY KEY, Name TEXT)")
+            c.execute("BEGIN IMMEDIATE")
+            time.sleep(7)
+            c.execute("INSERT INTO Label VALUES (1, 'blue')")
+            c.execute("COMMIT")
+            """)
+        #expect(ended.status == 0, "\(ended.errors)")
+        try await eventually("the new table") { told(seen).contains("insert Label/1") }
+        #expect(try isTracked("Label", in: store))
+    }
+
+    /// SQLite refuses a reader that turns writer while another connection has the write lock,
+    /// whatever its busy timeout. The daemon keeps away from a program that is within a transaction.
+    @Test func aReaderThatTurnsWriterAfterASchemaChangeIsNotRefused() async throws {
+        let daemon = try await TestDaemon()
+        let store = daemon.directory.file("rollback.db")
+        try sqlite3(store, "CREATE TABLE Album(AlbumId INTEGER PRIMARY KEY, Title TEXT)")
+        _ = try await daemon.client.track(store)
+        let seen = Collector(daemon.client.subscribe(store))
+        try await seen.begun()
+        let ended = try python(
+            store,
+            """
+            for n in range(4):
+                c.execute(f"CREATE TABLE Made{n}(id INTEGER PRIMARY KEY, x)")
+                c.execute("BEGIN")
+                c.execute("SELECT count(*) FROM Album").fetchall()
+                time.sleep(0.4)
+                c.execute(f"INSERT INTO Made{n} VALUES (1, 2)")
+                c.execute("COMMIT")
+            """)
+        #expect(ended.status == 0, "\(ended.errors)")
+        for number in 0..<4 {
+            let table = "Made\(number)"
+            try await eventually(table) { told(seen).contains("insert \(table)/1") }
+            #expect(try isTracked(table, in: store))
+        }
+    }
+
     @Test func aQuietStoreIsWholeInItsMainFile() async throws {
         let daemon = try await TestDaemon()
         let store = try await daemon.makeStore(rows: 3)

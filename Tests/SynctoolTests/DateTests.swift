@@ -43,7 +43,10 @@ import Testing
         #expect(23...25 ~= (today.milliseconds - yesterday.milliseconds) / 3_600_000)
     }
 
-    @Test(arguments: ["", "lately", "25:00", "-2", "-h", "--", "2026-13-01", "12", "-2y"])
+    @Test(arguments: [
+        "", "lately", "25:00", "-2", "-h", "--", "2026-13-01", "2026-02-30", "2026-04-31", "12",
+        "-2y",
+    ])
     func whatIsNoDateIsNamed(_ text: String) {
         #expect(throws: SyncError(.invalidArgument, "")) { try read(text) }
     }

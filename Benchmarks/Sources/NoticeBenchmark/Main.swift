@@ -29,7 +29,7 @@ enum Main {
             case "stores": try ManyStores.measure()
             case "million":
                 let commits = ProcessInfo.processInfo.environment["COMMITS"].flatMap { Int64($0) }
-                try await FourWriters.measure(commits: commits ?? 1_000_000)
+                guard try await FourWriters.measure(commits: commits ?? 1_000_000) else { exit(1) }
             default: print("unknown part: \(argument)")
             }
         }

@@ -19,6 +19,8 @@ public struct StoreReport: Sendable, Equatable {
     public let findings: [String]
     /// The remotes that the daemon synchronises it with.
     public var remotes: [RemoteStatus] = []
+    /// When all rows were last compared with the history; nil: never, or the daemon is older.
+    public var compared: Timestamp?
 
     /// Makes a report.
     public init(

@@ -61,7 +61,7 @@ extension StoreClient {
         bytes.reserveCapacity(reference.bytes)
         try await forEachSlice(of: reference, in: store) { bytes += $0 }
         guard reference.kind == .text else { return .blob(bytes) }
-        return .text(String(decoding: bytes, as: UTF8.self))
+        return .text(String(textBytes: bytes))
     }
 
     /// Fetches a value in slices of at most 1 MiB, in order; memory is bounded by one slice.

@@ -67,7 +67,7 @@ extension TableSummary {
 extension StoreReport {
     /// The reply of `Status`.
     public var jsonObject: JSONObject {
-        [
+        var object: JSONObject = [
             "store": .object(store.jsonObject), "pending": .integer(pending),
             "databaseBytes": .integer(databaseBytes), "walBytes": .integer(walBytes),
             "entities": .array(entities.map { .object($0.jsonObject) }),
@@ -75,6 +75,8 @@ extension StoreReport {
             "findings": .array(findings.map(JSONValue.string)),
             "remotes": .array(remotes.map { .object($0.jsonObject) }),
         ]
+        object["compared"] = compared.map { .string($0.description) }
+        return object
     }
 
     init(_ object: JSONObject) throws {
@@ -87,6 +89,7 @@ extension StoreReport {
             entities: try reader.array("entities").map(TableSummary.init(json:)),
             consumers: try reader.array("consumers").map(Consumer.init(json:)),
             findings: try reader.strings("findings"))
+        compared = try reader.optionalString("compared").flatMap { Timestamp($0) }
         guard reader.optional("remotes") != nil else { return }
         remotes = try reader.array("remotes").map(RemoteStatus.init(json:))
     }

@@ -183,6 +183,7 @@ public enum StoreInterface {
         method List() -> (stores: []Store)
 
         # The full status of one store. pending: log rows that are not in the history tables yet.
+        # compared: when all rows were last compared with the history; absent: never.
         method Status(store: string) -> (
           store: Store,
           pending: int,
@@ -191,7 +192,8 @@ public enum StoreInterface {
           entities: []Table,
           consumers: []Consumer,
           findings: []string,
-          remotes: ?[]Remote
+          remotes: ?[]Remote,
+          compared: ?string
         )
 
         # Compares triggers and schema with what Track installed. findings: the problems found;

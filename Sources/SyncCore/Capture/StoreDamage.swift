@@ -10,7 +10,7 @@ import SyncValues
 package struct StoreDamage: Hashable {
     /// The tables that are missing.
     package let missing: [String]
-    /// The newest rows of the log were deleted: the log always keeps the newest one.
+    /// Rows of the log were deleted that were not digested, or all of them (``LogContinuity``).
     package let isLogCut: Bool
     /// `syncd_meta` says which store and replica the file is.
     let hasIdentity: Bool
@@ -38,8 +38,8 @@ package struct StoreDamage: Hashable {
         return StoreDamage(missing: missing, isLogCut: isLogCut, hasIdentity: hasIdentity)
     }
 
-    /// Whether the log ends before what was made of it. An older copy of the file is no such case:
-    /// its metadata is older, too.
+    /// Whether the log ends before what was made of it, or is not the one that it was made of. An
+    /// older copy of the file is no such case: its metadata is older, too.
     private static func isLogCut(_ db: Database, _ metadata: Metadata) throws -> Bool {
         let known = try metadata.newestPosition()
         let connection = try db.openConnection
@@ -47,7 +47,7 @@ package struct StoreDamage: Hashable {
         guard known <= Metadata.positionMax,
             let newest = try? LogTable.newest(on: connection)
         else { return false }
-        return newest < known
+        return try newest < known || LogContinuity(metadata).isBroken()
     }
 
     /// Whether nothing of the database is ours.
@@ -75,11 +75,7 @@ package struct StoreDamage: Hashable {
 
     /// The error for a caller that needs a whole store.
     package var error: SyncError {
-        if isLogCut {
-            return SyncError(
-                .storeDamaged, "another program deleted rows of the table \(LogTable.name)",
-                hint: Self.hint)
-        }
+        if isLogCut { return LogContinuity.isCut }
         let reason =
             missing.isEmpty
             ? "the table syncd_meta does not say which store it is"

@@ -172,12 +172,15 @@ package struct Tracker: Sendable {
     }
 
     /// Runs `body` in a write transaction.
+    /// - Parameter alone: in the rollback modes also keeps readers out, from its beginning on.
     /// - Throws: what `body` throws, with operation and file.
-    package func write<T>(_ operation: String, body: (Database) throws -> T) throws -> T {
+    package func write<T>(
+        _ operation: String, alone: Bool = false, body: (Database) throws -> T
+    ) throws -> T {
         do {
             return try queue.writeWithoutTransaction { db in
                 var result: T?
-                try db.inTransaction(.immediate) {
+                try db.inTransaction(alone ? .exclusive : .immediate) {
                     result = try body(db)
                     return .commit
                 }

@@ -41,7 +41,7 @@ extension Digester {
             for change in digest.slice { try writer.write(change) }
             guard digest.isRead else { return true }
             if digest.isBegun { try writer.write(header: header) }
-            try metadata.set(.digested, to: .integer(header.number))
+            try continuity.setDigested(header.number)
             return true
         }
         guard isWritten, !digest.isRead else {

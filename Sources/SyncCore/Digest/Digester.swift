@@ -32,6 +32,7 @@ final class Digester {
 
     let connection: OpaquePointer
     let metadata: Metadata
+    var continuity: LogContinuity { LogContinuity(metadata) }
     private let assembler: TransactionAssembler
     private let trimmable: Statement
     private let trim: Statement
@@ -137,6 +138,8 @@ final class Digester {
                 end = transaction.number
                 return false
             }
+            try continuity.requireAll(
+                after: digested, upTo: large?.transaction.header.number ?? end)
         }
         if let large = batch.last, large.changes.count > changesMax {
             let before = large.first - 1
@@ -159,7 +162,7 @@ final class Digester {
                 for change in transaction.changes { try writer.write(change) }
                 try writer.write(header: transaction)
             }
-            try metadata.set(.digested, to: .integer(end))
+            try continuity.setDigested(end)
             return true
         }
     }
@@ -179,7 +182,7 @@ final class Digester {
                 for change in slice { try writer.write(change) }
                 guard isLast else { return true }
                 try writer.write(header: large)
-                try metadata.set(.digested, to: .integer(large.number))
+                try continuity.setDigested(large.number)
                 return true
             }
             guard isWritten else { return false }

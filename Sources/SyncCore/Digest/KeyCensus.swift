@@ -2,11 +2,12 @@ import SyncStorage
 import SyncValues
 
 /// Which log rows of one transaction have to be assembled together: those of one key, and those of
-/// keys that name each other (a renumbering, a cascade). Every other row is a change of its own.
+/// keys that name each other: a renumbering, and a cascade where one of its keys has other rows.
+/// Every other row is a change of its own, also what a cascade took (``PassingDeletes``).
 ///
 /// Keys are compared by their hashes: two keys of one hash are assembled together, which changes
-/// nothing. It takes 16 bytes for each row while it counts (24 for deletes), and then as much for
-/// each row of a key that has several.
+/// nothing. It takes 16 bytes for each row while it counts, and then as much for each row of a key
+/// that has several.
 struct KeyCensus {
     private struct Row {
         let hash: Int
@@ -15,9 +16,8 @@ struct KeyCensus {
 
     private var rows: [Row] = []
     private var linked: Set<Int> = []
-    private var deleted: [Int] = []
-    /// Deletes that may be cascades, and the objects that they referred to.
-    private var references: [(child: Int, parent: Int)] = []
+    /// The deletes that may take others along.
+    private(set) var deletes = DeleteCensus()
 
     /// Ascending; what is not in it has one row.
     private var shared: [Int] = []
@@ -38,16 +38,8 @@ struct KeyCensus {
         let hashes = Self.hashes(of: record, entity)
         for hash in hashes { rows.append(Row(hash: hash, seq: record.seq)) }
         if hashes.count > 1 { linked.formUnion(hashes) }
-        guard record.kind == .delete || record.kind == .replace else { return }
-        deleted.append(hashes[0])
-        guard !entity.cascades.isEmpty else { return }
-        let kept = entity.keptValues(in: record.values)
-        let key = record.key(entity)
-        for cascade in entity.cascades {
-            guard let parent = entity.reference(cascade, key: key, kept: kept) else { continue }
-            let name = ObjectName(entity: SQLName.folded(cascade.parent), key: parent)
-            references.append((hashes[0], name.hashValue))
-        }
+        if record.kind == .deleting { deletes.begin(hashes[0], at: record) }
+        if record.kind == .delete { deletes.end(hashes[0], at: record) }
     }
 
     /// Ends the counting.
@@ -55,22 +47,16 @@ struct KeyCensus {
     /// - Complexity: O(rows · log rows)
     mutating func finish() {
         rows.sort { ($0.hash, $0.seq) < ($1.hash, $1.seq) }
-        deleted.sort()
-        for (child, parent) in references where Self.has(parent, in: deleted) {
-            linked.insert(child)
-            linked.insert(parent)
-        }
-        (deleted, references) = ([], [])
+        let plain = linkCascades()
         var end = 0
         var run = 0
         while run < rows.count {
+            let next = endOfKey(at: run)
             let hash = rows[run].hash
-            var next = run + 1
-            while next < rows.count, rows[next].hash == hash { next += 1 }
             if linked.contains(hash) {
                 linkedSeqs += rows[run..<next].map(\.seq)
                 shared.append(hash)
-            } else if next - run > 1 {
+            } else if next - run > 1, !plain.contains(hash) {
                 starts.append(end)
                 for index in run..<next {
                     rows[end] = rows[index]
@@ -85,6 +71,55 @@ struct KeyCensus {
         linked = []
         linkedSeqs = Set(linkedSeqs).sorted()
         starts.sort { rows[$0].seq < rows[$1].seq }
+    }
+
+    /// Where the rows of the key end that begin at `run`.
+    private func endOfKey(at run: Int) -> Int {
+        var next = run + 1
+        while next < rows.count, rows[next].hash == rows[run].hash { next += 1 }
+        return next
+    }
+
+    /// Links what a cascade took to what took it, unless both have no other rows.
+    ///
+    /// - Returns: the keys of plain deletes.
+    private mutating func linkCascades() -> Set<Int> {
+        deletes.finish()
+        guard !deletes.isEmpty else { return [] }
+        var plain: Set<Int> = []
+        var run = 0
+        while run < rows.count {
+            let next = endOfKey(at: run)
+            if next - run == 2,
+                deletes.notePlain(rows[run].hash, rows[run].seq, rows[run + 1].seq)
+            {
+                plain.insert(rows[run].hash)
+            }
+            run = next
+        }
+        var found: Set<Int> = []
+        for row in rows {
+            deletes.forEach(around: row.seq) { hash, isPlain in
+                if !isPlain { found.formUnion([hash, row.hash]) }
+            }
+        }
+        linked.formUnion(found)
+        run = 0
+        while run < rows.count {
+            let next = endOfKey(at: run)
+            let hash = rows[run].hash
+            let isSingle = next - run == 1 || plain.contains(hash)
+            if !isSingle || linked.contains(hash) {
+                for row in rows[run..<next] {
+                    deletes.forEach(around: row.seq) { outer, _ in
+                        found.formUnion([outer, hash])
+                    }
+                }
+            }
+            run = next
+        }
+        linked.formUnion(found)
+        return plain
     }
 
     /// The number of keys with several rows that name no other key.

@@ -4,8 +4,8 @@ import SyncValues
 ///
 /// The log is read twice: once to find the keys that have several rows (``KeyCensus``), once to
 /// assemble them key by key. Within one transaction changes of different keys do not depend on each
-/// other, but for those that name each other, which are assembled together: renumberings and
-/// cascades, and they alone, take memory for each object.
+/// other, but for those that name each other, which are assembled together: renumberings, and
+/// cascades of objects with several rows. These alone take memory for each object.
 ///
 /// The slices come in no order: each change has its place in the transaction by its seq. Every call
 /// reads a bounded number of rows, within the transaction that the connection is in, and begins
@@ -31,6 +31,7 @@ final class LargeTransaction {
     /// The last row that was read in this phase.
     private var position: Int64
     private var nextGroup = 0
+    private var passing = PassingDeletes()
 
     /// - Parameter header: one that was not assembled.
     init(_ header: NetTransaction, from reader: LogReader) {
@@ -78,22 +79,41 @@ final class LargeTransaction {
 
     private func assembleSingles() throws -> [NetChange] {
         var builder = makeBuilder()
+        var places: [Int64: PassingDeletes.Place] = [:]
         var bytes = 0
         try reader.seek(after: position, upTo: header.number)
         for _ in 0..<Self.stepRowsMax {
             guard builder.draftCount < Self.sliceChangesMax, bytes < Self.sliceBytesMax else {
-                return builder.finish(isCoalesced: header.flags.contains(.coalesced))
+                break
             }
             guard let record = try reader.next() else {
                 begin(.groups)
-                return builder.finish(isCoalesced: header.flags.contains(.coalesced))
+                break
             }
             position = record.lastSeq
-            guard record.entity != nil, !census.isShared(record) else { continue }
+            guard let entity = record.entity else { continue }
+            let place = passing.take(record, of: entity, census: census.deletes)
+            // Kind 6 is a part of its delete.
+            guard record.kind != .deleting, !census.isShared(record) else { continue }
             bytes += record.valueBytes
             builder.append(record)
+            places[record.seq] = place
         }
-        return builder.finish(isCoalesced: header.flags.contains(.coalesced))
+        return placed(
+            builder.finish(isCoalesced: header.flags.contains(.coalesced)), at: places)
+    }
+
+    private func placed(
+        _ changes: [NetChange], at places: [Int64: PassingDeletes.Place]
+    ) -> [NetChange] {
+        guard !places.isEmpty else { return changes }
+        return changes.map { change in
+            guard let place = places[change.seq] else { return change }
+            var change = change
+            (change.seq, change.cause) = (place.seq, place.cause)
+            if !keepsVanished { change.last = change.seq }
+            return change
+        }
     }
 
     private func assembleGroups() throws -> [NetChange] {

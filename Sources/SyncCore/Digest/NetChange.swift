@@ -12,7 +12,7 @@ package struct NetChange {
         case renumbered(ObjectKey)
     }
 
-    package let seq: Int64
+    package internal(set) var seq: Int64
     /// The seq of the last event that is in it: a reader between the two has not all of it.
     package var last: Int64
     package let entity: TrackedEntity

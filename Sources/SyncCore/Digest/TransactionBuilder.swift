@@ -13,6 +13,9 @@ import SyncValues
 /// | delete | delete + insert | delete (b) | delete (c) | pending replace (c) | delete (c) |
 /// | pending replace | update of everything | – | delete | pending replace | delete |
 ///
+/// After "nothing" that an insert and a delete left, another delete or REPLACE of the key is
+/// nothing, too (c).
+///
 /// Where commits ran together, insert and delete stay both (`keepsVanished`), and a tombstone has
 /// the values that the delete met: they were committed.
 ///
@@ -163,6 +166,10 @@ struct TransactionBuilder {
         let key = record.key(entity)
         let name = EntityKey(entity: entity.id, key: key)
         let known = index(of: entity, key: key)
+        if let index = vanished(name) {
+            ended = (name, drafts[index].origin)
+            return false
+        }
         guard let index = known, !(keepsVanished && drafts[index].state == .inserted) else {
             let index = draft(of: entity, record: record, key: key, state: .deleted)
             drafts[index].kept = entity.keptValues(in: record.values)
@@ -194,7 +201,14 @@ struct TransactionBuilder {
         let earlier = drafts[..<end].lastIndex {
             $0.entity.id == entity.id && $0.key == key && $0.state == .deleted
         }
+        guard let earlier else { return }
         current[EntityKey(entity: entity.id, key: key)] = earlier
+    }
+
+    /// The last draft of an object that the transaction inserted and deleted, and that was not
+    /// there before: another record of its delete says nothing new.
+    private func vanished(_ name: EntityKey) -> Int? {
+        current[name].flatMap { drafts[$0].state == .nothing ? $0 : nil }
     }
 
     private mutating func replace(_ entity: TrackedEntity, from record: LogRecord) {
@@ -203,6 +217,7 @@ struct TransactionBuilder {
             return
         }
         let key = record.key(entity)
+        if vanished(EntityKey(entity: entity.id, key: key)) != nil { return }
         guard let index = index(of: entity, key: key) else {
             let index = draft(of: entity, record: record, key: key, state: .replacing)
             drafts[index].kept = entity.keptValues(in: record.values)

@@ -128,6 +128,19 @@ package struct CaptureLayout: Sendable, Hashable, Codable {
         }
     }
 
+    /// Whether the keys of this layout name other objects than those of the layout before: other
+    /// columns, another number or another order of them. A column under a new name is the same one,
+    /// also where a rebuilt table does not say so: then none has the former name.
+    func hasOtherKey(than old: CaptureLayout) -> Bool {
+        let before = old.key.map { name in
+            renamed?.first { SQLName.isEqual($0.value, to: name) }?.key ?? name
+        }
+        guard before.count == key.count else { return true }
+        return zip(before, key).contains { was, now in
+            !SQLName.isEqual(was, to: now) && columns.contains { SQLName.isEqual($0, to: was) }
+        }
+    }
+
     /// Every position and every name of the key is among the columns.
     private var isSound: Bool {
         let positions = kept + (cascades ?? []).flatMap(\.columns)

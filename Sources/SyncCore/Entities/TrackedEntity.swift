@@ -75,22 +75,4 @@ package final class TrackedEntity: Sendable {
                 NamedValues.Pair(name: columnNames[$0.key], value: $0.value)
             })
     }
-
-    /// The key of the object that a deleted object referred to; nil when a part of it was not kept
-    /// or is NULL.
-    package func reference(
-        _ cascade: CaptureLayout.Cascade, key: ObjectKey, kept: [Value]
-    ) -> ObjectKey? {
-        var values: [Value] = []
-        for column in cascade.columns {
-            if let index = keyPositions.firstIndex(of: column) {
-                values.append(key.values[index])
-            } else if let index = layout.kept.firstIndex(of: column), index < kept.count {
-                values.append(kept[index])
-            } else {
-                return nil
-            }
-        }
-        return values.isEmpty || values.contains(.null) ? nil : ObjectKey(values)
-    }
 }

@@ -19,6 +19,17 @@ struct HistoryAnchor {
 
         /// It stands for a row that was deleted: ``LogTable/keepNumberSQL``.
         var keepsNumber: Bool { op == 0 && mask == 1 }
+
+        /// A hash of it, negative (FNV-1a over its words), for the journals of daemons.
+        var mark: Int64 {
+            var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+            for word in [seq, op, mask].map(UInt64.init(bitPattern:)) + [time.bitPattern] {
+                for shift in stride(from: 0, to: 64, by: 8) {
+                    hash = (hash ^ (word >> shift & 0xff)) &* 0x100_0000_01b3
+                }
+            }
+            return Int64(bitPattern: hash | 1 << 63)
+        }
     }
 
     private let select: Statement
@@ -48,7 +59,8 @@ struct HistoryAnchor {
     /// Goes back to what it was.
     mutating func restore(_ row: Row?) { self.row = row }
 
-    private func read(_ seq: Int64) throws -> Row? {
+    /// The row of a number; nil: there is none.
+    func read(_ seq: Int64) throws -> Row? {
         select.bind(seq, at: 1)
         defer { select.reset() }
         guard try select.step() else { return nil }

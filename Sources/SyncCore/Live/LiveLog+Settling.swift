@@ -30,7 +30,7 @@ extension LiveLog {
     /// - Complexity: O(new log rows), in slices that hold writers up for about 2 ms.
     func settle() throws -> Settlement {
         let found = try pendingBoundaries()
-        guard journal == nil else { return Settlement(boundaries: found) }
+        if try isRecording() { return Settlement(boundaries: found) }
         guard let end = found.last?.last else { return Settlement() }
         let journals = try NamedJournals(metadata, identity: identity)
         if let path = journals.unreadable {
@@ -102,27 +102,11 @@ extension LiveLog {
     /// Up to which row ends are recorded in journals; 0 when in none.
     /// - Throws: as ``poll()``.
     func recordedEnd() throws -> Int64 {
-        guard journal == nil else { return try pendingBoundaries().last?.last ?? 0 }
+        if try isRecording() { return try pendingBoundaries().last?.last ?? 0 }
         let recorded = try NamedJournals(metadata, identity: identity).boundaries
         return recorded.last { $0.last <= bounded }?.last ?? 0
     }
 
-    /// The ends of commits for a process that writes all of them to the history tables, in a
-    /// transaction of its own.
-    /// - Throws: `notAllowed` when a daemon's journal cannot be read; as ``poll()``.
-    package func boundariesForWriting() throws -> [Boundary] {
-        guard journal == nil else { return try pendingBoundaries() }
-        let journals = try NamedJournals(metadata, identity: identity)
-        if let path = journals.unreadable {
-            throw SyncError(
-                .notAllowed, "the daemon's journal \(path) cannot be read",
-                hint: "Leave this to the daemon, or run the command as its user")
-        }
-        let recorded = journals.boundaries
-        _ = try pendingBoundaries()
-        try adopt(recorded)
-        return boundaries
-    }
 }
 
 /// Lets a slice of the digest pass when the journals of daemons have the boundaries that it was put

@@ -33,13 +33,21 @@ package final class LiveLog {
     private let schemaVersion: Statement
     private let newestSeq: Statement
     private let reading: LiveReading
-    private var anchor: HistoryAnchor
+    private(set) var anchor: HistoryAnchor
 
     /// Made when first needed, and released when the store is idle.
     private var digestion: Digestion?
     var boundaries: [Boundary] = []
-    private(set) var journal: BoundaryJournal?
-    /// Found in the transaction that is being read, and not recorded yet.
+    var journal: BoundaryJournal?
+    var peers: PeerJournals?
+    /// Other readers find the journal by its name in the metadata.
+    var isNamed = false
+    /// `boundaries` has some that the journal lacks.
+    var isGapped = false
+    /// Held while a merge writes: ``boundariesForWriting()``.
+    var writersJournals: NamedJournals?
+    /// Found, and not recorded yet: in the transaction that is being read, or in one that failed in
+    /// WAL mode.
     private var unrecorded: [Boundary] = []
     private var seen: Int64
     private(set) var bounded: Int64
@@ -79,9 +87,13 @@ package final class LiveLog {
     /// The transactions committed since the last call.
     /// - Throws: `foreignHistory` when the history went back; `busy` in the rollback journal modes.
     func poll(isRepeated: Bool) throws -> PollResult {
-        guard journal == nil else {
-            return try read(isRepeated: isRepeated) {
-                try newTransactions(digested: $0, recorded: boundaries)
+        if try isRecording() {
+            do {
+                return try read(isRepeated: isRepeated) {
+                    try newTransactions(digested: $0, recorded: boundaries)
+                }
+            } catch let error as SyncError where error.code == .diskFull && isGapped {
+                // What could not be recorded is told when it is in the history tables.
             }
         }
         let settlement = try settle()
@@ -102,29 +114,6 @@ package final class LiveLog {
         try takePending(recorded, into: &result)
         seen = max(seen, recorded.last?.last ?? digested)
         return result
-    }
-
-    /// Records boundaries in `journal` from now on, before any caller gets them, and restores those
-    /// that an earlier process recorded there: commits that can no longer be told apart in the WAL
-    /// are separate again. Boundaries that the history tables cover are dropped.
-    ///
-    /// Other readers find the journal by its path in the metadata. Where that cannot be written
-    /// now, it is written with the next digest.
-    /// - Throws: the error of SQLite.
-    func record(in journal: BoundaryJournal) throws {
-        try adopt(journal.boundaries)
-        journal.append(boundaries)
-        self.journal = journal
-        try? nameJournal()
-    }
-
-    private func nameJournal() throws {
-        guard let path = journal?.path,
-            try !NamedJournals.isNamed(path, in: metadata, identity: identity)
-        else { return }
-        try RawTransaction.write(on: connection, didCommit: didCommit) {
-            try NamedJournals.name(path, in: metadata, identity: identity)
-        }
     }
 
     /// Takes what was recorded: up to its end no other boundary is one, because what was told there
@@ -160,7 +149,8 @@ package final class LiveLog {
                 hint: Self.restartHint)
         }
         // Also when nothing is new: the reader moves on in the WAL past commits of other tables.
-        let found = try commits.boundaries(after: bounded).transactions
+        var found = try commits.boundaries(after: bounded).transactions
+        if let peers, !found.isEmpty { found = try peers.adopt(found, after: bounded) }
         unrecorded += found
         boundaries += found
         bounded = found.last?.last ?? bounded
@@ -173,7 +163,7 @@ package final class LiveLog {
         return try LogReader.checked(newest: newestSeq.step() ? newestSeq.integer(0) : 0)
     }
 
-    private func readSchemaVersion() throws -> Int64 {
+    func readSchemaVersion() throws -> Int64 {
         defer { schemaVersion.reset() }
         return try schemaVersion.step() ? schemaVersion.integer(0) : 0
     }
@@ -271,7 +261,7 @@ package final class LiveLog {
     /// - Returns: whether something is left.
     func digest(while isDue: () -> Bool) throws -> Bool {
         // Beside a daemon its journal has to be taken into account.
-        if journal == nil, let obstacle = try settle().obstacle { throw obstacle }
+        if try !isRecording(), let obstacle = try settle().obstacle { throw obstacle }
         _ = try pendingBoundaries()
         guard try hasWork() else { return false }
         try? nameJournal()
@@ -330,7 +320,12 @@ package final class LiveLog {
     /// journal they are recorded nowhere: no number of them may be given to a caller.
     /// - Throws: as ``poll()``.
     package func pendingBoundaries(isRepeated: Bool = false) throws -> [Boundary] {
-        try read(isRepeated: isRepeated) { _ in }
+        do {
+            try read(isRepeated: isRepeated) { _ in }
+        } catch let error as SyncError where error.code == .diskFull && isGapped {
+            // Nothing is told here.
+            try read(isRepeated: isRepeated) { _ in }
+        }
         return boundaries
     }
 
@@ -343,34 +338,49 @@ package final class LiveLog {
         isRepeated: Bool, _ body: (Int64) throws -> Result
     ) throws -> Result {
         // No reader of the journal digests between the snapshot and the record of what is in it.
-        journal?.lock()
+        peers?.lock()
         var isLocked = true
-        func record() {
-            if !unrecorded.isEmpty { journal?.append(unrecorded) }
-            unrecorded = []
-            journal?.unlock()
+        func unlock() {
+            peers?.release()
             isLocked = false
         }
-        defer { if isLocked { journal?.unlock() } }
+        func record() throws {
+            if !unrecorded.isEmpty, !isGapped, let journal,
+                !journal.append(unrecorded, mark: mark(of: unrecorded))
+            {
+                isGapped = true
+                throw SyncError(.diskFull, journal.fault ?? "the journal cannot be written")
+            }
+            unrecorded = []
+            unlock()
+        }
+        defer { if isLocked { unlock() } }
         commits.willRead()
-        unrecorded = []
         let isWal = commits.index != nil
         // In WAL mode nothing is dropped, and thousands of boundaries need not be copied.
         let before = isWal ? nil : memento
-        let result = try reading.read(
-            isWal: isWal, isRepeated: isRepeated, dropping: { if let before { restore(before) } }
-        ) {
-            let digested = try extendBoundaries()
-            if isWal { record() }
-            return try body(digested)
+        func drop() { if let before { restore(before) } }
+        do {
+            let result = try reading.read(
+                isWal: isWal, isRepeated: isRepeated, dropping: drop
+            ) {
+                let digested = try extendBoundaries()
+                if isWal { try record() }
+                return try body(digested)
+            }
+            if isLocked { try record() }
+            return result
+        } catch {
+            // Whether what was read is a state is not known, or it is recorded nowhere.
+            drop()
+            throw error
         }
-        if isLocked { record() }
-        return result
     }
 
     /// What reading changes here.
     private struct Memento {
         let boundaries: [Boundary]
+        let unrecorded: [Boundary]
         let seen: Int64
         let bounded: Int64
         let schema: Int64
@@ -381,13 +391,14 @@ package final class LiveLog {
 
     private var memento: Memento {
         Memento(
-            boundaries: boundaries, seen: seen, bounded: bounded, schema: schema,
-            birthsEnd: resolver.births.end, anchor: anchor.row, commits: commits.memento)
+            boundaries: boundaries, unrecorded: unrecorded, seen: seen, bounded: bounded,
+            schema: schema, birthsEnd: resolver.births.end, anchor: anchor.row,
+            commits: commits.memento)
     }
 
     private func restore(_ memento: Memento) {
         boundaries = memento.boundaries
-        unrecorded = []
+        unrecorded = memento.unrecorded
         seen = memento.seen
         bounded = memento.bounded
         schema = memento.schema

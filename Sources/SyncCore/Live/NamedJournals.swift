@@ -8,7 +8,6 @@ import SyncValues
 /// What a daemon told is in its journal until it is in the history tables. A reader that digests
 /// takes these boundaries, and holds the lock of the journals while it writes.
 final class NamedJournals {
-    private let metadata: Metadata
     private let descriptors: [Int32]
     /// A journal that exists and may not be read by this process.
     let unreadable: String?
@@ -17,11 +16,15 @@ final class NamedJournals {
     /// Opens the journals of the replica in its present epoch. A file that is gone told nothing
     /// that the history tables do not have.
     /// - Throws: the error of SQLite.
-    init(_ metadata: Metadata, identity: StoreIdentity) throws {
-        self.metadata = metadata
+    convenience init(_ metadata: Metadata, identity: StoreIdentity) throws {
+        self.init(try Self.paths(metadata, identity: identity))
+    }
+
+    /// Opens the journals at these paths.
+    init(_ paths: [String]) {
         var descriptors: [Int32] = []
         var unreadable: String?
-        for path in try Self.paths(metadata, identity: identity) {
+        for path in paths {
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             if descriptor >= 0 {
                 descriptors.append(descriptor)
@@ -35,28 +38,42 @@ final class NamedJournals {
 
     deinit { for descriptor in descriptors { close(descriptor) } }
 
+    /// No journal is named, or none that is there.
+    var isEmpty: Bool { descriptors.isEmpty && unreadable == nil }
+
     /// What they told, ascending. Of a number that several have, the coarser one holds.
     var boundaries: [Boundary] {
+        Self.united(descriptors.flatMap(BoundaryJournal.boundaries(in:)))
+    }
+
+    /// What several journals have, ascending.
+    static func united(_ boundaries: [Boundary]) -> [Boundary] {
         var ends: [Int64: Boundary] = [:]
-        for descriptor in descriptors {
-            for boundary in BoundaryJournal.boundaries(in: descriptor) {
-                let isExact = boundary.isExact && ends[boundary.last]?.isExact ?? true
-                ends[boundary.last] = Boundary(last: boundary.last, isExact: isExact)
-            }
+        for boundary in boundaries {
+            let isExact = boundary.isExact && ends[boundary.last]?.isExact ?? true
+            ends[boundary.last] = Boundary(last: boundary.last, isExact: isExact)
         }
         return ends.values.sorted { $0.last < $1.last }
     }
 
     /// Takes the locks of all of them, until ``release()``.
-    /// - Throws: `busy` when one is held for too long.
+    /// - Throws: `busy` when one is held for too long; none is held then.
     func lock() throws {
-        for descriptor in descriptors {
-            guard FileLock.take(descriptor, waitingFor: FileLock.readerWait) else {
-                throw SyncError(
-                    .busy, "the daemon is recording a commit", hint: "Try again in a moment")
-            }
-            held.append(descriptor)
+        guard lock(waitingFor: FileLock.readerWait) else {
+            release()
+            throw SyncError(
+                .busy, "the daemon is recording a commit", hint: "Try again in a moment")
         }
+    }
+
+    /// The same, for at most `limit` each.
+    /// - Returns: whether all are held.
+    @discardableResult
+    func lock(waitingFor limit: Duration) -> Bool {
+        for descriptor in descriptors where !held.contains(descriptor) {
+            if FileLock.take(descriptor, waitingFor: limit) { held.append(descriptor) }
+        }
+        return held.count == descriptors.count
     }
 
     /// Releases the locks that ``lock()`` took.
@@ -67,13 +84,16 @@ final class NamedJournals {
 
     // MARK: Their names
 
-    private static func paths(
+    /// The paths of the journals of the replica in its present epoch, sorted: their locks are taken
+    /// in this order.
+    /// - Throws: the error of SQLite.
+    static func paths(
         _ metadata: Metadata, identity: StoreIdentity
     ) throws -> [String] {
         // A copy of the file has the journals of the original; theirs are another replica's.
         let name = BoundaryJournal.name(replica: identity.replica, epoch: identity.epoch)
         return try (metadata.text(.journals) ?? "").split(separator: "\n").map(String.init)
-            .filter { $0.hasPrefix("/") && $0.hasSuffix("/" + name) }
+            .filter { $0.hasPrefix("/") && $0.hasSuffix("/" + name) }.sorted()
     }
 
     /// Adds the path of a journal, within a write transaction, and drops those of files that are
@@ -99,7 +119,8 @@ final class NamedJournals {
     // MARK: What was taken back
 
     /// Whether readers were told of transactions that the log does not have: a power failure took
-    /// them back, or an older copy of the file was put in its place. Numbers would be given again.
+    /// them back, or an older copy of the file was put in its place, and may have grown since.
+    /// Numbers would be given again.
     ///
     /// - Parameter directory: where a daemon has its journals: one that is not named yet is there.
     /// - Throws: the error of SQLite.
@@ -107,16 +128,24 @@ final class NamedJournals {
         than connection: OpaquePointer, identity: StoreIdentity, orIn directory: String?
     ) throws -> Bool {
         let metadata = Metadata(connection)
-        var told = try NamedJournals(metadata, identity: identity).boundaries.last?.last ?? 0
+        var paths = try paths(metadata, identity: identity)
         if let directory {
             let name = BoundaryJournal.name(replica: identity.replica, epoch: identity.epoch)
-            let descriptor = open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC)
-            if descriptor >= 0 {
-                told = max(told, BoundaryJournal.boundaries(in: descriptor).last?.last ?? 0)
-                close(descriptor)
-            }
+            paths.append("\(directory)/\(name)")
         }
+        let journals = NamedJournals(paths)
+        let told = journals.boundaries.last?.last ?? 0
+        let marks = journals.descriptors.flatMap { BoundaryJournal.marks(in: $0) }
         // Read after the journals: a commit that is told meanwhile is in both.
-        return try told > LogTable.newest(on: connection)
+        guard try told <= LogTable.newest(on: connection) else { return true }
+        let anchor = try HistoryAnchor(connection, metadata: metadata)
+        let digested = try metadata.position(.digested)
+        for (number, mark) in marks where number > digested {
+            let row = try anchor.read(number)
+            if row?.mark == mark { continue }
+            // It may have been digested, and deleted from the log, a moment ago.
+            if try metadata.position(.digested) < number { return true }
+        }
+        return false
     }
 }

@@ -85,6 +85,22 @@ package enum LogTable {
     /// What of the row ?1 distinguishes it from a row of another history with its number.
     static let anchorSQL = "SELECT op, m, ts FROM syncd_log WHERE seq = ?1"
 
+    /// `digested`, NULL where it is no number; the newest seq; how many rows follow `digested`; the
+    /// anchor; the row `digested` as in ``anchorSQL``, NULL when it is not there.
+    static let continuitySQL = """
+        WITH m(value) AS (SELECT (SELECT value FROM syncd_meta WHERE key = 'digested')),
+          d(seq) AS (
+            SELECT CASE typeof(value) WHEN 'integer' THEN value WHEN 'null' THEN 0 END FROM m)
+        SELECT d.seq, (SELECT max(seq) FROM syncd_log),
+          (SELECT count(*) FROM syncd_log WHERE seq > d.seq),
+          (SELECT value FROM syncd_meta WHERE key = 'anchor'),
+          l.op, l.m, l.ts
+        FROM d LEFT JOIN syncd_log l ON l.seq = d.seq
+        """
+
+    /// The number of rows after ?1 up to ?2.
+    static let countBetweenSQL = "SELECT count(*) FROM syncd_log WHERE seq > ?1 AND seq <= ?2"
+
     /// The number of rows after a seq.
     static func countSQL(after seq: Int64) -> String {
         "SELECT count(*) FROM syncd_log WHERE seq > \(seq)"

@@ -7,12 +7,14 @@ struct RecentChanges {
 
     init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
         let metadata = Metadata(connection)
+        let current = try metadata.currentFingerprints()
         let changes = try Statement(ChangeTable.kindsSQL, on: connection)
         changes.bind(try metadata.position(.fingerprinted), at: 1)
         while try changes.step() {
             let op = changes.integer(0)
             guard let kind = Change.Kind(rawValue: Int(op & 7)),
-                let entity = try catalog.entity(op >> 3)
+                let entity = try catalog.entity(op >> 3),
+                changes.integer(2) > current[entity.lineage] ?? 0
             else { continue }
             kinds[entity.lineage, default: [:]][changes.value(1)] = kind
         }
@@ -20,7 +22,10 @@ struct RecentChanges {
         try log.seek(after: try metadata.position(.digested), upTo: .max)
         defer { log.finish() }
         var builder = TransactionBuilder()
-        while let record = try log.next() { builder.append(record) }
+        while let record = try log.next() {
+            guard record.seq > record.entity.flatMap({ current[$0.lineage] }) ?? 0 else { continue }
+            builder.append(record)
+        }
         for change in builder.finish() {
             kinds[change.entity.lineage, default: [:]][NetChange.storedKey(change.key)] =
                 change.kind

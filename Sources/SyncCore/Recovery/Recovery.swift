@@ -13,7 +13,8 @@ import SyncValues
 /// properties, and a recovered delete has no values. An object that the log says was changed after
 /// its last fingerprint was taken (some seconds ago at most, in a store that is digested) counts as
 /// changed again where triggers were missing: a change reported twice does less harm than a missed
-/// one. Where the triggers are right, the log explains it, and nothing is recorded.
+/// one. Where the triggers are right, the log explains it, and nothing is recorded. A comparison
+/// takes the fingerprints of all rows of its table, so that a next one finds what came after it.
 ///
 /// - Complexity: O(rows of the table), about a microsecond each; writers wait meanwhile.
 final class Recovery {
@@ -24,6 +25,8 @@ final class Recovery {
     private let log: LogAppender
     private let recent: RecentChanges
     private let isCounting: Bool
+    /// The lineages whose tables were compared from beginning to end.
+    private var compared: Set<Int64> = []
     private let migration: Migration?
     /// How many changes were recorded, or found.
     private(set) var count = 0
@@ -66,12 +69,15 @@ final class Recovery {
 
     /// Records what was written into columns that were added while the triggers stood: the triggers
     /// saw everything else. Needs no fingerprints.
+    ///
+    /// A row that was inserted recently is no exception: readers may have been told of it before
+    /// the column was added.
     func recordAdded(_ entity: Int64) throws {
         guard let before = try catalog.entity(entity),
             let now = catalog.present(of: before.lineage)
         else { return }
         let added = try AddedColumns(database, of: now, catalog: catalog)
-        for key in added.sortedKeys where recent.kind(lineage: now.lineage, key: key) != .insert {
+        for key in added.sortedKeys {
             try record(.update, of: now, key: key, mask: added.mask)
         }
     }
@@ -82,6 +88,7 @@ final class Recovery {
     ///   for a change that it does not have.
     func compare(_ entity: Int64, isCaptured: Bool = false) throws {
         guard let before = try catalog.entity(entity) else { return }
+        compared.insert(before.lineage)
         if let now = catalog.present(of: before.lineage) {
             let rows = try EntityRows(
                 connection, of: now, rowID: TableSchema.rowIDName(of: now.name, on: connection))
@@ -128,9 +135,13 @@ final class Recovery {
         return keys.count < count ? nil : keys.last
     }
 
-    /// Ends the transaction of what was found.
+    /// Ends the transaction of what was found, and notes which fingerprints are those of now.
     func finish() throws {
-        if count > 0, !isCounting { try log.end() }
+        if isCounting { return }
+        if count > 0 { try log.end() }
+        guard !compared.isEmpty else { return }
+        try Metadata(connection).setFingerprints(
+            of: compared, currentAt: LogTable.newest(on: connection))
     }
 
     // MARK: Rows that are there

@@ -103,10 +103,16 @@ struct StoreMending {
         if hasIdentity {
             return max(0, try metadata.integer(.digested))
         }
+        var digested: Int64 = 0
         if objects.has(TransactionTable.name) {
-            return try number(TransactionTable.newestSQL)
+            digested = try number(TransactionTable.newestSQL)
+        } else if objects.has(ChangeTable.name) {
+            digested = try number(ChangeTable.newestSQL)
         }
-        return objects.has(ChangeTable.name) ? try number(ChangeTable.newestSQL) : 0
+        guard objects.has(LogTable.name) else { return digested }
+        // What was digested and left no transaction is not in the log.
+        let first = try number("SELECT min(seq) FROM \(LogTable.name) WHERE seq > \(digested)")
+        return max(digested, first - 1)
     }
 
     private func number(_ sql: String) throws -> Int64 {
@@ -172,7 +178,7 @@ struct StoreMending {
             // Changes beyond it are of a transaction whose end was in the log.
             try Statement(ChangeTable.deleteAfterSQL, on: db.openConnection)
                 .run(.integer(digested))
-            try metadata.set(.digested, to: .integer(max(1, newest)))
+            try LogContinuity(metadata).setDigested(max(1, newest))
             if !isHistoryLost { losses.append(.log) }
         }
         // Nothing of the new epoch is before the beginning of what is left.

@@ -1,3 +1,4 @@
+import CSQLite
 import GRDB
 import SyncStorage
 
@@ -9,17 +10,31 @@ extension Tracker {
     /// with a layout that names the one before. New tables are recorded when all tables are, and
     /// else left to ``track(entities:options:)``.
     ///
-    /// - Parameter comparing: compares every table, also those whose triggers are right: a writer
-    ///   may have switched triggers off.
+    /// - Parameters:
+    ///   - comparing: compares every table, also those whose triggers are right: a writer may have
+    ///     switched triggers off.
+    ///   - isWaiting: false: no statement of this connection waits for a lock any more; throws
+    ///     `busy` at once when another connection is within a transaction. In the rollback modes
+    ///     readers wait until the repair is done: one that was let in could not write afterwards,
+    ///     because SQLite refuses a reader that turns writer while another has the write lock.
     /// - Throws: `notTracked`, `newerFormat`, `busy`, `corrupt`; `storeDamaged` when tables of the
     ///   store are missing, for which there is ``mend(alongside:)``.
     /// - Complexity: O(rows) of the tables that are compared; writers wait meanwhile.
     @discardableResult
-    package func repairCapture(comparing: Bool = false) throws -> RepairReport {
-        try write("repair") { db in
-            try StoreDamage.requireReadable(db)
-            return try repairCapture(db, comparingAll: comparing)
+    package func repairCapture(
+        comparing: Bool = false, isWaiting: Bool = true
+    ) throws -> RepairReport {
+        func repair() throws -> RepairReport {
+            try write("repair", alone: !isWaiting) { db in
+                try StoreDamage.requireReadable(db)
+                return try repairCapture(db, comparingAll: comparing)
+            }
         }
+        if isWaiting { return try repair() }
+        try queue.inDatabase { db in
+            if let connection = db.sqliteConnection { sqlite3_busy_timeout(connection, 0) }
+        }
+        return try repair()
     }
 
     /// Makes a store again of what is left of one whose tables were dropped (``StoreMending``), and
@@ -127,8 +142,9 @@ extension Tracker {
             }
             let change = try repair(
                 in: db, entity: entity, for: finding, tables: tables, context: context)
-            if change == .renamed { due.hasRenamed = true }
-            if change == .grown {
+            if case .renamed = change { due.hasRenamed = true }
+            if case .rekeyed(let successor) = change { due.rekeyed.append(successor) }
+            if case .grown = change {
                 due.grown.append(entity)
             } else if finding.mayHaveLostChanges, !comparingAll {
                 due.suspects.append(entity)
@@ -188,12 +204,16 @@ extension Tracker {
         /// Columns were added, and the triggers stood all the time.
         var grown: [TrackedEntity] = []
         var new: [Int64] = []
+        /// Tables with another PRIMARY KEY: each row under the former key is gone.
+        var rekeyed: [Int64] = []
         var hasRenamed = false
         /// The store has stated its rows: there are records to compare with.
         var isMerged = false
         var byRecord = false
 
-        var isEmpty: Bool { suspects.isEmpty && grown.isEmpty && new.isEmpty && !hasRenamed }
+        var isEmpty: Bool {
+            suspects.isEmpty && grown.isEmpty && new.isEmpty && rekeyed.isEmpty && !hasRenamed
+        }
     }
 
     private func recover(
@@ -201,7 +221,7 @@ extension Tracker {
         into report: inout RepairReport
     ) throws {
         guard !due.isEmpty else { return }
-        var isLeft = due.isMerged && due.hasRenamed
+        var isLeft = due.isMerged && (due.hasRenamed || !due.rekeyed.isEmpty)
         if let recovery = try Recovery(db, at: wall?(), after: migration) {
             for entity in due.new { try recovery.takeAsNew(entity) }
             for entity in due.new { try recovery.compare(entity) }
@@ -224,6 +244,11 @@ extension Tracker {
                     report.uncompared.append(entity.name)
                 }
             }
+            // After the rows of the former key: an object may have the name of one of these.
+            for entity in due.rekeyed {
+                try recovery.takeAsNew(entity)
+                try recovery.compare(entity)
+            }
             try recovery.finish()
             report.recoveredCount = recovery.count
             report.partlyCompared = recovery.partlyCompared.sorted()
@@ -244,6 +269,8 @@ extension Tracker {
         case grown
         /// Columns have other names.
         case renamed
+        /// The PRIMARY KEY has other columns; the entity with the new key.
+        case rekeyed(Int64)
         case other
     }
 
@@ -268,7 +295,10 @@ extension Tracker {
             return .other
         }
         var successor = entity
-        let layout = try currentLayout(of: entity, table: table, triggers: present)
+        var layout = try currentLayout(of: entity, table: table, triggers: present)
+        let isRekeyed = layout.hasOtherKey(than: entity.layout)
+        // Its rows are other objects, which are not to be compared with those of the former key.
+        if isRekeyed { layout.previous = nil }
         if layout != entity.layout || table.name != entity.name {
             try EntityTable(db).retire(entity)
             successor = try EntityTable(db).insert(name: table.name, layout: layout)
@@ -277,6 +307,7 @@ extension Tracker {
             try db.execute(sql: trigger.sql)
         }
         guard successor.id != entity.id else { return .other }
+        if isRekeyed { return .rekeyed(successor.id) }
         if layout.renamed != nil { return .renamed }
         let isGrown =
             finding.problem == .triggersOutdated && layout.key == entity.layout.key

@@ -21,6 +21,27 @@ extension Store {
         try explaining("status") { try reading.read { try FullComparison.last(in: $0.metadata) } }
     }
 
+    /// The tables of which not all rows have a fingerprint yet: what is written there while
+    /// triggers are missing is not found. None in a store that merges, which has records of its
+    /// rows.
+    ///
+    /// - Throws: ``SyncError``: `notTracked` and what opening throws.
+    public static func tablesWithoutFingerprints(_ path: String) throws -> [String] {
+        try explaining("status", at: path) {
+            let queue = try DatabaseOpener.open(path, for: .reading)
+            defer { try? queue.close() }
+            return try queue.read { db in
+                let connection = try db.openConnection
+                if try Metadata(connection).isStated() { return [] }
+                let complete =
+                    try FingerprintTable.exists(connection)
+                    ? FingerprintTable.complete(connection) : []
+                return try EntityTable(db).live().filter { !complete.contains($0.lineage) }
+                    .map(\.name)
+            }
+        }
+    }
+
     /// How long that is ago, or the tracking when there was none.
     ///
     /// - Throws: ``SyncError``: `busy`, `storeReplaced`.

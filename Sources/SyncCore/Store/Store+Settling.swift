@@ -56,6 +56,14 @@ extension Store {
         return unsettled == nil ? head : nil
     }
 
+    /// - Throws: `busy` or `readOnly` when the last query could not make all that is committed part
+    ///   of history: what it did not find may be there.
+    func requireSettled() throws {
+        guard let unsettled else { return }
+        throw SyncError(
+            unsettled.isTransient ? .busy : .readOnly, unsettled.reason, hint: unsettled.hint)
+    }
+
     /// Makes what is committed part of history, as far as possible now: see
     /// ``LiveLog/settle()``.
     ///
@@ -63,6 +71,7 @@ extension Store {
     /// - Throws: as ``poll()``.
     @discardableResult
     func settle() throws -> [Boundary] {
+        try mendCapture()
         let settlement = try live.withState { _, live in try live.settle() }
         lastUnsettled.withLock { $0 = settlement.unsettled }
         return settlement.boundaries

@@ -146,8 +146,16 @@ extension Store {
     /// - Throws: ``SyncError``: `notTracked`, `newerFormat`, `busy`, `corrupt`, `storeDamaged`.
     @discardableResult
     public func repairCapture(comparing: Bool = false) throws -> RepairReport {
+        try repairCapture(comparing: comparing, isWaiting: true)
+    }
+
+    /// - Parameter isWaiting: as in ``Tracker/repairCapture(comparing:isWaiting:)``.
+    /// - Throws: as ``repairCapture(comparing:)``.
+    package func repairCapture(
+        comparing: Bool = false, isWaiting: Bool
+    ) throws -> RepairReport {
         let report = try explaining("repair") {
-            try ownTracker().repairCapture(comparing: comparing)
+            try ownTracker().repairCapture(comparing: comparing, isWaiting: isWaiting)
         }
         try reloadEntities()
         return report

@@ -51,7 +51,7 @@ extension Store {
         let bytes: [UInt8]
         switch value {
         case .blob(let blob): (kind, bytes) = (.blob, blob)
-        case .text(let text): (kind, bytes) = (.text, Array(text.utf8))
+        case .text(let text): (kind, bytes) = (.text, text.textBytes)
         case .null, .integer, .real:
             throw SyncError(
                 .invalidArgument, "the value of '\(reference.property)' is not a blob or a text",

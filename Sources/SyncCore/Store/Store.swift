@@ -18,6 +18,7 @@ public final class Store: Sendable {
     package let reading: ReadingConnection
     let acknowledgements = Acknowledgements()
     let lastUnsettled = Mutex<UnsettledRows?>(nil)
+    let lastLook = Mutex(CaptureLook())
 
     /// The identifier of the store, shared by all its replicas.
     public var id: StoreID { identity.store }
@@ -28,13 +29,19 @@ public final class Store: Sendable {
 
     /// The open file. Further connections are opened on this file only.
     package let file: FileIdentity
+    private let mark: OpenFile
+    /// See ``mendCapture()``.
+    let isMending: Bool
 
     private init(
-        path: String, identity: StoreIdentity, file: FileIdentity, queue: DatabaseQueue
+        path: String, identity: StoreIdentity, file: FileIdentity, mark: OpenFile,
+        isMending: Bool, queue: DatabaseQueue
     ) {
+        self.isMending = isMending
         self.path = path
         self.identity = identity
         self.file = file
+        self.mark = mark
         live = Confined(queue) { try LiveLog($0, identity: identity) }
         reading = ReadingConnection(path: path, identity: identity, file: file)
     }
@@ -54,38 +61,44 @@ public final class Store: Sendable {
     ///   - isResolved: the path had its symbolic links resolved; one that is found on it now is not
     ///     followed (`notAllowed`).
     ///   - directory: where this process has its journals (``BoundaryJournal``); nil: nowhere.
+    ///   - isMending: queries repair the triggers first: see ``unrecorded``.
     /// - Throws: as ``open(_:)``; `notAllowed` for a symbolic link.
     package static func open(
-        _ path: String, isResolved: Bool, journalsIn directory: String? = nil
+        _ path: String, isResolved: Bool, journalsIn directory: String? = nil,
+        isMending: Bool = true
     ) throws -> Store {
         do {
             let queue = try DatabaseOpener.open(
                 path, for: .following, expecting: isResolved ? .unlinked : .any)
             try endAbandonedMigration(queue)
-            let (identity, file) = try queue.writeWithoutTransaction { database in
+            let (identity, file, mark) = try queue.writeWithoutTransaction { database in
                 guard let connection = database.sqliteConnection else {
                     throw SyncError(.internalFault, "the connection is closed")
                 }
-                try StoreDamage.requireReadable(database)
-                let metadata = Metadata(connection)
                 guard let file = FileIdentity(openedBy: connection) else {
                     throw SyncError(.internalFault, "SQLite does not say which file it has open")
                 }
+                let mark = OpenFile(file, openedBy: connection)
+                try StoreDamage.requireReadable(database)
+                let metadata = Metadata(connection)
                 let identity = try StoreIdentity(metadata)
                 // One that cannot be written keeps its identity: it is only read.
-                guard sqlite3_db_readonly(connection, "main") == 0 else { return (identity, file) }
-                let mark = file.mark
-                if try metadata.value(.file) != .text(mark) {
+                guard sqlite3_db_readonly(connection, "main") == 0 else {
+                    return (identity, file, mark)
+                }
+                if try metadata.value(.file) != .text(file.mark) {
                     // A copy.
-                    try renewReplica(connection, mark: mark)
+                    try renewReplica(connection, mark: file.mark)
                 } else if try NamedJournals.tellMore(
                     than: connection, identity: identity, orIn: directory)
                 {
                     try renewReplica(connection, replacing: identity, toldIn: directory)
                 }
-                return (try StoreIdentity(metadata), file)
+                return (try StoreIdentity(metadata), file, mark)
             }
-            let store = Store(path: path, identity: identity, file: file, queue: queue)
+            let store = Store(
+                path: path, identity: identity, file: file, mark: mark, isMending: isMending,
+                queue: queue)
             // Commits are distinguished from the first read on: it must not wait for a caller.
             try store.live.withState { _, _ in }
             return store
@@ -98,8 +111,13 @@ public final class Store: Sendable {
     ///
     /// - Throws: ``SyncError`` when a connection cannot be closed.
     public func close() throws {
+        guard FileIdentity(path: path) == file else {
+            _ = try closeMoved()
+            return
+        }
         try reading.close()
         try live.close()
+        mark.close()
     }
 
     /// As ``close()``, for a file that was moved or removed: SQLite leaves its WAL where it is, and
@@ -111,8 +129,12 @@ public final class Store: Sendable {
         try reading.close()
         var isEmpty = true
         try live.close { isEmpty = Self.emptyWal($0) }
+        mark.close()
         return isEmpty
     }
+
+    /// Whether this process has another store open on the same file.
+    package var isOpenElsewhere: Bool { mark.hasOthers }
 
     /// Closes the reading connection and releases the statements of the digest when they were not
     /// used for `limit`. They are made again when needed. A daemon with a thousand stores calls it

@@ -58,6 +58,7 @@ extension Store {
         query.reverse = true
         query.limit = 1
         guard let number = try history(query).first?.number else {
+            try requireSettled()
             throw SyncError(
                 .unknownObject,
                 "the history has no deletion of \(object.entity)/\(object.key)",

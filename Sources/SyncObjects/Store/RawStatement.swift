@@ -88,7 +88,7 @@ struct RawStatement {
             guard let text = sqlite3_column_text(handle, column) else { return .text("") }
             let count = Int(sqlite3_column_bytes(handle, column))
             return .text(
-                String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self))
+                String(textBytes: UnsafeBufferPointer(start: text, count: count)))
         case SQLITE_BLOB:
             let count = Int(sqlite3_column_bytes(handle, column))
             guard count > 0, let bytes = sqlite3_column_blob(handle, column) else {

@@ -42,12 +42,13 @@ final class LocalHistory {
         // What a digest that was interrupted left behind may be put together differently now.
         try Statement(ChangeTable.deleteAfterSQL, on: connection).run(.integer(digested))
         if last > ends.last?.last ?? digested { ends.append(Boundary(last: last, isExact: true)) }
+        try LogContinuity(settings).requireAll(after: digested, upTo: last)
         try assembler.forEach(after: digested, in: ends) {
             for change in $0.changes { try writer.write(change) }
             try writer.write(header: $0)
             return true
         }
-        if last > digested { try settings.set(.digested, to: .integer(last)) }
+        if last > digested { try LogContinuity(settings).setDigested(last) }
     }
 
     /// The number of the newest transaction.
@@ -72,6 +73,6 @@ final class LocalHistory {
     func finish() throws {
         guard try settings.position(.digested) < last else { return }
         try keepNumber.run(.integer(last))
-        try settings.set(.digested, to: .integer(last))
+        try LogContinuity(settings).setDigested(last)
     }
 }

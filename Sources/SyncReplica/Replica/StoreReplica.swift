@@ -48,13 +48,16 @@ public final class StoreReplica: Sendable {
         driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false
     ) throws {
         self.path = path
-        let local = try Store.open(path, isResolved: isResolved)
+        // A merge finds by itself what was written past the triggers (``MissedChanges``).
+        let local = try Store.open(path, isResolved: isResolved, isMending: false)
         self.local = local
         do {
             let environment = MergeEnvironment(
+                settle: { try local.live.withState { _, live in try live.settleBeforeWriting() } },
                 boundaries: {
                     try local.live.withState { _, live in try live.boundariesForWriting() }
                 },
+                endWriting: { try? local.live.withState { _, live in live.endWriting() } },
                 wall: wall, driftMax: driftMax, isVerifying: isVerifying)
             connection = MergeConnection(
                 try DatabaseOpener.open(path, expecting: .file(local.file)),

@@ -65,7 +65,25 @@ final class MergeSession {
     func transact<Result>(
         adopting policies: MergePolicies? = nil, _ body: (MergeTransaction) throws -> Result
     ) throws -> Result {
-        try RawTransaction.write(on: connection) {
+        for _ in 0..<Self.attemptsMax {
+            try environment.settle()
+            do {
+                return try transactOnce(adopting: policies, body)
+            } catch is CommitsRanTogether {
+                // Nothing was written. Beside a daemon they are made part of history first.
+            }
+        }
+        throw SyncError(
+            .busy, "other processes are writing the history", hint: "Try again in a moment")
+    }
+
+    private static let attemptsMax = 4
+
+    private func transactOnce<Result>(
+        adopting policies: MergePolicies?, _ body: (MergeTransaction) throws -> Result
+    ) throws -> Result {
+        defer { environment.endWriting() }
+        return try RawTransaction.write(on: connection) {
             let former = self.storage
             do {
                 let isUnseen = try verifyCapture()

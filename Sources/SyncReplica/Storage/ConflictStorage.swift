@@ -306,6 +306,12 @@ final class ConflictStorage {
         return names
     }
 
+    /// Deletes entries.
+    func remove(_ ids: [Int64]) throws {
+        let delete = try Statement("DELETE FROM syncd_conflict WHERE id = ?1", on: connection)
+        for id in ids { try delete.run(.integer(id)) }
+    }
+
     /// Names another replica as the writer of its transactions after a number.
     /// - Complexity: O(conflicts)
     func rename(from old: ReplicaID, to new: ReplicaID, after number: Int64) throws {

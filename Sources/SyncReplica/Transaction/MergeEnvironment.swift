@@ -3,8 +3,14 @@ import SyncMerge
 
 /// What a merge needs from outside the store.
 struct MergeEnvironment: Sendable {
+    /// Makes what is committed part of history beside a daemon; called before the write
+    /// transaction.
+    var settle: @Sendable () throws -> Void
     /// Where the commits end that are still in the log; called inside the write transaction.
+    /// Throws ``SyncCore/CommitsRanTogether`` when it has to be begun again.
     var boundaries: @Sendable () throws -> [Boundary]
+    /// Called after the write transaction.
+    var endWriting: @Sendable () -> Void
     /// The clock: milliseconds since 1970.
     var wall: @Sendable () -> Int64
     /// How far the clock of another replica may be ahead before it is contained.

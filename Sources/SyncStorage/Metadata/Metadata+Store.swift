@@ -150,6 +150,31 @@ extension Metadata {
         try set(.gone, to: .text(String(decoding: json, as: UTF8.self)))
     }
 
+    // MARK: Fingerprints
+
+    /// For lineages whose fingerprints a comparison brought up to date: the last seq of the log
+    /// then. A value that is not such a list counts as none.
+    /// - Throws: the error of SQLite.
+    package func currentFingerprints() throws -> [Int64: Int64] {
+        guard let json = try text(.current),
+            let stored = try? JSONDecoder().decode([String: Int64].self, from: Data(json.utf8))
+        else { return [:] }
+        let pairs = stored.compactMap { name, seq in Int64(name).map { ($0, seq) } }
+        return Dictionary(pairs, uniquingKeysWith: max)
+    }
+
+    /// Adds to ``currentFingerprints()``; what `fingerprinted` has reached is dropped.
+    /// - Throws: `corrupt` when `fingerprinted` is no position; the error of SQLite.
+    package func setFingerprints(of lineages: Set<Int64>, currentAt seq: Int64) throws {
+        let reached = try position(.fingerprinted)
+        var list = try currentFingerprints().filter { $0.value > reached }
+        for lineage in lineages { list[lineage] = seq }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let named = Dictionary(uniqueKeysWithValues: list.map { (String($0), $1) })
+        try set(.current, to: .text(String(decoding: encoder.encode(named), as: UTF8.self)))
+    }
+
     // MARK: Repair
 
     /// The greatest position that any row has; 0 when there is none.

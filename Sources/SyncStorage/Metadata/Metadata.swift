@@ -18,8 +18,12 @@ package final class Metadata {
         case schema, triggers
         /// Positions: how far the history tables, the purge and the fingerprints go.
         case digested, purged, fingerprinted
+        /// The row `digested` of the log: number, kind, mask and time. Text.
+        case anchor
         /// When all rows were last compared with their fingerprints, ms since 1970.
         case compared
+        /// How far the fingerprints go that a comparison took after `fingerprinted`. JSON.
+        case current
         /// The greatest entity number ever given.
         case entities
         /// The journals of daemons that have the store: absolute paths, one a line.

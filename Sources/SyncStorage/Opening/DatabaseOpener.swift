@@ -110,18 +110,24 @@ package enum DatabaseOpener {
     private static func require(
         _ expectation: Expectation, of database: Database, at path: String
     ) throws {
-        let expected: FileIdentity?
-        switch expectation {
-        case .any: return
-        case .unlinked: expected = FileIdentity(unlinkedPath: path)
-        case .file(let identity): expected = identity
-        }
-        guard let connection = database.sqliteConnection,
-            let opened = FileIdentity(openedBy: connection), opened == expected
-        else {
+        let opened = database.sqliteConnection.flatMap { FileIdentity(openedBy: $0) }
+        let isExpected =
+            switch expectation {
+            case .any: true
+            case .unlinked: opened != nil && opened == FileIdentity(unlinkedPath: path)
+            case .file(let identity): opened == identity
+            }
+        guard isExpected else {
             throw SyncError(
                 .storeReplaced, "the file was replaced by another one", path: path,
                 hint: "Try again")
+        }
+        if let opened, let connection = database.sqliteConnection,
+            OpenFile.isOther(than: opened, openedBy: connection)
+        {
+            throw SyncError(
+                .storeReplaced, "the file was replaced while this process has the former one open",
+                path: path, hint: "Close the former store, then try again")
         }
     }
 

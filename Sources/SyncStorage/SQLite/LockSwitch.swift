@@ -15,8 +15,10 @@ import SyncValues
 ///
 /// Invariants:
 /// - Off, the connection cannot write: every lock beyond SHARED is refused (`SQLITE_BUSY`).
-/// - Locks are switched while the connection has none. Where it kept one, because another process
-///   switched to WAL mode meanwhile, it gets that lock when they are switched on.
+/// - Off, the connection opens no WAL: reading fails (`SQLITE_CANTOPEN`) where another process has
+///   switched to WAL mode meanwhile.
+/// - Locks are switched while the connection has none. Where it kept one, it gets that lock when
+///   they are switched on.
 ///
 /// Confined to the connection's queue; not to be used after the connection is closed, which frees
 /// the table.
@@ -65,8 +67,12 @@ package final class LockSwitch {
         return status != SQLITE_OK || answer != 0
     }
 
-    /// No lock is taken from now on.
-    package func turnOff() { table.pointee.isOff = true }
+    /// No lock is taken from now on, and a WAL is not opened: a connection keeps its lock while it
+    /// has one open, and would have none to keep another process from deleting it.
+    package func turnOff() {
+        table.pointee.isOff = true
+        table.pointee.methods.xShmMap = nil
+    }
 
     /// Locks are taken again.
     ///
@@ -78,6 +84,7 @@ package final class LockSwitch {
             }
             table.pointee.level = SQLITE_LOCK_NONE
         }
+        table.pointee.methods.xShmMap = table.pointee.real.pointee.xShmMap
         table.pointee.isOff = false
     }
 

@@ -46,7 +46,8 @@ package struct SQLiteFile {
     package func mapWalIndex() -> UnsafeMutableRawPointer? {
         guard methods.pointee.iVersion >= 2, let map = methods.pointee.xShmMap else { return nil }
         var region: UnsafeMutableRawPointer?
-        guard map(file, 0, 32_768, 0, &region) == SQLITE_OK else { return nil }
-        return region
+        // One that may only be read is mapped, too, and says so: `region` is set then.
+        let result = map(file, 0, 32_768, 0, &region)
+        return result == SQLITE_OK || result == SQLITE_READONLY ? region : nil
     }
 }

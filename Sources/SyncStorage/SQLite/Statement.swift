@@ -36,7 +36,7 @@ package final class Statement {
 
     package func bind(_ value: String?, at index: Int32) {
         guard var value else { return bindNull(index) }
-        value.withUTF8 { bytes in
+        value.withTextBytes { bytes in
             _ = bytes.withMemoryRebound(to: CChar.self) {
                 syncd_sqlite_bind_text(handle, index, $0.baseAddress, Int32($0.count))
             }
@@ -110,7 +110,7 @@ package final class Statement {
     package func text(_ column: Int32) -> String? {
         guard let text = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))
-        return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+        return String(textBytes: UnsafeBufferPointer(start: text, count: count))
     }
 
     package func blob(_ column: Int32) -> [UInt8]? {

@@ -1,5 +1,5 @@
 /// `%`-escapes for names and key parts in object identifiers: what would end a part is escaped,
-/// everything readable stays readable.
+/// everything readable stays readable. Bytes that are not text are escaped, too.
 enum PercentEscape {
     private static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {
@@ -11,20 +11,26 @@ enum PercentEscape {
     }
 
     static func encode(_ text: String) -> String {
-        guard !text.utf8.allSatisfy(isPlain) else { return text }
+        guard !text.utf8.allSatisfy({ isPlain($0) && $0 < 0xf4 }) else { return text }
         var result: [UInt8] = []
-        for byte in text.utf8 {
-            if isPlain(byte) {
-                result.append(byte)
+        func escape(_ byte: UInt8) {
+            result.append(UInt8(ascii: "%"))
+            result.append(contentsOf: Hex.encode([byte], uppercase: true).utf8)
+        }
+        for scalar in text.unicodeScalars {
+            if let byte = scalar.notTextByte {
+                escape(byte)
             } else {
-                result.append(UInt8(ascii: "%"))
-                result.append(contentsOf: Hex.encode([byte], uppercase: true).utf8)
+                for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+                    if isPlain(byte) { result.append(byte) } else { escape(byte) }
+                }
             }
         }
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The text behind the escapes, or nil when one is cut short or is not UTF-8.
+    /// The text behind the escapes, or nil when one is cut short. Bytes that are not UTF-8 stay as
+    /// they are.
     static func decode(_ text: some StringProtocol) -> String? {
         let source = Array(text.utf8)
         var result: [UInt8] = []
@@ -42,6 +48,6 @@ enum PercentEscape {
             result += byte
             index += 3
         }
-        return String(validating: result, as: UTF8.self)
+        return String(textBytes: result)
     }
 }

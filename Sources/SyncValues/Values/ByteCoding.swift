@@ -42,7 +42,7 @@ package struct ByteWriter {
             }
         case .text(let text):
             append(byte: 3)
-            append(counted: Array(text.utf8))
+            append(counted: text.textBytes)
         case .blob(let blob):
             append(byte: 4)
             append(counted: blob)
@@ -126,7 +126,7 @@ package struct ByteReader {
             var pattern: UInt64 = 0
             for _ in 0..<8 { pattern = pattern << 8 | UInt64(try byte()) }
             return .real(Double(bitPattern: pattern))
-        case 3: return .text(String(decoding: try counted(), as: UTF8.self))
+        case 3: return .text(String(textBytes: try counted()))
         case 4: return .blob(Array(try counted()))
         default: throw SyncError(.badData, "unknown value tag \(tag)")
         }

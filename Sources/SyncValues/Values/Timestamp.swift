@@ -55,7 +55,9 @@ extension Timestamp: CustomStringConvertible {
         guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2),
             scanner.skip("-"), let day = scanner.number(2), 1...12 ~= month, 1...31 ~= day
         else { return nil }
-        var milliseconds = Self.days(year: year, month: month, day: day) * 86_400_000
+        let days = Self.days(year: year, month: month, day: day)
+        guard Self.civil(days).day == day else { return nil }
+        var milliseconds = days * 86_400_000
         if scanner.skip("T") || scanner.skip(" ") {
             guard let hour = scanner.number(2), scanner.skip(":"), let minute = scanner.number(2),
                 hour < 24, minute < 60

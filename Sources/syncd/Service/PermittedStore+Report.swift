@@ -17,12 +17,17 @@ extension PermittedStore {
         }
         let store = openedNow.store
         let status = try store.status()
-        return StoreReport(
+        var report = StoreReport(
             store: summary(), pending: status.logRows, databaseBytes: status.fileBytes,
             walBytes: Self.size(path + "-wal"),
             entities: status.entities.map { TableSummary(name: $0, outcome: "tracked") },
             consumers: status.consumers,
-            findings: try store.verifyCapture().map(\.explanation))
+            findings: try store.verifyCapture().map(\.explanation)
+                + [openedNow.journal.fault].compactMap(\.self).map {
+                    "\($0); commits are told when they are in the history tables"
+                })
+        report.compared = try store.lastComparison()
+        return report
     }
 
     private var whyClosed: String? {

@@ -20,6 +20,7 @@ final class HubState: Sendable {
         var lifecycle = StoreLifecycle()
         var fanOut = FanOut()
         var digest = DigestSchedule()
+        var repair = RepairPace()
         var retryPace = RetryPace()
         var lookPace = LookPace()
         var isComparing = false
@@ -357,6 +358,27 @@ final class HubState: Sendable {
 
     /// Whether there was no commit for a while.
     var isQuiet: Bool { content.withLock { $0.digest.isQuiet(at: .now()) } }
+
+    /// Notes that the file changed, with or without transactions in the log.
+    func noteCommit() { content.withLock { $0.repair.noteCommit(at: .now()) } }
+
+    /// How long a repair that is due has to wait still; nil when it is time.
+    func repairDelay() -> TimeAmount? { content.withLock { $0.repair.delay(at: .now()) } }
+
+    /// A repair found a lock taken: how long to wait before the next attempt.
+    func repairBusyDelay() -> TimeAmount { content.withLock { $0.repair.noteBusy(at: .now()) } }
+
+    /// Whether a repair has found locks taken for so long that the next attempt waits for them.
+    var isRepairOverdue: Bool { content.withLock { $0.repair.isOverdue(at: .now()) } }
+
+    /// True when the timer of the repair has to be set.
+    func scheduleRepair() -> Bool { content.withLock { $0.repair.schedule() } }
+
+    /// The timer of the repair fired: it can be set again.
+    func repairTimerFired() { content.withLock { $0.repair.timerFired() } }
+
+    /// No repair is due any more.
+    func endRepair() { content.withLock { $0.repair.end() } }
 
     /// Takes the turn to compare all rows, which ``endComparison(next:)`` ends.
     ///

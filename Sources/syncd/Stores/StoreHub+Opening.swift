@@ -107,8 +107,9 @@ extension StoreHub {
 
     private func closeMoved(_ opened: OpenedStore) throws {
         for _ in 0..<Self.emptyingAttemptsMax {
-            if try opened.store.emptyWal() { break }
-            // Another connection of this process may be at work for some milliseconds.
+            if try !opened.store.isOpenElsewhere && opened.store.emptyWal() { break }
+            // The replicator may be at work, mostly for some milliseconds. The file at the path
+            // cannot be opened before it ends (``OpenFile``).
             usleep(10_000)
         }
         if try !opened.store.closeMoved() {
@@ -133,12 +134,12 @@ extension StoreHub {
         try trackIfMissing()
         let (store, journal) = try openContinuing()
         try store.record(in: journal)
-        var isDamaged = false
+        var failure: SyncError?
         do {
             try repair(try store.verifyCapture(), in: store)
         } catch {
-            isDamaged = (error as? SyncError)?.code == .storeDamaged
-            if !isDamaged { logOnce("schema: \(error)") }
+            failure = error as? SyncError
+            if failure?.code != .storeDamaged { logOnce("schema: \(error)") }
         }
         // What was committed before is history: only later commits are sent as they happen.
         _ = try? store.poll()
@@ -172,7 +173,8 @@ extension StoreHub {
         }
         for subscriber in result.subscribers { CatchUp(subscriber, of: self).start() }
         // More tables were dropped while it was opened.
-        if isDamaged { repairDroppedTables(of: opened) }
+        if failure?.code == .storeDamaged { repairDroppedTables(of: opened) }
+        if failure?.isTransient == true { schemaChanged(in: opened) }
     }
 
     /// Opens the store, and begins another epoch of it when transactions that subscribers were

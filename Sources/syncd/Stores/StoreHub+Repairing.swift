@@ -19,22 +19,48 @@ extension StoreHub {
     }
 
     private func checkSchema(of opened: OpenedStore, isSettled: Bool) {
+        // Looking takes a lock, too, and in a large schema some time.
+        if let delay = state.repairDelay() {
+            return repairLater(after: delay, isSettled: isSettled)
+        }
         do {
             let findings = try opened.store.verifyCapture()
-            if findings.contains(where: \.isOfMigration) { return lookAfterMigration() }
+            if findings.contains(where: \.isOfMigration) {
+                state.endRepair()
+                return lookAfterMigration()
+            }
             if !isSettled, findings.contains(where: \.isHalfOfARebuild) {
+                state.endRepair()
                 environment.loop.scheduleTask(in: Self.rebuildTime) { [weak self] in
                     self?.schemaChanged(in: opened, isSettled: true)
                 }
                 return
             }
-            try repair(findings, in: opened.store)
+            try repair(findings, in: opened.store, isWaiting: state.isRepairOverdue)
+            state.endRepair()
             let entities = try opened.store.status().entities
             state.broadcast(SubscriptionReplies.notice(.schemaChanged(entities: entities)))
         } catch let error as SyncError where error.code == .storeDamaged {
+            state.endRepair()
             repairDroppedTables(of: opened)
+        } catch let error as SyncError where error.isTransient {
+            if state.isRepairOverdue { logOnce("schema: \(error)") }
+            repairLater(after: state.repairBusyDelay(), isSettled: isSettled)
         } catch {
+            state.endRepair()
             logOnce("schema: \(error)")
+        }
+    }
+
+    /// Looks at the schema again; once, however many changes ask for it meanwhile.
+    private func repairLater(after delay: TimeAmount, isSettled: Bool) {
+        guard state.scheduleRepair() else { return }
+        environment.loop.scheduleTask(in: delay) { [weak self] in
+            guard let self else { return }
+            self.state.repairTimerFired()
+            // It may have been opened again since, and then asked in vain for a timer.
+            guard let opened = self.state.opened else { return }
+            self.schemaChanged(in: opened, isSettled: isSettled)
         }
     }
 
@@ -63,11 +89,12 @@ extension StoreHub {
 
     /// Repairs triggers.
     ///
-    /// - Throws: ``SyncError``; `storeDamaged` when tables of the store are missing.
-    func repair(_ findings: [CaptureFinding], in store: Store) throws {
+    /// - Parameter isWaiting: waits some seconds for locks.
+    /// - Throws: ``SyncError``; `storeDamaged` when tables of the store are missing, `busy`.
+    func repair(_ findings: [CaptureFinding], in store: Store, isWaiting: Bool = true) throws {
         guard !findings.isEmpty else { return try store.reloadEntities() }
         if findings.contains(where: \.isOfMigration) { return lookAfterMigration() }
-        let report = try store.repairCapture()
+        let report = try store.repairCapture(isWaiting: isWaiting)
         for finding in report.findings { log.notice("schema: \(finding.explanation)") }
         logRecovered(report.recoveredCount)
     }

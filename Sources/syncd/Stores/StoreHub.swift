@@ -119,7 +119,9 @@ extension StoreHub {
     func handle(_ event: StoreEvent, generation: Int) {
         guard let opened = state.opened(of: generation) else { return }
         switch event {
-        case .committed: readCommits(of: opened)
+        case .committed:
+            state.noteCommit()
+            readCommits(of: opened)
         case .journalModeChanged:
             renewIndex(of: opened)
             readCommits(of: opened)
@@ -135,6 +137,11 @@ extension StoreHub {
         } catch {
             readFailed(error as? SyncError, of: opened)
             return
+        }
+        if let fault = opened.journal.fault { logOnce(fault) }
+        if look.unsettled != nil {
+            // A writer holds the lock: its commit may raise no other event.
+            environment.watcher.poke(opened.watch, after: .milliseconds(100))
         }
         notifyReplication(of: look)
         if look.schemaChanged { schemaChanged(in: opened) }

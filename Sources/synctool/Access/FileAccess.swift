@@ -23,19 +23,7 @@ struct FileAccess: StoreAccess {
     private var absolute: String { StorePath.absolute(path) }
 
     private func withStore<Result>(_ body: (Store) throws -> Result) throws -> Result {
-        let store = try Store.open(absolute)
-        do {
-            let result = try body(store)
-            if let unsettled = store.unsettled {
-                try Terminal.error.line("\(path): \(unsettled.explanation)")
-            }
-            try store.close()
-            return result
-        } catch {
-            // The first error is the one to report.
-            try? store.close()
-            throw error
-        }
+        try LocalStore.with(path, body)
     }
 
     func track(_ choice: CaptureChoice) async throws -> (
@@ -49,18 +37,18 @@ struct FileAccess: StoreAccess {
     func untrack() async throws -> [String] { try Store.untrack(absolute).leftAlone }
 
     func status() async throws -> StatusReport {
-        let verification = try await verify()
-        return try withStore { store in
+        try LocalStore.checking(path) { store in
+            let verification = try Self.verify(store, at: path)
             let status = try store.status()
             let summary = StoreSummary(
                 path: absolute, state: .open, id: status.store, replica: status.replica,
                 head: status.head, subscribers: 0, error: nil)
-            return StatusReport(
-                directReason: reason,
-                report: StoreReport(
-                    store: summary, pending: status.logRows, databaseBytes: status.fileBytes,
-                    walBytes: Self.size(of: absolute + "-wal"), entities: verification.tables,
-                    consumers: status.consumers, findings: verification.findings))
+            var report = StoreReport(
+                store: summary, pending: status.logRows, databaseBytes: status.fileBytes,
+                walBytes: Self.size(of: absolute + "-wal"), entities: verification.tables,
+                consumers: status.consumers, findings: verification.findings)
+            report.compared = try store.lastComparison()
+            return StatusReport(directReason: reason, report: report)
         }
     }
 
@@ -70,13 +58,15 @@ struct FileAccess: StoreAccess {
     }
 
     func verify() async throws -> Verification {
-        try withStore { store in
-            let findings = try store.verifyCapture()
-            let tables = try store.status().entities.map {
-                TableSummary(name: $0, outcome: "tracked")
-            }
-            return Verification(tables: tables, findings: findings.map(\.explanation))
+        try LocalStore.checking(path) { try Self.verify($0, at: path) }
+    }
+
+    private static func verify(_ store: Store, at path: String) throws -> Verification {
+        let findings = try store.verifyCapture().map(\.explanation)
+        let tables = try store.status().entities.map {
+            TableSummary(name: $0, outcome: "tracked")
         }
+        return Verification(tables: tables, findings: findings + LocalStore.gaps(of: store))
     }
 
     func forEachTransaction(

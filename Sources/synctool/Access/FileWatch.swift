@@ -29,10 +29,13 @@ struct FileWatch {
         var token = try choice.after ?? store.head()
         try store.check(token)
         guard try body(.began(token)) else { return }
+        var said: [String] = []
+        try tellGaps(of: store, after: &said)
         for await event in events {
             switch event {
             case .committed:
                 guard try deliver(from: store, after: &token, to: body) else { return }
+                try tellGaps(of: store, after: &said)
                 if let unsettled = store.unsettled {
                     // Another writer holds the lock: its commit may raise no other event.
                     watcher.poke(id, after: unsettled.isTransient ? Self.pause : Self.longPause)
@@ -44,6 +47,16 @@ struct FileWatch {
                     operation: "watch", path: path, hint: "Check it: synctool status DB")
             case .journalModeChanged: watcher.setIndex(try store.walIndex(), of: id)
             }
+        }
+    }
+
+    /// Writes to tables whose triggers are missing are not told: that is said once.
+    private func tellGaps(of store: Store, after said: inout [String]) throws {
+        let gaps = store.unrecorded.map(\.explanation)
+        guard gaps != said else { return }
+        said = gaps
+        for line in LocalStore.gaps(of: store) {
+            try Terminal.error.line("\(path): \(TypedPath(path).fillingIn(line))")
         }
     }
 

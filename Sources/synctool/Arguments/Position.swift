@@ -23,15 +23,40 @@ enum Position: Equatable {
     func token(in store: Store) throws -> Token {
         switch self {
         case .token(let token): return token
-        case .number(0): return Self.start(of: store)
-        case .number(let number): return try store.transaction(number).token
+        case .number(let number):
+            let purged = try store.beginning().purged
+            guard number > purged || purged == 0 else {
+                throw try Self.purged("transaction \(number)", in: store)
+            }
+            return number == 0 ? Self.start(of: store) : try store.transaction(number).token
         case .date(let date):
             var query = HistoryQuery()
             query.until = Timestamp(milliseconds: date.milliseconds + 1)
             query.reverse = true
             query.limit = 1
-            return try store.history(query).first?.token ?? Self.start(of: store)
+            if let token = try store.history(query).first?.token { return token }
+            guard try store.beginning().purged == 0 else {
+                throw try Self.purged("what was before \(LocalTime.text(date))", in: store)
+            }
+            return Self.start(of: store)
         }
+    }
+
+    /// What a user has to know of a date before the beginning of the history; nil: it is later.
+    /// - Throws: as history queries.
+    func note(in store: Store) throws -> String? {
+        guard case .date(let date) = self else { return nil }
+        let tracked = try store.beginning().tracked
+        guard date < tracked else { return nil }
+        return "the history begins at \(LocalTime.text(tracked)), when the database was tracked: "
+            + "this is the state of then"
+    }
+
+    private static func purged(_ what: String, in store: Store) throws -> SyncError {
+        let first = try store.beginning().first.map { "#\($0.number)" } ?? "nothing"
+        return SyncError(
+            .historyExpired, "\(what) was purged: the history begins with \(first)",
+            hint: "Use a later position: synctool history DB")
     }
 
     /// Before the first transaction.

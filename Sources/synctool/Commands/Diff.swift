@@ -38,16 +38,19 @@ struct Diff: FileCommand {
 
     mutating func run() async throws {
         let positions = try positions.map { try Position(option: "diff", value: $0) }
-        let store = try Store.open(StorePath.absolute(path))
-        defer { try? store.close() }
-        let from = try positions[0].token(in: store)
-        let to = try positions.count > 1 ? positions[1].token(in: store) : store.head()
-        guard from.number <= to.number else {
-            throw SyncError(
-                .invalidArgument, "position #\(from.number) is after position #\(to.number)",
-                hint: "Name the earlier position first")
+        let difference = try LocalStore.with(path) { store in
+            let from = try positions[0].token(in: store)
+            let to = try positions.count > 1 ? positions[1].token(in: store) : store.head()
+            guard from.number <= to.number else {
+                throw SyncError(
+                    .invalidArgument, "position #\(from.number) is after position #\(to.number)",
+                    hint: "Name the earlier position first")
+            }
+            if let note = try positions[0].note(in: store) {
+                try Terminal.error.line("\(path): \(note)")
+            }
+            return try store.difference(from: from, to: to)
         }
-        let difference = try store.difference(from: from, to: to)
         for object in difference.objects {
             if output.isJSON {
                 try Terminal.output.json(PastText.json(object))

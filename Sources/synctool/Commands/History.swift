@@ -14,6 +14,10 @@ struct History: StoreCommand {
             found by comparing the tables with the records; remote: merged from another replica; \
             repair: additional changes that a merge required; authorUncertain: other writers may \
             have written a part of it, so that filters take the author for unknown.
+
+            --values shows new values, and old ones where they are kept (synctool track --undo); \
+            '?' is one that is not known. It reads them from the file itself. For values as \
+            JSON see synctool diff.
             """)
 
     @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
@@ -33,6 +37,9 @@ struct History: StoreCommand {
                 + "no token."))
     var pending = false
 
+    @Flag(name: .long, help: "Show the old and the new values of changes.")
+    var values = false
+
     @Flag(name: .long, help: "Show all changes of large transactions.")
     var all = false
 
@@ -41,6 +48,9 @@ struct History: StoreCommand {
     func validate() throws {
         if pending && (count || !filter.isEmpty) {
             throw ValidationError("--pending cannot be combined with --count or filters.")
+        }
+        if values && (pending || count || output.isJSON) {
+            throw ValidationError("--values cannot be combined with --pending, --count or --json.")
         }
     }
 
@@ -66,13 +76,21 @@ struct History: StoreCommand {
         var text = PartText(
             TransactionText(changesMax: all ? .max : TransactionText.changesShown))
         let isJSON = output.isJSON
+        let past = try values ? Store.open(StorePath.absolute(path)) : nil
+        defer { try? past?.close() }
         var shown = 0
         try await store.forEachTransaction(matching: query) { transaction in
             shown += 1
             if isJSON {
                 try Terminal.output.json(transaction.json)
             } else {
-                for line in text.lines(transaction) { try Terminal.output.line(line) }
+                let after = try past.map {
+                    try Self.objects(
+                        in: transaction, of: $0, count: text.shownCount(of: transaction))
+                }
+                for line in text.lines(transaction, after: after) {
+                    try Terminal.output.line(line)
+                }
             }
         }
         if shown == 0, !output.isJSON {
@@ -81,6 +99,25 @@ struct History: StoreCommand {
                     ? "\(path): no transactions yet" : "\(path): no transaction matches the filters"
             )
         }
+    }
+
+    /// The first objects of a transaction as they were after it; without those of tables that are
+    /// not tracked any more.
+    ///
+    /// - Complexity: O(the later changes of each object)
+    private static func objects(
+        in transaction: Transaction, of store: Store, count: Int
+    ) throws -> [ObjectName: PastObject] {
+        var objects: [ObjectName: PastObject] = [:]
+        for change in transaction.changes.prefix(count) where change.kind != .delete {
+            let name = ObjectName(entity: change.entity, key: change.object.key)
+            do {
+                objects[name] = try store.object(name, asOf: transaction.token)
+            } catch let error as SyncError where error.code == .unknownEntity {
+                continue
+            }
+        }
+        return objects
     }
 
     private func showPending(of store: any StoreAccess) async throws {

@@ -13,7 +13,8 @@ struct Purge: StoreCommand {
             without --force.
 
             --object takes the values of one object out of the history of this file, not the \
-            history itself: deleted values and old values of updates.
+            history itself: deleted values, old values of updates, and overridden values of \
+            resolved conflicts. Open conflicts of the object have to be resolved first.
 
             In a synchronised store this also deletes the merge records of deleted objects and \
             overwritten transactions that all replicas have merged. A replica that was not seen \
@@ -103,20 +104,24 @@ struct Purge: StoreCommand {
     }
 
     private func erase(_ object: String) throws {
+        let name = try ObjectName(path: object)
+        let conflicts = try StoreReplica.eraseConflicts(of: name, at: StorePath.absolute(path))
         let store = try Store.open(StorePath.absolute(path))
         defer { try? store.close() }
-        let report = try store.erase(try ObjectName(path: object))
+        let report = try store.erase(name)
         if output.isJSON {
             return try Terminal.output.json([
                 "object": .string(report.object.path),
                 "tombstones": .integer(Int64(report.tombstones)),
                 "updates": .integer(Int64(report.updates)),
+                "conflicts": .integer(Int64(conflicts)),
             ])
         }
         try Terminal.output.line(
             "\(path): removed the values of \(Printable.text(report.object.path)) from "
                 + "\(Plural.text(report.tombstones, of: "delete")) and "
-                + Plural.text(report.updates, of: "update"))
+                + Plural.text(report.updates, of: "update")
+                + (conflicts > 0 ? " and \(Plural.text(conflicts, of: "conflict"))" : ""))
         try Terminal.output.line(
             "  Other replicas, remotes and backups keep what they have, and so do the records of "
                 + "merging in this file.")

@@ -26,9 +26,7 @@ struct Restore: FileCommand {
 
     mutating func run() async throws {
         let name = try ObjectName(path: object)
-        let store = try Store.open(StorePath.absolute(path))
-        defer { try? store.close() }
-        let report = try store.restore(name, author: Revert.author)
+        let report = try LocalStore.with(path) { try $0.restore(name, author: Revert.author) }
         try UndoText(path: path, done: "restored \(object)")
             .print(report, asJSON: output.isJSON)
         if !report.isComplete { throw ExitCode(1) }

@@ -24,9 +24,7 @@ struct Revert: FileCommand {
     var database: String? { path }
 
     mutating func run() async throws {
-        let store = try Store.open(StorePath.absolute(path))
-        defer { try? store.close() }
-        let report = try store.revert(number, author: Self.author)
+        let report = try LocalStore.with(path) { try $0.revert(number, author: Self.author) }
         try UndoText(path: path, done: "reverted transaction \(number)")
             .print(report, asJSON: output.isJSON)
         if !report.isComplete { throw ExitCode(1) }

@@ -33,10 +33,14 @@ struct Show: FileCommand {
     mutating func run() async throws {
         let name = try ObjectName(path: object)
         let position = try at.map { try Position(option: "--at", value: $0) }
-        let store = try Store.open(StorePath.absolute(path))
-        defer { try? store.close() }
-        let token = try position?.token(in: store) ?? store.head()
-        let past = try store.object(name, asOf: token)
+        let (token, past) = try LocalStore.with(path) { store in
+            let token = try position?.token(in: store) ?? store.head()
+            let past = try store.object(name, asOf: token)
+            if let note = try position?.note(in: store) {
+                try Terminal.error.line("\(path): \(note)")
+            }
+            return (token, past)
+        }
         if output.isJSON {
             try Terminal.output.json(PastText.json(past, of: name, at: token))
         } else {

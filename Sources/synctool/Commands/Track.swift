@@ -10,6 +10,11 @@ struct Track: StoreCommand {
             Adds a log and triggers to the database. Its own tables are not altered, and writers \
             need no change. Prints for each table whether it is tracked, or why not. synctool \
             untrack DB removes everything again.
+
+            In WAL mode the daemon tells every commit apart. In the rollback journal modes (DELETE \
+            is the default of SQLite), commits that follow each other within milliseconds may be \
+            recorded as one, with the flag 'coalesced'. --wal changes the database to WAL mode, \
+            for all programs that use it.
             """)
 
     @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
@@ -28,11 +33,15 @@ struct Track: StoreCommand {
     @Flag(help: "Do not keep the values of deleted rows.")
     var noTombstones = false
 
+    @Flag(help: "Change the database to WAL mode first.")
+    var wal = false
+
     @OptionGroup var output: OutputOptions
     @OptionGroup var access: AccessOptions
     var database: String? { path }
 
     mutating func run() async throws {
+        if wal { try Store.useWal(StorePath.absolute(path)) }
         let store = try await Access.open(path, using: access, for: .tracking)
         let choice = CaptureChoice(entities: entity, undo: undo, keepsValues: !noTombstones)
         // SQLite's internal tables are not reported.
@@ -52,6 +61,11 @@ struct Track: StoreCommand {
         try Terminal.output.line(
             "\(path): \(Plural.text(count, of: "table")) tracked."
                 + " To see changes: synctool watch \(Shell.quoted(path))")
+        // A file that only the daemon may read is left out.
+        guard (try? Store.isWal(StorePath.absolute(path))) == false else { return }
+        try Terminal.output.line(
+            "  It is not in WAL mode: commits within milliseconds of each other may be recorded as "
+                + "one. To change it: synctool track \(Shell.quoted(path)) --wal")
     }
 
     /// - Throws: `cannotTrack` when nothing is tracked, or a table that was asked for is not.
@@ -70,6 +84,7 @@ struct Track: StoreCommand {
             tables.isEmpty
                 ? "the database has no tables" : "no table of the database can be tracked",
             path: path,
-            hint: "Create a table with a PRIMARY KEY, then run: synctool track DB")
+            hint: "Create a table with a PRIMARY KEY, then run: synctool track DB;"
+                + " to remove what was added: synctool untrack DB")
     }
 }

@@ -1,6 +1,7 @@
 /// Text from a database, made safe for a terminal.
 enum Printable {
-    /// Control characters become `\n`, `\t` or `\u{…}`: a value cannot control the terminal.
+    /// Control characters become `\n`, `\t` or `\u{…}`: a value cannot control the terminal. Bytes
+    /// that are not UTF-8 become `\x80`.
     static func text(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         var result = ""
@@ -9,6 +10,8 @@ enum Printable {
             case "\n": result += "\\n"
             case "\t": result += "\\t"
             case "\r": result += "\\r"
+            case _ where scalar.notTextByte != nil:
+                result += "\\x" + String(scalar.notTextByte ?? 0, radix: 16)
             case _ where isControl(scalar):
                 result += "\\u{" + String(scalar.value, radix: 16) + "}"
             default: result.unicodeScalars.append(scalar)
@@ -25,5 +28,6 @@ enum Printable {
 
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
+            || scalar.notTextByte != nil
     }
 }

@@ -2,11 +2,25 @@ import SyncCore
 
 /// Transactions as lines of text, where a large one comes in parts: they are shown as one.
 struct PartText {
-    private let text: TransactionText
+    private(set) var text: TransactionText
     private var shown = 0
     private var hidden = 0
 
     init(_ text: TransactionText) { self.text = text }
+
+    /// How many changes of the next part are shown.
+    func shownCount(of transaction: Transaction) -> Int {
+        let isNew = transaction.part.map { $0.index == 0 } ?? true
+        return min(transaction.changes.count, text.changesMax - (isNew ? 0 : shown))
+    }
+
+    /// The same with new values.
+    mutating func lines(
+        _ transaction: Transaction, after: [ObjectName: PastObject]?
+    ) -> [String] {
+        text.after = after
+        return lines(transaction)
+    }
 
     /// The lines of a transaction, or of the next part of one.
     mutating func lines(_ transaction: Transaction) -> [String] {

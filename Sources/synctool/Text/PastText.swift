@@ -33,15 +33,11 @@ enum PastText {
                 + TransactionText.values(before.values)
         }
         let properties = difference.properties.map { property in
-            "\(Printable.text(property)) \(text(before.values[property])) -> "
-                + text(after.values[property])
+            "\(Printable.text(property)) \(TransactionText.value(before.values[property])) -> "
+                + TransactionText.value(after.values[property])
         }
         return Terminal.output.styled("~ \(name)", as: .changed) + "  "
             + properties.joined(separator: ", ")
-    }
-
-    private static func text(_ value: Value?) -> String {
-        value.map { Printable.text($0.description, width: 40) } ?? unknown
     }
 
     static func json(_ past: PastObject, of object: ObjectName, at token: Token) -> JSONObject {

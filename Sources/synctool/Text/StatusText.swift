@@ -28,6 +28,7 @@ enum StatusText {
         rows.add("file", file)
         rows.add(
             "log", "\(Plural.text(Int(report.pending), of: "row")) not yet in the history")
+        rows.add("compared", report.compared.map { LocalTime.ago($0) } ?? "never")
         let tracked = report.entities.filter(\.isTracked).map(\.name)
         rows.add("entities", tracked.isEmpty ? "none" : tracked.joined(separator: ", "))
         var lines = [Terminal.output.styled(Printable.text(name), as: .strong)]

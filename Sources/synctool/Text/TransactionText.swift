@@ -9,6 +9,8 @@ struct TransactionText {
     /// The maximum number of changes shown for a transaction; the rest are counted.
     var changesMax = changesShown
     var terminal = Terminal.output
+    /// Objects as they were after the transaction, where new values are shown.
+    var after: [ObjectName: PastObject]?
 
     func lines(_ transaction: Transaction) -> [String] {
         [head(transaction)] + lines(transaction.changes)
@@ -77,7 +79,9 @@ struct TransactionText {
             case .delete: ("-", .gone)
             }
         var text = terminal.styled("\(sign) \(Printable.text(change.object.path))", as: style)
-        if let old = change.oldValues, !old.isEmpty {
+        if let new = newValues(change) {
+            text += "  " + new
+        } else if let old = change.oldValues, !old.isEmpty {
             text += "  " + Self.values(old) + terminal.styled("  (before)", as: .faint)
         } else if !change.properties.isEmpty {
             text += "  " + change.properties.map(Printable.text).joined(separator: ", ")
@@ -91,12 +95,38 @@ struct TransactionText {
         return text
     }
 
+    /// `Title 'Load' -> 'Reload'`, or the values of a new object; nil: they are not shown.
+    private func newValues(_ change: Change) -> String? {
+        guard let after else { return nil }
+        let name = ObjectName(entity: change.entity, key: change.object.key)
+        let new = after[name]?.values
+        switch change.kind {
+        case .delete: return nil
+        case .insert: return new.map(Self.values)
+        case .update:
+            var parts = change.properties.prefix(Self.valuesMax).map { property in
+                Printable.text(property) + " " + Self.value(change.oldValues?[property]) + " -> "
+                    + Self.value(new?[property])
+            }
+            if change.properties.count > Self.valuesMax { parts.append("…") }
+            return parts.joined(separator: ", ")
+        }
+    }
+
+    /// The number of values shown of a change.
+    private static let valuesMax = 8
+
+    /// As an SQL literal, shortened; `?` for one that was not kept.
+    static func value(_ value: Value?) -> String {
+        value.map { Printable.text($0.description, width: 40) } ?? "?"
+    }
+
     /// `Title 'Load', ArtistId 50`: at most eight values as SQL literals, long ones shortened.
     static func values(_ values: NamedValues) -> String {
-        var parts = values.pairs.prefix(8).map { pair in
+        var parts = values.pairs.prefix(valuesMax).map { pair in
             Printable.text(pair.name) + " " + Printable.text(pair.value.description, width: 40)
         }
-        if values.pairs.count > 8 { parts.append("…") }
+        if values.pairs.count > valuesMax { parts.append("…") }
         parts += values.references.map { reference in
             Printable.text(reference.property)
                 + " (\(reference.kind.rawValue), \(ByteCount.text(Int64(reference.bytes))))"

@@ -22,6 +22,28 @@ import Testing
         #expect(try log.transactions().isEmpty)
     }
 
+    /// With recursive_triggers a victim of `UPDATE OR REPLACE` is logged twice (found by replay,
+    /// seed 45).
+    @Test(arguments: [LogKind.delete, .replace]) func aDeleteThatIsLoggedTwiceIsOne(
+        _ second: LogKind
+    ) throws {
+        try log.log(1, .insert, 7)
+        try log.log(1, .replace, m: 0, 7, "t", 1)
+        try log.log(1, second, m: 0, 7, "t", 1)
+        #expect(try log.transactions().isEmpty)
+        try log.log(1, .insert, 7)
+        #expect(try log.net() == ["insert Album/7"])
+    }
+
+    @Test func replaceOfWhatVanishedIsAnInsert() throws {
+        try log.log(1, .insert, 7)
+        try log.log(1, .delete, 7, "t", 1)
+        try log.log(1, .replace, m: 1, 7, "t", 1)
+        #expect(try log.transactions().isEmpty)
+        try log.log(1, .insert, 7)
+        #expect(try log.net() == ["insert Album/7"])
+    }
+
     @Test func updatesJoinTheirProperties() throws {
         try log.log(1, .update, m: 2, 7)
         try log.log(1, .update, m: 4, 7)

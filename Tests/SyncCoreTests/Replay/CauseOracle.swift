@@ -25,11 +25,14 @@ struct CauseOracle {
             let references = schema.references.filter { $0.child == number && $0.isCascade }
             let gone = references.map { reference in
                 let parent = schema.tables[reference.parent]
-                let column = "OLD.\(SQLName.quoted(reference.column))"
+                let columns = reference.columns.map { "OLD.\(SQLName.quoted($0))" }
+                let isSet = columns.map { "\($0) IS NOT NULL AND " }.joined()
                 // Without an affinity of its own, as SQLite compares it.
-                return "\(column) IS NOT NULL AND NOT EXISTS(SELECT 1 FROM "
-                    + "\(SQLName.quoted(parent.name)) AS p "
-                    + "WHERE p.\(SQLName.quoted(parent.key[0])) = +\(column))"
+                let equal = zip(reference.parentColumns, columns).map {
+                    "p.\(SQLName.quoted($0)) = +\($1)"
+                }
+                return isSet + "NOT EXISTS(SELECT 1 FROM \(SQLName.quoted(parent.name)) AS p "
+                    + "WHERE \(equal.joined(separator: " AND ")))"
             }.joined(separator: " OR ")
             let keys = table.key.map { "OLD.\(SQLName.quoted($0))" }
             let padded = keys + Array(repeating: "NULL", count: 8 - keys.count)
@@ -130,8 +133,9 @@ struct CauseOracle {
         else { return }
         for reference in schema.references
         where reference.isCascade && schema.tables[reference.child].name == change.entity {
+            guard reference.parentColumns == schema.tables[reference.parent].key else { continue }
             let parent = schema.tables[reference.parent].name
-            let key = ObjectKey([values[reference.column] ?? .null])
+            let key = ObjectKey(reference.columns.map { values[$0] ?? .null })
             let isGone = transaction.changes.contains {
                 $0.kind == .delete && $0.entity == parent && $0.object.key == key
                     && ($0.cause == .direct)

@@ -22,12 +22,23 @@ struct HistoryReplay {
     /// Somebody digested who could not tell all commits apart: a birth may be told later than it
     /// was, with the end of those that ran together.
     var isCoarser = false
-    private let tables: [String: RandomSchema.Table]
+    /// A column that the transaction adds in its middle: what it deleted before has no value of it.
+    var added: String?
+    private var tables: [String: RandomSchema.Table]
     private var objects: [String: [ObjectKey: Object]]
 
     init(_ tables: [RandomSchema.Table], _ now: Tables) {
         self.tables = Dictionary(uniqueKeysWithValues: tables.map { ($0.name, $0) })
         objects = now.mapValues { rows in rows.mapValues { Object(values: $0) } }
+    }
+
+    /// A column was added to a table.
+    /// - Parameter value: what it has in rows that were there.
+    mutating func addColumn(to table: RandomSchema.Table, value: Value) {
+        tables[table.name] = table
+        for key in (objects[table.name] ?? [:]).keys {
+            objects[table.name]?[key]?.values?.append(value)
+        }
     }
 
     /// - Parameter after: the tables as the transaction left them.
@@ -77,8 +88,9 @@ struct HistoryReplay {
             guard let position = columns.firstIndex(of: name) else {
                 throw Mismatch(description: "there is no property \(name)")
             }
-            if tables[change.entity]?.undo == true, let old = object.values?[position],
-                change.oldValues?[name] != old
+            // What was found by comparing has no old values.
+            if tables[change.entity]?.undo == true, !transaction.flags.contains(.recovered),
+                let old = object.values?[position], change.oldValues?[name] != old
             {
                 throw Mismatch(
                     description: "\(name) was \(old), not \(String(describing: change.oldValues))")
@@ -99,6 +111,7 @@ struct HistoryReplay {
         }
         for (position, name) in table.columns.enumerated() {
             guard let value = tombstone[name] else {
+                if name == added { continue }
                 throw Mismatch(description: "the tombstone has no \(name)")
             }
             if table.undo, !transaction.flags.contains(.coalesced),

@@ -35,9 +35,9 @@ private final class ReplayRun {
     private var random: SeededRandom
     private let folder: TemporaryFolder
     private let path: String
-    private let sql: RandomSQL
+    private var sql: RandomSQL
     private let reader: PlainConnection
-    private let isWAL: Bool
+    private var isWAL: Bool
     private var store: Store
     private var writers: [(name: String, writer: any ScriptedWriter)] = []
     private var replay: HistoryReplay
@@ -71,13 +71,21 @@ private final class ReplayRun {
             trail.append(statement)
             try reader.run(statement)
         }
-        for _ in 0..<10 { try? reader.run(schema.statement(&random)) }
+        for _ in 0..<10 {
+            trail.append(schema.statement(&random))
+            try? reader.run(trail[trail.count - 1])
+        }
         let options = schema.tables.map { ($0.name, CaptureOptions(undo: $0.undo)) }
         try Store.track(path, options: Dictionary(uniqueKeysWithValues: options))
         trail.append("-- tracked")
-        store = try Store.open(path)
+        store = try Self.open(path)
         replay = HistoryReplay(schema.tables, try Self.tables(reader, schema))
         for kind in 0..<3 { writers.append(try makeWriter(kind)) }
+    }
+
+    /// Repairs are made here, so that it is known which commits are theirs.
+    private static func open(_ path: String) throws -> Store {
+        try Store.open(path, isResolved: false, isMending: false)
     }
 
     private func makeWriter(_ kind: Int) throws -> (String, any ScriptedWriter) {
@@ -85,6 +93,11 @@ private final class ReplayRun {
             "PRAGMA \($0) = \(random.below(2))"
         }
         if random.once(in: 4) { pragmas.append("PRAGMA trusted_schema = OFF") }
+        if !isWAL, random.once(in: 3) {
+            // Of this writer's connection alone.
+            let mode = random.pick(["MEMORY", "TRUNCATE", "PERSIST"])
+            pragmas.append("PRAGMA journal_mode = \(mode)")
+        }
         let isAttached = random.once(in: 4)
         let settings = WriterSettings(
             path: path, host: isAttached ? folder.file("host\(kind).db") : nil, pragmas: pragmas)
@@ -100,19 +113,9 @@ private final class ReplayRun {
 
     func play(commits count: Int) throws {
         for number in 0..<count {
-            let (name, writer) = random.pick(writers)
-            let author = random.once(in: 3) ? "author \(number)" : nil
-            let transaction = sql.transaction(author: author, &random)
-            trail.append("-- \(number), \(name)")
-            trail += transaction
-            try writer.run(transaction)
-            try noteCommit(
-                Commit(
-                    tables: [:], author: author, statements: transaction,
-                    deletes: try (writer as? LibraryWriter)?.takeDeletes()))
+            let isLarge = try commit(number)
             // Where commits cannot be told apart afterwards, most are looked at one by one; all
             // where the WAL is so long that the next writer begins it again.
-            let isLarge = transaction.contains { $0.contains("zeroblob(") }
             if random.once(in: isWAL ? 2 : 6), !isLarge { continue }
             try catchUp()
             try disturb()
@@ -122,8 +125,23 @@ private final class ReplayRun {
         _ = try store.digest()
         try checkAgain()
         try store.close()
-        store = try Store.open(path)
+        store = try Self.open(path)
         try checkAgain()
+    }
+
+    /// - Returns: whether it wrote a value that fills the WAL.
+    private func commit(_ number: Int) throws -> Bool {
+        let (name, writer) = random.pick(writers)
+        let author = random.once(in: 3) ? "author \(number)" : nil
+        let transaction = sql.transaction(author: author, &random)
+        trail.append("-- \(number), \(name)")
+        trail += transaction
+        try writer.run(transaction)
+        try noteCommit(
+            Commit(
+                tables: [:], author: author, statements: transaction,
+                deletes: try (writer as? LibraryWriter)?.takeDeletes()))
+        return transaction.contains { $0.contains("zeroblob(") }
     }
 
     /// - Parameter commit: without the tables.
@@ -147,6 +165,11 @@ private final class ReplayRun {
 
     /// Replays what is new and compares.
     private func catchUp() throws {
+        try takeNew()
+        if let last = commits.max(by: { $0.key < $1.key }) { try replay.check(last.value.tables) }
+    }
+
+    private func takeNew() throws {
         let new: [Transaction]
         if random.once(in: 4) {
             var query = HistoryQuery()
@@ -176,22 +199,23 @@ private final class ReplayRun {
                 transaction, isOne ? commit.deletes : nil, statements: commit.statements)
         }
         told += new
-        if let last = commits.max(by: { $0.key < $1.key }) { try replay.check(last.value.tables) }
     }
 
     /// What happens to a store between two commits.
     private func disturb() throws {
-        switch random.below(12) {
+        switch random.below(14) {
         case 0, 1: _ = try store.digest()
         case 2:
             trail.append("-- opened again")
             _ = try store.digest()
             try store.close()
-            store = try Store.open(path)
+            store = try Self.open(path)
         case 3: try? reader.run("PRAGMA wal_checkpoint(TRUNCATE)")
         case 4:
             trail.append("-- VACUUM")
             try? reader.run("VACUUM")
+            // The WAL may be so long that the next writer begins it again.
+            try catchUp()
         case 5:
             // Another process needs history. It may not see the ends of commits that this one
             // has found and not written yet, and then tells several as one.
@@ -207,8 +231,44 @@ private final class ReplayRun {
         case 7:
             let kind = random.below(3)
             writers[kind] = try makeWriter(kind)
+        case 8: try addColumn()
+        case 9: try changeMode()
         default: break
         }
+    }
+
+    /// Another program adds a column in the middle of a transaction. What was written to it before
+    /// the triggers knew it is found by comparing.
+    private func addColumn() throws {
+        schemaChanges += 1
+        let (statements, table, value) = sql.columnAddition(schemaChanges, &random)
+        trail += statements
+        for statement in statements { try? reader.run(statement) }
+        replay.addColumn(to: table, value: value == "NULL" ? .null : 7)
+        replay.added = table.columns.last
+        // The log has nothing of what was written to the new column.
+        commits = [:]
+        try noteCommit(Commit(tables: [:], author: nil, statements: statements, deletes: nil))
+        try takeNew()
+        replay.added = nil
+        _ = try store.repairCapture()
+        try noteCommit(Commit(tables: [:], author: nil, statements: [], deletes: nil))
+        try catchUp()
+    }
+
+    /// To WAL beside all who have the file open; from WAL only when nobody has.
+    private func changeMode() throws {
+        let mode = isWAL ? random.pick(["DELETE", "TRUNCATE", "PERSIST"]) : "WAL"
+        trail.append("-- journal mode \(mode)")
+        if isWAL {
+            writers = []
+            _ = try store.digest()
+            try store.close()
+        }
+        try reader.run("PRAGMA journal_mode = \(mode)")
+        if isWAL { store = try Self.open(path) }
+        isWAL.toggle()
+        if writers.isEmpty { for kind in 0..<3 { writers.append(try makeWriter(kind)) } }
     }
 
     /// History as a whole is what was told piece by piece.

@@ -6,7 +6,7 @@ import SyncTesting
 /// Transactions in every shape that SQLite's grammar has for them, on a ``RandomSchema``: what that
 /// offers, views with INSTEAD OF triggers, and statements over two tables.
 struct RandomSQL {
-    let schema: RandomSchema
+    private(set) var schema: RandomSchema
     /// To run before tracking, after the tables.
     let views: [String]
     private let viewed: [RandomSchema.Table]
@@ -93,11 +93,11 @@ struct RandomSQL {
         let reference = random.pick(schema.references)
         let (child, parent) = (schema.tables[reference.child], schema.tables[reference.parent])
         let (name, key) = (SQLName.quoted(child.name), SQLName.quoted(child.key[0]))
-        let column = SQLName.quoted(reference.column)
+        let column = SQLName.quoted(reference.columns[0])
         let value = RandomSchema.value(&random)
         let other = RandomSchema.value(&random)
         let parents = SQLName.quoted(parent.name)
-        let parentKey = SQLName.quoted(parent.key[0])
+        let parentKey = SQLName.quoted(reference.parentColumns[0])
         var sql: [String] = []
         if random.once(in: 2) {
             sql.append("INSERT OR IGNORE INTO \(parents)(\(parentKey)) VALUES (\(value))")
@@ -166,6 +166,31 @@ struct RandomSQL {
         }
         return "CREATE TABLE \"extra \(number)\"(id INTEGER PRIMARY KEY, "
             + "p REFERENCES \(name) ON DELETE CASCADE)"
+    }
+
+    /// A transaction that adds a column in its middle, and uses it at once.
+    ///
+    /// - Returns: the statements, the table and the new column's value in rows that were there.
+    mutating func columnAddition(
+        _ number: Int, _ random: inout SeededRandom
+    ) -> (statements: [String], table: RandomSchema.Table, value: String) {
+        let index = random.below(schema.tables.count)
+        let table = schema.tables[index]
+        let (name, column) = (SQLName.quoted(table.name), "added \(number)")
+        let value = random.pick(["NULL", "7"])
+        var sql = ["BEGIN IMMEDIATE"]
+        for _ in 0..<random.below(3) { sql.append(statement(&random)) }
+        // STRICT tables take a type; ANY elsewhere is one of affinity NUMERIC.
+        sql.append(
+            "ALTER TABLE \(name) ADD COLUMN \(SQLName.quoted(column)) INTEGER"
+                + (value == "NULL" ? "" : " DEFAULT \(value)"))
+        if random.once(in: 2) {
+            sql.append(
+                "UPDATE OR IGNORE \(name) SET \(SQLName.quoted(column)) = \(number) "
+                    + "WHERE \(SQLName.quoted(table.key[0])) >= \(RandomSchema.value(&random))")
+        }
+        schema.addColumn(column, to: index)
+        return (sql + ["COMMIT"], schema.tables[index], value)
     }
 
     private func throughView(_ random: inout SeededRandom) -> String {

@@ -5,8 +5,8 @@ import Testing
 @testable import SyncCore
 @testable import SyncValues
 
-/// Readers of every kind, in any order, beside writers that may close the file after each commit:
-/// what was told once is what every later reader finds.
+/// Readers of every kind, in any order, beside writers that may close the file after each commit,
+/// change its journal mode or its schema: what was told once is what every later reader finds.
 ///
 /// `SYNCD_SEED=n` repeats one seed, `SYNCD_SEEDS=n` runs the first n.
 @Suite("Mixed readers", .timeLimit(.minutes(30)))
@@ -33,7 +33,8 @@ private final class ReaderRun {
     private var random: SeededRandom
     private let folder: TemporaryFolder
     private let path: String
-    private let isWAL: Bool
+    private var isWAL: Bool
+    private var indexes = 0
     private var writer: PlainConnection?
     private var daemon: (store: Store, journal: BoundaryJournal)?
     private var library: Store
@@ -64,6 +65,7 @@ private final class ReaderRun {
         for number in 0..<count {
             try commit(number)
             if random.once(in: 2) { closeWriter() }
+            if random.once(in: 10) { try administer() }
             for _ in 0..<random.below(3) { try read() }
             if random.once(in: 12) { try reopenLibrary() }
         }
@@ -83,6 +85,10 @@ private final class ReaderRun {
     private func commit(_ number: Int) throws {
         let connection = try writer ?? PlainConnection(path)
         writer = connection
+        try commit(number, on: connection)
+    }
+
+    private func commit(_ number: Int, on connection: PlainConnection) throws {
         let author = random.once(in: 3) ? random.pick(["ann", "ben"]) : nil
         let isClosed = author != nil && random.once(in: 2)
         var (statements, objects) = truth.drawChanges(&random)
@@ -91,6 +97,21 @@ private final class ReaderRun {
         }
         if isClosed { statements.append("INSERT INTO syncd_txn(author) VALUES (NULL)") }
         try connection.run("PRAGMA synchronous = OFF; PRAGMA busy_timeout = 5000")
+        if !isWAL, random.once(in: 4) {
+            // Of the connection, not of the file.
+            let mode = random.pick(["MEMORY", "OFF", "DELETE", "TRUNCATE", "PERSIST"])
+            try connection.run("PRAGMA journal_mode = \(mode)")
+            trail.append("the writer's journal mode is \(mode)")
+        }
+        if random.once(in: 20) {
+            indexes += 1
+            let place = random.below(statements.count + (isClosed ? 0 : 1))
+            statements.insert(
+                random.pick([
+                    "CREATE INDEX item_\(indexes) ON item(n)",
+                    "CREATE TABLE other_\(indexes)(id INTEGER PRIMARY KEY, x)",
+                ]), at: place)
+        }
         try connection.run("BEGIN IMMEDIATE; \(statements.joined(separator: "; "))")
         let end = try connection.integer("SELECT max(seq) FROM syncd_log")
         try connection.run("COMMIT")
@@ -105,10 +126,56 @@ private final class ReaderRun {
         self.writer = nil
     }
 
+    // MARK: Administering
+
+    /// What happens to a file that programs use.
+    private func administer() throws {
+        switch random.below(4) {
+        case 0:
+            trail.append("VACUUM")
+            try withAdministrator { try $0.run("VACUUM") }
+        case 1:
+            trail.append("checkpoint")
+            try withAdministrator { _ = try $0.rows("PRAGMA wal_checkpoint(TRUNCATE)") }
+        default: try changeMode()
+        }
+    }
+
+    /// Beside every reader; SQLite refuses to leave WAL mode while any connection has read the file.
+    private func changeMode() throws {
+        closeWriter()
+        let modes = isWAL ? ["DELETE", "TRUNCATE", "PERSIST"] : ["WAL", "WAL", "DELETE"]
+        let mode = random.pick(modes)
+        let change = {
+            try self.withAdministrator { connection in
+                try? connection.run("PRAGMA journal_mode = \(mode)")
+                self.isWAL = try connection.value("PRAGMA journal_mode") == .text("wal")
+                self.trail.append("journal mode \(mode), WAL: \(self.isWAL)")
+                // Back before any reader has seen it.
+                guard self.isWAL, self.random.once(in: 3) else { return }
+                if self.random.once(in: 2) { try self.commit(-1, on: connection) }
+                try? connection.run("PRAGMA journal_mode = DELETE")
+                self.isWAL = try connection.value("PRAGMA journal_mode") == .text("wal")
+                self.trail.append("and back, WAL: \(self.isWAL)")
+            }
+        }
+        guard isWAL, random.once(in: 2) else { return try change() }
+        killDaemon()
+        try reopenLibrary(after: change)
+    }
+
+    private func withAdministrator(_ body: (PlainConnection) throws -> Void) throws {
+        closeWriter()
+        let connection = try PlainConnection(path)
+        defer { connection.close() }
+        try connection.run("PRAGMA busy_timeout = 0; PRAGMA synchronous = OFF")
+        try body(connection)
+    }
+
     // MARK: Reading
 
     private func read() throws {
-        switch random.below(12) {
+        switch random.below(13) {
         case 0, 1: try readDirectly()
         case 2: try readAfterOldToken()
         case 3: try readAll()
@@ -117,6 +184,7 @@ private final class ReaderRun {
         case 7: killDaemon()
         case 8: try digestByDaemon()
         case 9 where random.once(in: 6): try readBehindWriter()
+        case 10: try readPending()
         default: try pollDaemon()
         }
     }
@@ -160,9 +228,10 @@ private final class ReaderRun {
         try take(found.transactions, by: "library")
     }
 
-    private func reopenLibrary() throws {
+    private func reopenLibrary(after change: () throws -> Void = {}) throws {
         try pollLibrary()
         try library.close()
+        try change()
         trail.append("the library is opened again")
         library = try Store.open(path)
         _ = try library.poll()
@@ -221,10 +290,18 @@ private final class ReaderRun {
         tokens += found.map(\.token)
     }
 
+    /// Looking at what is pending gives no numbers, and makes nothing part of history.
+    private func readPending() throws {
+        let found = try withDirect { try $0.pendingChanges() }
+        trail.append("\(found.count) pending")
+        guard found.allSatisfy({ change in change.changes.allSatisfy { $0.entity == "item" } })
+        else { throw ReaderMismatch("pending: \(found)") }
+    }
+
     /// A reader that finds the file locked tells what is recorded, and the rest later.
     private func readBehindWriter() throws {
-        guard isWAL else { return }
         let other = try PlainConnection(path)
+        trail.append("beside a writer")
         try other.run("BEGIN IMMEDIATE")
         defer { other.close() }
         try withDirect { store in

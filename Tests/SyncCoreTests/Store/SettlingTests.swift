@@ -22,6 +22,30 @@ import Testing
         try database.sql("INSERT INTO item VALUES (\(id), 0)")
     }
 
+    /// What a daemon has found in a read that failed is in its journal before it is told.
+    @Test(arguments: [true, false]) func aReadThatFailedLeavesNothingUnrecorded(isWAL: Bool) throws
+    {
+        if !isWAL { try database.sql("PRAGMA journal_mode = DELETE") }
+        let store = try database.store()
+        let folder = try TemporaryFolder()
+        let journal = BoundaryJournal(directory: folder.path, of: store)
+        try store.record(in: journal)
+        try database.sql(
+            """
+            INSERT INTO syncd_entity(id, name, layout) VALUES (9, 'other', 'unreadable');
+            INSERT INTO syncd_log(op, ts, pk) VALUES (9 * 8 + 1, julianday('now'), 1)
+            """)
+        for _ in 0..<2 { #expect(throws: SyncError.self) { try store.poll() } }
+        try database.sql(
+            """
+            UPDATE syncd_entity SET layout = (SELECT layout FROM syncd_entity WHERE id = 1)
+            WHERE id = 9
+            """)
+        let told = try store.poll().transactions
+        #expect(told.map(\.summary) == ["insert other/1"])
+        #expect(journal.boundaries.map(\.last) == told.map(\.number))
+    }
+
     /// F2: a poll without a daemon, writers that close.
     @Test func pollsWithoutADaemonRepeatNothing() throws {
         try Store.track(database.path)
@@ -293,5 +317,51 @@ import Testing
         }
         try insert(4)
         #expect(try direct { try $0.history().last?.summary } == "insert item/4")
+    }
+
+    /// Writers went on before anything looked: the log is longer than it was, or as long.
+    @Test(arguments: [
+        "DELETE FROM syncd_log",
+        "DELETE FROM syncd_log WHERE seq <> (SELECT max(seq) FROM syncd_log)",
+        "DELETE FROM syncd_log WHERE seq = (SELECT max(seq) - 1 FROM syncd_log)",
+        "DELETE FROM syncd_log; INSERT INTO syncd_log(seq, op, m) VALUES (2000, 0, 1)",
+    ])
+    func aLogThatWasEmptiedAndFilledAgainIsRepaired(deletion: String) throws {
+        let store = try database.store()
+        for id in 1...3 { try insert(id) }
+        let token = try store.head()
+        while try store.digest() {}
+        try store.close()
+        for id in 4...6 { try insert(id) }
+        try database.sql(deletion)
+        for id in 7...10 { try insert(id) }
+        #expect(throws: SyncError(.storeDamaged, "")) { try Store.open(self.database.path) }
+        let report = try Store.mend(database.path)
+        #expect(report.isLogCut && report.losses.contains(.log))
+        try direct { store in
+            #expect(throws: SyncError(.foreignHistory, "")) { try store.check(token) }
+            let history = try store.history()
+            let objects = history.flatMap(\.changes).map(\.object.path)
+            #expect(objects == (1...10).map { "item/\($0)" })
+            #expect(history.last?.flags.contains(.recovered) == true)
+        }
+        #expect(try Store.mend(database.path).explanations.isEmpty)
+        try insert(11)
+        #expect(try direct { try $0.history().last?.summary } == "insert item/11")
+    }
+
+    /// One that is open has read rows of the former log.
+    @Test(arguments: [true, false])
+    func aLogThatIsFilledAgainIsNotReadOn(isDigested: Bool) throws {
+        let store = try database.store()
+        defer { try? store.close() }
+        for id in 1...3 { try insert(id) }
+        if isDigested { while try store.digest() {} }
+        _ = try store.poll()
+        try database.sql("BEGIN; DELETE FROM syncd_log WHERE seq > 0")
+        for id in 4...9 { try insert(id) }
+        try database.sql("COMMIT")
+        #expect(throws: SyncError.self) { try store.poll() }
+        #expect(throws: SyncError(.storeDamaged, "")) { try Store.open(self.database.path) }
     }
 }

@@ -119,6 +119,29 @@ import Testing
         #expect(try reader.integer("SELECT x FROM t") == 5)
     }
 
+    /// Opened without a lock, the WAL could be deleted under the reader, which would then keep its
+    /// lock for good: no writer could commit any more.
+    @Test(arguments: [false, true]) func aSwitchToWalWhileNothingIsLockedIsDisturbance(
+        isSwitchedBack: Bool
+    ) throws {
+        let writer = try impatient()
+        let outcome = try reading.read {
+            try writer.run("PRAGMA journal_mode = WAL; UPDATE t SET x = 6")
+            let value = try? reader.integer("SELECT x FROM t")
+            if isSwitchedBack {
+                try writer.run("PRAGMA journal_mode = DELETE")
+                #expect(try writer.value("PRAGMA journal_mode") == .text("delete"))
+            }
+            return value
+        }
+        if case .disturbed = outcome {} else { Issue.record("\(outcome)") }
+        try writer.run("UPDATE t SET x = 7")
+        if isSwitchedBack { #expect(try read() == 7) }
+        #expect(try reader.integer("SELECT x FROM t") == 7)
+        try writer.run("UPDATE t SET x = 8")
+        #expect(try reader.integer("SELECT x FROM t") == 8)
+    }
+
     // MARK: The store
 
     /// Whatever was disturbed, each commit is returned once, in order, as history has it.

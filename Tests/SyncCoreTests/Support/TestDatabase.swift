@@ -1,3 +1,4 @@
+import Foundation
 import SyncTesting
 
 @testable import SyncCore
@@ -27,6 +28,18 @@ final class TestDatabase {
     /// Closes the writer's connection and opens another one.
     func reopen() throws {
         writer.close()
+        writer = try Self.open(path)
+    }
+
+    /// Puts the bytes of another file into this one, which nobody else has open.
+    func replace(with other: String) throws {
+        writer.close()
+        for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: other))
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: bytes)
+        try file.close()
         writer = try Self.open(path)
     }
 

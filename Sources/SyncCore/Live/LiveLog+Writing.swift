@@ -1,0 +1,55 @@
+import SyncStorage
+import SyncValues
+
+/// The ends of commits for a process that writes all of them to the history tables in a write
+/// transaction of its own, as a merge does.
+///
+/// As for other readers: what a daemon has told, or tells meanwhile, keeps its numbers.
+extension LiveLog {
+    /// Beside a daemon, moves to the history tables what is committed, so that little is left for
+    /// the write transaction.
+    ///
+    /// - Throws: as ``poll()``.
+    package func settleBeforeWriting() throws {
+        guard !hasJournal, try !NamedJournals(metadata, identity: identity).isEmpty else {
+            return
+        }
+        _ = try settle()
+    }
+
+    /// The ends of the commits that are not in the history tables. To be called while no other
+    /// process can commit. The locks of the journals of daemons are held until ``endWriting()``.
+    ///
+    /// - Throws: `notAllowed` when a daemon's journal cannot be read; ``CommitsRanTogether``; as
+    ///   ``poll()``.
+    package func boundariesForWriting() throws -> [Boundary] {
+        guard !hasJournal else { return try pendingBoundaries() }
+        let journals = try writersJournals ?? NamedJournals(metadata, identity: identity)
+        if let path = journals.unreadable {
+            throw SyncError(
+                .notAllowed, "the daemon's journal \(path) cannot be read",
+                hint: "Leave this to the daemon, or run the command as its user")
+        }
+        if writersJournals == nil {
+            try journals.lock()
+            writersJournals = journals
+        }
+        let recorded = journals.boundaries
+        _ = try pendingBoundaries()
+        try adopt(recorded)
+        let end = recorded.last { $0.last <= bounded }?.last ?? 0
+        if !journals.isEmpty, boundaries.contains(where: { $0.last > end && !$0.isExact }) {
+            throw CommitsRanTogether()
+        }
+        return boundaries
+    }
+
+    /// Releases the locks that ``boundariesForWriting()`` took.
+    package func endWriting() {
+        writersJournals?.release()
+        writersJournals = nil
+    }
+}
+
+/// Commits that could not be told apart, and that a daemon may be telling apart at this moment.
+package struct CommitsRanTogether: Error {}

@@ -1,0 +1,5 @@
+"""Imported by each Python process of a suite, because this folder is on PYTHONPATH."""
+
+import tracking
+
+tracking.install()
