@@ -91,7 +91,7 @@ extension CaptureTriggers {
 
     /// Expressions that are all equal exactly when the column's values are the same.
     private func exact(_ row: String, _ column: ColumnSchema) -> [String] {
-        let name = "\(row).\(SQLName.quoted(column.name))"
+        let name = "\(Self.prefix(row))\(SQLName.quoted(column.name))"
         let value = "\(name)\(collation(column))"
         switch precision(column) {
         case .exact: return [value]
@@ -167,9 +167,11 @@ extension CaptureTriggers {
     }
 
     /// The guard row has the key of `row`.
-    func guardHasKey(of row: String, guard name: String = "syncd_guard") -> String {
+    ///
+    /// Where `syncd_guard` is the only table: its columns need no table then.
+    func guardHasKey(of row: String) -> String {
         let guarded = table.keyColumns.enumerated().flatMap { number, column in
-            guardValues("\(name).k\(number)", column)
+            guardValues("k\(number)", column)
         }
         let values = table.keyColumns.flatMap { column in
             guardValues("\(row).\(SQLName.quoted(column.name))", column)

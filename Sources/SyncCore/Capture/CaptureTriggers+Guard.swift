@@ -14,8 +14,12 @@ extension CaptureTriggers {
     /// The number of guard rows that are kept at a clash when statements on the table can nest.
     static let nestedGuardRowsMax = 64
 
-    /// A guard row older than this, some 86 seconds, belongs to no running statement.
-    static let guardAgeMaxDays = 0.001
+    /// A guard row from before this time belongs to no running statement.
+    static let guardAgeMax = "julianday('now', '-86 seconds')"
+
+    /// The prefix of the table's columns where other names could be meant. Without it a name is one
+    /// term of SQLite's parser instead of three, at every opening of the database.
+    private static let tablePrefix = "syncd_t."
 
     /// One way in which a new row can replace an old one.
     private struct Clash {
@@ -30,31 +34,37 @@ extension CaptureTriggers {
     }
 
     var guardInsert: Trigger? {
-        let clashes = clashes
-        let when = clashes.map { clash in
-            (clash.ofInsert.map { "\($0) AND " } ?? "") + exists(clash.condition)
+        func condition(_ clash: Clash, _ condition: String) -> String {
+            (clash.ofInsert.map { "\($0) AND " } ?? "") + condition
         }
         return trigger(
-            "g", on: "BEFORE INSERT", when: alternatives(when),
-            body: keepVictims(
-                clashes.map { clash in
-                    (clash.ofInsert.map { "\($0) AND " } ?? "") + clash.condition
-                }))
+            "g", on: "BEFORE INSERT",
+            when: alternatives(clashes().map { condition($0, exists($0.condition)) }),
+            body: [deleteOldGuards] + keepVictims { clash, _ in condition(clash, clash.condition) })
     }
 
     var guardUpdate: Trigger? {
-        let clashes = clashes
-        let when = clashes.map { clash in
-            let isOther = otherKey("syncd_t", than: "OLD")
+        if clashesInKeyAlone {
+            // Another row has the new key: a look for it in the condition would be the second.
+            return trigger(
+                "h", on: "BEFORE UPDATE\(updateOf)", when: isRewritten(table.key),
+                body: (context.reachesItself ? keepUpdated : [])
+                    + ["DELETE FROM syncd_guard WHERE e = \(entity)"]
+                    + keepVictims { clash, _ in clash.condition })
+        }
+        let when = clashes().map { clash in
+            let isOther = otherKey("", than: "OLD")
             // Another row has the new values only where they are new.
             guard let names = clash.isInRowID ? table.rowIDName.map({ [$0] }) : clash.columns
             else { return exists("\(clash.condition) AND \(isOther)") }
             return "\(isRewritten(names)) AND \(exists(clash.condition))"
         }
-        let conditions = clashes.map { "\($0.condition) AND \(otherKey("syncd_t", than: "OLD"))" }
         return trigger(
             "h", on: "BEFORE UPDATE\(updateOf)", when: alternatives(when),
-            body: (context.reachesItself ? keepUpdated : []) + keepVictims(conditions))
+            body: (context.reachesItself ? keepUpdated : []) + [deleteOldGuards]
+                + keepVictims { clash, prefix in
+                    "\(clash.condition) AND \(otherKey(prefix, than: "OLD"))"
+                })
     }
 
     /// Any of the columns differs in its bytes between OLD and NEW. A change of type alone is none:
@@ -130,8 +140,13 @@ extension CaptureTriggers {
     /// - Parameters:
     ///   - rowIsNew: NEW has come to its key by this statement. Then a victim with that key is gone
     ///     though the key is there; otherwise NEW may be that victim, updated by an UPSERT.
+    ///   - isInsert: no statement on the table is unfinished but this one, unless statements can
+    ///     nest: the actions of foreign keys update and delete, and do not insert. So whatever is
+    ///     in the guard is done with.
     ///   - row: what the same statement logs after the victims.
-    func drain(rowIsNew: Bool = true, before row: LogRow? = nil) -> [String] {
+    func drain(
+        rowIsNew: Bool = true, isInsert: Bool = false, before row: LogRow? = nil
+    ) -> [String] {
         let isSame = guardHasKey(of: "NEW")
         let gone = rowIsNew ? "\(isSame) OR \(isMissing)" : isMissing
         let newest =
@@ -142,8 +157,9 @@ extension CaptureTriggers {
             : ""
         return [
             logVictims(isSame: isSame, where: "(\(gone))\(newest)", before: row),
-            "DELETE FROM syncd_guard WHERE e = \(entity) "
-                + "AND (ts IS NOT \(Self.now) OR \(gone))",
+            "DELETE FROM syncd_guard WHERE e = \(entity)"
+                + (isInsert && !context.isNested
+                    ? "" : " AND (ts IS NOT \(Self.now) OR \(gone))"),
         ]
     }
 
@@ -162,21 +178,23 @@ extension CaptureTriggers {
     private func logVictims(isSame: String, where condition: String, before row: LogRow?) -> String
     {
         let values = Array(Self.valueColumns.prefix(layout.valueCount(.replace)))
-        let columns = ["op", "m", "ts"] + values
-        let last = row.map { " UNION ALL \($0.select(columns))" } ?? ""
-        return "INSERT INTO \(LogTable.name)(\(columns.joined(separator: ", "))) "
-            + "SELECT \(victimHead(isSame: isSame)), \(values.joined(separator: ", ")) "
-            + "FROM syncd_guard WHERE e = \(entity) AND \(condition)\(last)"
+        let victim = LogRow(
+            cells: victimHead(isSame: isSame) + values.map { (column: $0, value: $0) })
+        let from = " FROM syncd_guard WHERE e = \(entity) AND \(condition)"
+        let last = row.map { " UNION ALL \($0.select())" } ?? ""
+        return "INSERT INTO \(LogTable.name) \(victim.select())\(from)\(last)"
     }
 
     /// The values of `op`, `m` and `ts` in the log row of a victim.
-    private func victimHead(isSame: String) -> String {
+    private func victimHead(isSame: String) -> [(column: String, value: String)] {
         let op = LogKind.replace.op(entity)
         guard layout.valueCount(.replace) > CaptureLayout.valuesPerRow else {
-            return "\(op), \(isSame), ts"
+            return [("op", "\(op)"), ("m", isSame), ("ts", "ts")]
         }
-        return "CASE i WHEN 0 THEN \(op) ELSE \(LogKind.continued.op(entity)) END, "
-            + "CASE i WHEN 0 THEN \(isSame) END, CASE i WHEN 0 THEN ts END"
+        return [
+            ("op", "CASE i WHEN 0 THEN \(op) ELSE \(LogKind.continued.op(entity)) END"),
+            ("m", "CASE i WHEN 0 THEN \(isSame) END"), ("ts", "CASE i WHEN 0 THEN ts END"),
+        ]
     }
 
     // MARK: Clashes
@@ -186,24 +204,25 @@ extension CaptureTriggers {
         table.isIntegerKey && table.uniqueIndexes.isEmpty && !context.isNested
     }
 
-    private var clashes: [Clash] {
+    /// - Parameter prefix: of the table's columns.
+    private func clashes(_ prefix: String = "") -> [Clash] {
         var clashes: [Clash] = []
         if table.isIntegerKey, let name = table.key.first.map(SQLName.quoted) {
-            clashes.append(Clash(condition: "syncd_t.\(name) = NEW.\(name)", columns: table.key))
+            clashes.append(Clash(condition: "\(prefix)\(name) = NEW.\(name)", columns: table.key))
         } else if let name = usesRowID ? table.rowIDName : nil {
             // A BEFORE INSERT trigger sees -1 where SQLite will choose the rowid.
             clashes.append(
                 Clash(
-                    condition: "syncd_t.\(name) = NEW.\(name)", columns: [],
+                    condition: "\(prefix)\(name) = NEW.\(name)", columns: [],
                     ofInsert: "NEW.\(name) <> -1", isInRowID: true))
         }
-        return clashes + table.uniqueIndexes.map(clash)
+        return clashes + table.uniqueIndexes.map { clash($0, prefix) }
     }
 
     /// Rows have a rowid besides the declared key, and REPLACE can clash in it.
     private var usesRowID: Bool { !table.isIntegerKey && table.rowIDName != nil }
 
-    private func clash(_ index: UniqueIndex) -> Clash {
+    private func clash(_ index: UniqueIndex, _ prefix: String) -> Clash {
         var isPlain = index.condition == nil
         var (old, new, others): ([String], [String], [String]) = ([], [], [])
         for term in index.terms {
@@ -217,7 +236,7 @@ extension CaptureTriggers {
             let name = SQLName.quoted(term.column ?? "")
             let collates = SQLName.isEqual(column?.collation ?? "BINARY", to: term.collation)
             let collation = collates ? "" : " COLLATE \(SQLName.quoted(term.collation))"
-            old.append("syncd_t.\(name)\(collation)")
+            old.append("\(prefix)\(name)\(collation)")
             new.append("NEW.\(name)")
         }
         if let condition = index.condition {
@@ -242,7 +261,7 @@ extension CaptureTriggers {
     /// ` OF …` where the columns that can clash are known by name; else nothing: every update.
     private var updateOf: String {
         var names: [String] = []
-        for clash in clashes {
+        for clash in clashes() {
             guard let columns = clash.columns else { return "" }
             names += columns.filter { name in !names.contains { SQLName.isEqual($0, to: name) } }
         }
@@ -256,22 +275,15 @@ extension CaptureTriggers {
     // MARK: Guard rows
 
     /// One statement for each way to clash, so that each finds its row by its own index.
-    private func keepVictims(_ conditions: [String]) -> [String] {
+    private func keepVictims(where condition: (Clash, _ prefix: String) -> String) -> [String] {
         let name = SQLName.quoted(table.name)
         var statements: [String] = []
-        if context.isNested {
-            statements.append(
-                "DELETE FROM syncd_guard WHERE e = \(entity) AND rowid <= "
-                    + "(SELECT max(rowid) FROM syncd_guard) - \(Self.nestedGuardRowsMax)")
-        } else {
-            // Old rows of all tables are deleted, so that the guard, which every insert scans,
-            // stays small.
-            statements.append(
-                "DELETE FROM syncd_guard WHERE e = \(entity) "
-                    + "OR abs(ts - \(Self.now)) > \(Self.guardAgeMaxDays)")
-        }
-        let chunks = Self.chunks(deletedValues("syncd_t"))
-        let keys = keyValues("syncd_t")
+        // Beside the numbers of the victim's log rows, a column could be ambiguous.
+        let prefix =
+            layout.valueCount(.replace) > CaptureLayout.valuesPerRow ? Self.tablePrefix : ""
+        let conditions = clashes(prefix).map { condition($0, prefix) }
+        let chunks = Self.chunks(deletedValues(prefix))
+        let keys = keyValues(prefix)
         let targets = Self.valueColumns.prefix(chunks[0].count) + keys.indices.map { "k\($0)" }
         // VALUES is not limited as the terms of a compound SELECT are.
         let numbers = chunks.indices.map { "(\($0))" }.joined(separator: ", ")
@@ -289,6 +301,16 @@ extension CaptureTriggers {
                     + (chunks.count == 1 ? "" : " ORDER BY syncd_i.column1"))
         }
         return statements
+    }
+
+    /// Rows of earlier statements on this table, and old rows of all tables, so that the guard,
+    /// which every insert scans, stays small.
+    private var deleteOldGuards: String {
+        guard context.isNested else {
+            return "DELETE FROM syncd_guard WHERE e = \(entity) OR ts < \(Self.guardAgeMax)"
+        }
+        return "DELETE FROM syncd_guard WHERE e = \(entity) AND rowid <= "
+            + "(SELECT max(rowid) FROM syncd_guard) - \(Self.nestedGuardRowsMax)"
     }
 
     /// The values of one log row, by the number of the row in the victim's value list.

@@ -17,8 +17,9 @@ package struct CaptureTriggers {
     let context: CaptureContext.Table
 
     /// The version of the texts. Raised when they change, so that the triggers of existing stores
-    /// are created again (``Tracker/verify(thoroughly:)``): 1 had no `_b` and no `_s`.
-    static let version: Int64 = 2
+    /// are created again (``Tracker/verify(thoroughly:)``). 1 had no `_b` and no `_s`; the names of
+    /// 2 ended with the letter.
+    static let version: Int64 = 3
 
     /// Now, the same for all rows of one statement. The only clock that a trigger has.
     static let now = "julianday('now')"
@@ -44,7 +45,8 @@ package struct CaptureTriggers {
         let rows = logRows(.insert, values: keyValues("NEW"))
         return trigger(
             "i", on: "AFTER INSERT", when: nil,
-            body: (clashesInKeyAlone ? logSameKey(before: rows[0]) : drain(before: rows[0]))
+            body: (clashesInKeyAlone
+                ? logSameKey(before: rows[0]) : drain(isInsert: true, before: rows[0]))
                 + rows.dropFirst().map(\.statement))
     }
 
@@ -98,9 +100,9 @@ package struct CaptureTriggers {
     }
 
     func trigger(
-        _ suffix: String, on event: String, when: String?, body: [String]
+        _ letter: Character, on event: String, when: String?, body: [String]
     ) -> Trigger {
-        let name = "syncd_\(entity)_\(suffix)"
+        let name = TriggerName(entity: entity, letter: letter).text
         let condition = when.map { " WHEN \($0)" } ?? ""
         let statements = body.map { "  \($0);\n" }.joined()
         return Trigger(
@@ -116,8 +118,19 @@ package struct CaptureTriggers {
         var cells: [(column: String, value: String)]
 
         var statement: String {
-            "INSERT INTO \(LogTable.name)(\(cells.map(\.column).joined(separator: ", "))) "
+            guard cells.count < Self.cellsNamedMax else {
+                return "INSERT INTO \(LogTable.name) VALUES(\(all.joined(separator: ", ")))"
+            }
+            return "INSERT INTO \(LogTable.name)(\(cells.map(\.column).joined(separator: ", "))) "
                 + "VALUES(\(cells.map(\.value).joined(separator: ", ")))"
+        }
+
+        /// With this many, a value for each column is less for SQLite to parse than their names.
+        private static let cellsNamedMax = 7
+
+        /// A value for each column of the log.
+        private var all: [String] {
+            LogTable.columns.map { name in cells.first { $0.column == name }?.value ?? "NULL" }
         }
 
         /// The statement with its values from a SELECT.
@@ -126,13 +139,9 @@ package struct CaptureTriggers {
                 + "SELECT \(cells.map(\.value).joined(separator: ", "))\(source)"
         }
 
-        /// A SELECT of it that fits under others of these columns.
-        func select(_ columns: [String]) -> String {
-            let values = columns.map { name in
-                cells.first { $0.column == name }?.value ?? "NULL"
-            }
-            return "SELECT \(values.joined(separator: ", "))"
-        }
+        /// A SELECT of it that an INSERT without names of columns takes. SQLite needs fewer
+        /// instructions for such an INSERT than for one with names.
+        func select() -> String { "SELECT \(all.joined(separator: ", "))" }
     }
 
     /// The statements that append one value list, seven values a row.
@@ -163,11 +172,17 @@ package struct CaptureTriggers {
     // MARK: Values
 
     func keyValues(_ row: String) -> [String] {
-        layout.key.map { "\(row).\(SQLName.quoted($0))" }
+        layout.key.map { "\(Self.prefix(row))\(SQLName.quoted($0))" }
     }
 
     func deletedValues(_ row: String) -> [String] {
-        keyValues(row) + layout.kept.map { "\(row).\(SQLName.quoted(layout.columns[$0]))" }
+        keyValues(row)
+            + layout.kept.map { "\(Self.prefix(row))\(SQLName.quoted(layout.columns[$0]))" }
+    }
+
+    /// `OLD.`; nothing for the only row that a name can mean.
+    static func prefix(_ row: String) -> String {
+        row.isEmpty || row.hasSuffix(".") ? row : row + "."
     }
 
     // MARK: Columns of an UPDATE

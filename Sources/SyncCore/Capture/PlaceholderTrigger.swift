@@ -18,7 +18,7 @@ struct PlaceholderTrigger {
     let sql: String
 
     init(_ entity: TrackedEntity) {
-        name = "syncd_\(entity.id)_\(Self.letter)"
+        name = TriggerName(entity: entity.id, letter: Self.letter).short
         let columns = entity.columnNames.map(SQLName.quoted).joined(separator: ", ")
         sql =
             "CREATE TRIGGER \(name) AFTER UPDATE OF \(columns) ON "

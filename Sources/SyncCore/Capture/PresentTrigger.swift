@@ -6,20 +6,17 @@ struct PresentTrigger: Equatable {
     var name: String
     /// The number in its name.
     var entity: Int64
+    /// The letter in its name.
+    var letter: Character
     /// The table it is on: follows renames.
     var table: String
     var sql: String
     /// Its place in the schema: later triggers fire first.
     var position: Int64
 
-    /// The number in the name of a capture trigger, `syncd_<number>_<letter>`; nil for any other.
+    /// The number in the name of a capture trigger; nil for any other name.
     static func number(in name: String) -> Int64? {
-        let parts = name.split(separator: "_", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0] == "syncd", parts[2].count == 1,
-            parts[1].utf8.allSatisfy({ (48...57).contains($0) }),
-            let letter = parts[2].first, events[letter] != nil
-        else { return nil }
-        return Int64(parts[1])
+        TriggerName(name).flatMap { events[$0.letter] == nil ? nil : $0.entity }
     }
 
     /// The events by the letter at the end of the name.
@@ -33,12 +30,12 @@ struct PresentTrigger: Equatable {
     /// writes the new names into its text.
     private static let shapes = [
         PlaceholderTrigger.body, LogTable.name, "syncd_guard", "(op, m, ts, pk", "(op, ts, pk",
-        "(e, i, ts, pk",
+        "(e, i, ts, pk", CaptureTriggers.now,
     ]
 
     /// Capture made it: it has a name and the event of one, and writes to the log or to the guard.
     static func isOwn(name: String, sql: String) -> Bool {
-        guard number(in: name) != nil, let event = name.last.flatMap({ events[$0] }) else {
+        guard let letter = TriggerName(name)?.letter, let event = events[letter] else {
             return false
         }
         return sql.contains(event) && shapes.contains(where: sql.contains)
@@ -54,15 +51,15 @@ struct PresentTrigger: Equatable {
             db,
             sql: """
                 SELECT name, tbl_name, sql, rowid AS position FROM main.sqlite_schema
-                WHERE type = 'trigger' AND name GLOB 'syncd_[0-9]*_[a-z]' ORDER BY rowid
-                """
+                WHERE type = 'trigger' AND name GLOB ? ORDER BY rowid
+                """, arguments: [TriggerName.pattern]
         ).compactMap { row in
             let name: String = row["name"]
             let sql: String = row["sql"] as String? ?? ""
-            guard let number = number(in: name) else { return nil }
+            guard let parts = TriggerName(name), events[parts.letter] != nil else { return nil }
             return PresentTrigger(
-                name: name, entity: number, table: row["tbl_name"], sql: sql,
-                position: row["position"])
+                name: name, entity: parts.entity, letter: parts.letter, table: row["tbl_name"],
+                sql: sql, position: row["position"])
         }
     }
 }

@@ -71,9 +71,14 @@ struct StoreObjects {
     /// - Throws: `cannotTrack` when objects of other programs have names that are needed.
     func requireNoClash(_ db: Database) throws {
         guard let clash = try clashes(db).first else { return }
-        throw SyncError(
+        throw Self.clash(clash)
+    }
+
+    /// The error for an object of another program that has a name that is needed.
+    static func clash(_ object: Object) -> SyncError {
+        SyncError(
             .cannotTrack,
-            "the database has a \(clash.description) that syncd did not create; "
+            "the database has a \(object.description) that syncd did not create; "
                 + "names that begin with syncd_ are reserved",
             hint: "To leave it alone and remove all else run: synctool untrack DB; then rename or "
                 + "drop it, and record again: synctool track DB")

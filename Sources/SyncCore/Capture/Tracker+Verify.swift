@@ -133,12 +133,12 @@ extension Tracker {
         let old = entity.layout
         let columns = table.storedColumns.map(\.name)
         var renamed: [String: String] = [:]
-        if let placeholder = present.first(where: { $0.name.last == PlaceholderTrigger.letter }) {
+        if let placeholder = present.first(where: { $0.letter == PlaceholderTrigger.letter }) {
             let names = PlaceholderTrigger.columns(in: placeholder.sql) ?? []
             for (before, now) in zip(old.columns, names) where before != now {
                 if columns.contains(now) { renamed[now] = before }
             }
-        } else if present.contains(where: { $0.name.hasSuffix("_u") })
+        } else if present.contains(where: { $0.letter == "u" })
             || old.columns.count == old.key.count
         {
             for (before, now) in zip(old.columns, columns) where before != now && !present.isEmpty {

@@ -10,6 +10,8 @@ package struct Tracker: Sendable {
     package let queue: DatabaseQueue
     /// The clock of what is found by comparing, milliseconds since 1970; nil: SQLite's.
     package var wall: (@Sendable () -> Int64)?
+    /// How long ``track(entities:options:)`` keeps writers waiting.
+    var pace = TrackPace()
 
     /// Tracks over a connection that the caller opened with ``DatabaseOpener``.
     package init(_ queue: DatabaseQueue) { self.queue = queue }
@@ -40,58 +42,14 @@ package struct Tracker: Sendable {
     ///   `unknownEntity` for a table and `invalidArgument` for a column that does not exist,
     ///   `newerFormat`, `busy`,
     ///   `readOnly`, `corrupt`.
-    /// - Complexity: O(columns of the schema); rows are not read.
+    /// - Complexity: O(columns of the schema); rows are not read. Writers wait for a slice at most:
+    ///   see ``track(entities:options:mending:alongside:)``.
     @discardableResult
     package func track(
         entities: EntityFilter = .all, options: [String: CaptureOptions] = [:]
     ) throws -> TrackReport {
-        try track(entities: entities, options: options, alongside: { _ in })
-    }
-
-    /// - Parameters:
-    ///   - mending: repairs a store of which something was dropped, within the same transaction;
-    ///     nil when nothing was.
-    ///   - alongside: what else belongs into the same transaction.
-    /// - Throws: as ``track(entities:options:)``; what the closures throw.
-    package func track(
-        entities: EntityFilter, options: [String: CaptureOptions],
-        mending: (Database) throws -> RepairReport? = { _ in nil },
-        alongside: (Database) throws -> Void
-    ) throws -> TrackReport {
-        try write("track") { db in
-            try Metadata(db).requireKnownFormat()
-            let repair = try StoreDamage.isUntracked(db) ? nil : mending(db)
-            if try StoreDamage.isUntracked(db) {
-                try refuseReservedNames(db)
-            } else {
-                try StoreDamage.requireReadable(db)
-                try StoreObjects(db).requireNoClash(db)
-            }
-            let tables = try SchemaReader(db).tables()
-            try refuseUnknownNames(entities: entities, options: options, tables: tables)
-            try StoreSchema.create(db, keyColumns: tables.map(\.key.count).max() ?? 1)
-            if try Metadata(db).integerIfPresent(.format) == nil { try Metadata(db).createStore() }
-            let known = Known(live: try EntityTable(db).live(), context: try CaptureContext(db))
-            let entries = try tables.filter { !SQLName.isOwn($0.name) }.map { table in
-                TrackReport.Entry(
-                    table: table.name,
-                    outcome: try track(
-                        table, in: db, entities: entities, options: options, known: known))
-            }
-            let isNew = entries.contains { entry in
-                if case .tracked = entry.outcome { true } else { false }
-            }
-            // Its rows have to be translated to facts: the log does not have them.
-            if try isNew && Metadata(db).isStated() {
-                try Metadata(db).set(.unseen, to: .integer(1))
-            }
-            try alongside(db)
-            if entities == .all { try Metadata(db).setNewTables(.all) }
-            try rememberSchema(db)
-            return TrackReport(
-                store: try Metadata(db).storeID(),
-                replica: try Metadata(db).replicaID(), entries: entries, repair: repair)
-        }
+        try track(
+            entities: entities, options: options, mending: { _, _ in nil }, alongside: { _ in })
     }
 
     /// What is read once for all tables: for each one it would make tracking quadratic.
@@ -163,7 +121,7 @@ package struct Tracker: Sendable {
 
     /// A table that was recorded before may have changes that were not recorded meanwhile.
     private func noticeReturn(_ db: Database, of table: String) throws {
-        guard try Metadata(db).isStated(),
+        guard try Metadata(db).isStated(), try Metadata(db).integerIfPresent(.unseen) != 1,
             try EntityTable(db).all().contains(where: {
                 $0.isRetired && SQLName.isEqual($0.name, to: table)
             })
@@ -204,6 +162,11 @@ package struct Tracker: Sendable {
     /// something is wrong that needs a repair.
     func rememberSchema(_ db: Database) throws {
         if try findings(db).contains(where: { $0.problem != .newTable }) { return }
+        try setVerified(db)
+    }
+
+    /// What ``verify(thoroughly:)`` would find wrong with the schema as it is now is new tables.
+    func setVerified(_ db: Database) throws {
         try Metadata(db).set(.schema, to: .integer(try SchemaReader(db).schemaVersion()))
         try Metadata(db).set(.triggers, to: .integer(CaptureTriggers.version))
     }
@@ -240,14 +203,7 @@ package struct Tracker: Sendable {
 
     // MARK: Refusals
 
-    private func refuseReservedNames(_ db: Database) throws {
-        guard let object = try StoreObjects(db).foreign.first else { return }
-        throw SyncError(
-            .cannotTrack, "the database already has a \(object.description)",
-            hint: "Names that begin with syncd_ are reserved for syncd: rename or drop it")
-    }
-
-    private func refuseUnknownNames(
+    func refuseUnknownNames(
         entities: EntityFilter, options: [String: CaptureOptions], tables: [TableSchema]
     ) throws {
         var names = Array(options.keys)

@@ -5,6 +5,9 @@ import SyncStorage
 package enum LogTable {
     package static let name = "syncd_log"
 
+    /// In order.
+    static let columns = ["seq", "op", "m", "ts", "pk", "v0", "v1", "v2", "v3", "v4", "v5"]
+
     static let creation = """
         CREATE TABLE IF NOT EXISTS syncd_log(
           seq INTEGER PRIMARY KEY, op INTEGER, m INTEGER, ts REAL, pk, v0, v1, v2, v3, v4, v5)

@@ -250,14 +250,14 @@ struct StoreMending {
         let present = Dictionary(
             triggers.filter { $0.entity == number }.map { ($0.object.name, $0.object.sql) },
             uniquingKeysWith: { first, _ in first })
-        let name = "syncd_\(number)"
-        func matches(_ options: CaptureOptions, letter: String) throws -> Bool {
+        func matches(_ options: CaptureOptions, letter: Character) throws -> Bool {
+            let name = TriggerName(entity: number, letter: letter).text
             let layout = try CaptureLayout(table, options: options)
             let entity = TrackedEntity(
                 id: number, name: table.name, layout: layout, isRetired: false)
             let wanted = tracker.triggers(for: entity, on: table, in: try CaptureContext(db)).all
-            let sql = wanted.first { $0.name == "\(name)_\(letter)" }?.sql
-            return sql == present["\(name)_\(letter)"]
+            let sql = wanted.first { $0.name == name }?.sql
+            return sql == present[name]
         }
         for undo in [false, true] where try matches(CaptureOptions(undo: undo), letter: "u") {
             for kept in [CaptureOptions.Kept.all, .none] {

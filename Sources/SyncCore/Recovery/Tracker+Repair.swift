@@ -79,13 +79,15 @@ extension Tracker {
     }
 
     /// The same, where something of the store was dropped at all; nothing else is changed.
+    ///
+    /// - Parameter triggersAreRight: they were found right in the schema as it is now.
     /// - Returns: nil when all of it is there.
     func mendDropped(
-        _ db: Database, alongside: (Database) throws -> Void
+        _ db: Database, triggersAreRight: Bool, alongside: (Database) throws -> Void
     ) throws -> RepairReport? {
-        let isWhole =
-            try StoreDamage.find(db) == nil && StoreDamage.missingReplication(db).isEmpty
-        return try isWhole ? repairMissing(db) : mend(db, alongside: alongside)
+        guard try StoreDamage.find(db) == nil, try StoreDamage.missingReplication(db).isEmpty
+        else { return try mend(db, alongside: alongside) }
+        return triggersAreRight ? nil : try repairMissing(db)
     }
 
     /// Puts right the triggers, and other objects of the store, that another program dropped from

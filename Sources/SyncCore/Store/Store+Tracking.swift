@@ -3,10 +3,12 @@ import SyncStorage
 import SyncValues
 
 extension Store {
-    /// Begins to record a database: installs triggers, log and history tables, in one transaction.
+    /// Begins to record a database: installs triggers, log and history tables.
     ///
     /// The user's tables are not altered. Tables that are recorded already stay as they are, so
-    /// that the call can be repeated.
+    /// that the call can be repeated. Many tables at once are recorded in several transactions, so
+    /// that writers need not wait long; a call that was killed is continued by the next one, or by
+    /// a daemon, and until then the tables that are left are reported as new ones.
     ///
     /// - Parameters:
     ///   - entities: which tables; all that can be recorded by default.
@@ -30,7 +32,11 @@ extension Store {
             try tracker.verifyFile(verify)
             let report = try tracker.track(
                 entities: entities, options: options,
-                mending: { try tracker.mendDropped($0) { try claimFile($0) } },
+                mending: { database, isRight in
+                    try tracker.mendDropped(database, triggersAreRight: isRight) {
+                        try claimFile($0)
+                    }
+                },
                 alongside: { database in
                     guard let connection = database.sqliteConnection else { return }
                     try HistorySchema.create(connection)

@@ -21,9 +21,10 @@ package struct SchemaReader {
     /// - Complexity: O(columns and indexes of the whole schema).
     /// - Throws: the error of SQLite.
     package func tables() throws -> [TableSchema] {
-        try Row.fetchAll(
+        let texts = try allTexts()
+        return try Row.fetchAll(
             db, sql: "SELECT * FROM pragma_table_list WHERE schema = 'main' ORDER BY name"
-        ).map { try table($0) }
+        ).map { try table($0) { name, type in texts[Text(of: name, type)] ?? "" } }
     }
 
     /// The table of that name, as SQLite compares names; nil when there is none.
@@ -32,7 +33,7 @@ package struct SchemaReader {
         try Row.fetchOne(
             db, sql: "SELECT * FROM pragma_table_list(?) WHERE schema = 'main'",
             arguments: [name]
-        ).map { try table($0) }
+        ).map { try table($0, text: sql) }
     }
 
     /// The names, in lower case, of the tables that begin with `syncd_`.
@@ -56,14 +57,43 @@ package struct SchemaReader {
         return try select.step()
     }
 
-    private func table(_ row: Row) throws -> TableSchema {
+    /// An object of the schema: tables and views share one space of names.
+    private struct Text: Hashable {
+        let name: String
+        let isIndex: Bool
+
+        init(of name: String, _ type: String) {
+            (self.name, isIndex) = (SQLName.folded(name), type == "index")
+        }
+    }
+
+    /// The statements of all tables, views and indexes in one pass: SQLite has no index to find
+    /// one by its name.
+    private func allTexts() throws -> [Text: String] {
+        var texts: [Text: String] = [:]
+        for row in try Row.fetchAll(
+            db,
+            sql: """
+                SELECT type, name, sql FROM main.sqlite_schema
+                WHERE type IN ('table', 'view', 'index') AND sql IS NOT NULL
+                """)
+        {
+            texts[Text(of: row["name"], row["type"])] = row["sql"]
+        }
+        return texts
+    }
+
+    /// - Parameter text: the statement of an object by its name and type.
+    private func table(
+        _ row: Row, text: (_ name: String, _ type: String) throws -> String
+    ) throws -> TableSchema {
         let name: String = row["name"]
         let strict: Bool = row["strict"]
         var table = TableSchema(
             name: name, kind: kind(ofType: row["type"], named: name), columns: [], key: [],
             isIntegerKey: false,
             isWithoutRowID: row["wr"], isStrict: strict, uniqueIndexes: [], foreignKeys: [],
-            checks: [], sql: try sql(of: name, type: "table"))
+            checks: [], sql: try text(name, "table"))
         guard table.kind == .table || table.kind == .shadow else { return table }
         let info = try Row.fetchAll(
             db, sql: "SELECT * FROM pragma_table_xinfo(?, 'main') ORDER BY cid",
@@ -72,7 +102,7 @@ package struct SchemaReader {
         let key = info.filter { ($0["pk"] as Int) > 0 }
             .sorted { ($0["pk"] as Int) < ($1["pk"] as Int) }
         table.key = key.map { $0["name"] }
-        table.uniqueIndexes = try uniqueIndexes(of: name)
+        table.uniqueIndexes = try uniqueIndexes(of: name, text: text)
         // INTEGER PRIMARY KEY DESC, and every other spelling, gets an index of its own.
         table.isIntegerKey =
             key.count == 1 && !table.isWithoutRowID
@@ -125,7 +155,9 @@ package struct SchemaReader {
 
     // MARK: Indexes
 
-    private func uniqueIndexes(of table: String) throws -> [UniqueIndex] {
+    private func uniqueIndexes(
+        of table: String, text: (_ name: String, _ type: String) throws -> String
+    ) throws -> [UniqueIndex] {
         try Row.fetchAll(
             db,
             sql: "SELECT * FROM pragma_index_list(?, 'main') WHERE \"unique\" ORDER BY seq DESC",
@@ -133,7 +165,7 @@ package struct SchemaReader {
         ).map { row in
             let name: String = row["name"]
             let origin: String = row["origin"]
-            let parts = Self.indexParts(try sql(of: name, type: "index"))
+            let parts = Self.indexParts(try text(name, "index"))
             let terms = try Row.fetchAll(
                 db, sql: "SELECT * FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno",
                 arguments: [name])

@@ -34,9 +34,10 @@ import Testing
     /// A store of the version before: other texts, and nothing that says their version.
     private func makeOlder() throws {
         try db.run("DELETE FROM syncd_meta WHERE key = 'triggers'")
+        let name = TriggerName(entity: 1, letter: "d")
         try db.run(
             """
-            DROP TRIGGER syncd_1_d; CREATE TRIGGER syncd_1_d AFTER DELETE ON item BEGIN
+            DROP TRIGGER \(name.text); CREATE TRIGGER \(name.short) AFTER DELETE ON item BEGIN
               INSERT INTO syncd_log(op, ts, pk, v0, v1) VALUES(11, julianday('now'), OLD.id, OLD.a,
                 OLD.b); END;
             """)
@@ -56,6 +57,34 @@ import Testing
         #expect(try tracker.verify().isEmpty)
         #expect(try db.value("SELECT count(*) FROM syncd_log") == 0)
         #expect(try db.value("SELECT count(*) FROM syncd_entity") == 2, "the same entity")
+    }
+
+    /// A store of which every trigger has its former name: none is left beside the new one.
+    @Test func triggersThatDoNotNameTheCommandAreReplaced() throws {
+        try tracker.track()
+        let count = try db.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'")
+        for trigger in try tracker.queue.read({ try PresentTrigger.all($0) }) {
+            let short = try #require(TriggerName(trigger.name)).short
+            try db.run(
+                "DROP TRIGGER \(trigger.name); \(trigger.sql.replacing(trigger.name, with: short))")
+        }
+        let version = try db.value("PRAGMA schema_version").description
+        try db.run(
+            """
+            UPDATE syncd_meta SET value = \(version) WHERE key = 'schema';
+            UPDATE syncd_meta SET value = 2 WHERE key = 'triggers';
+            """)
+        try Store.track(path)
+        #expect(try tracker.verify().isEmpty)
+        let names = try db.strings(
+            "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name GLOB 'syncd_[0-9]*'")
+        #expect(names.allSatisfy { $0.hasSuffix("_use_synctool_migrate") })
+        #expect(
+            try db.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'") == count)
+        #expect(try db.value("SELECT count(*) FROM syncd_log") == 0)
+        #expect(
+            try entries(after: "UPDATE item SET a = 'y'; DELETE FROM item").map(\.kind)
+                == [.update, .delete])
     }
 
     @Test func trackingAgainCreatesTheTriggersOfAnEarlierVersionAgain() throws {

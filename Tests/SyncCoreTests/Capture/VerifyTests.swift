@@ -50,6 +50,10 @@ import Testing
         #expect(try tracker.verify().isEmpty, "also when it has to look")
     }
 
+    private func trigger(_ letter: Character) -> String {
+        TriggerName(entity: 1, letter: letter).text
+    }
+
     @Test func nothingWrong() throws {
         try tracker.track()
         #expect(try tracker.verify().isEmpty)
@@ -129,11 +133,13 @@ import Testing
 
     @Test func columnThatIsRecordedCannotBeDropped() throws {
         try tracker.track()
-        #expect(throws: SyncError.self) { try db.run("ALTER TABLE item DROP COLUMN b") }
-        try db.run("DROP TRIGGER syncd_1_u; DROP TRIGGER syncd_1_d; DROP TRIGGER syncd_1_k")
-        try db.run("DROP TRIGGER syncd_1_g; DROP TRIGGER syncd_1_h")
+        let error = #expect(throws: SyncError.self) {
+            try db.run("ALTER TABLE item DROP COLUMN b")
+        }
+        #expect(error?.description.contains("use_synctool_migrate") == true)
+        let missing = "gukhd".map(trigger)
+        for name in missing { try db.run("DROP TRIGGER \(name)") }
         try db.run("ALTER TABLE item DROP COLUMN b")
-        let missing = ["g", "u", "k", "h", "d"].map { "syncd_1_\($0)" }
         try repair(.triggersMissing(missing))
         #expect(try layout(3).columns == ["id", "a"] && layout(3).renamed == nil)
         #expect(try entries(after: "DELETE FROM item")[0].kept == [1: "x"])
@@ -178,13 +184,13 @@ import Testing
 
     @Test func triggersDroppedByHand() throws {
         try tracker.track()
-        try db.run("DROP TRIGGER syncd_1_u")
-        try repair(.triggersMissing(["syncd_1_u"]))
+        try db.run("DROP TRIGGER \(trigger("u"))")
+        try repair(.triggersMissing([trigger("u")]))
         #expect(try entries(after: "UPDATE item SET b = 2").count == 1)
         try db.run(
             """
-            DROP TRIGGER syncd_1_d;
-            CREATE TRIGGER syncd_1_d AFTER DELETE ON item BEGIN SELECT 1; END
+            DROP TRIGGER \(trigger("d"));
+            CREATE TRIGGER \(trigger("d")) AFTER DELETE ON item BEGIN SELECT 1; END
             """)
         try repair(.triggersOutdated)
         #expect(try db.value("SELECT count(*) FROM syncd_entity") == 2, "the same entity")
@@ -192,9 +198,9 @@ import Testing
 
     @Test func damageIsNotHiddenByTrackingMore() throws {
         try tracker.track()
-        try db.run("DROP TRIGGER syncd_1_u; CREATE TABLE fresh(id INTEGER PRIMARY KEY)")
+        try db.run("DROP TRIGGER \(trigger("u")); CREATE TABLE fresh(id INTEGER PRIMARY KEY)")
         try tracker.track()
-        #expect(try tracker.verify().map(\.problem) == [.triggersMissing(["syncd_1_u"])])
+        #expect(try tracker.verify().map(\.problem) == [.triggersMissing([trigger("u")])])
         try tracker.untrack(entities: .only(["fresh"]))
         #expect(try tracker.verify().first { $0.entity == 1 } != nil)
     }
