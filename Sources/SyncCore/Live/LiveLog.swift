@@ -33,7 +33,7 @@ package final class LiveLog {
     private let schemaVersion: Statement
     private let newestSeq: Statement
     private let reading: LiveReading
-    private var anchor: HistoryAnchor
+    private(set) var anchor: HistoryAnchor
 
     /// Made when first needed, and released when the store is idle.
     private var digestion: Digestion?
@@ -41,13 +41,17 @@ package final class LiveLog {
     private(set) var journal: BoundaryJournal?
     /// Found in the transaction that is being read, and not recorded yet.
     private var unrecorded: [Boundary] = []
-    private var seen: Int64
+    private(set) var seen: Int64
     private(set) var bounded: Int64
-    private var schema: Int64
+    private(set) var schema: Int64
     /// The last transaction that was not assembled.
     private var lastLarge: Int64 = 0
 
-    init(_ connection: OpaquePointer, identity: StoreIdentity) throws {
+    /// - Parameter rest: what the connection before left; nil: there was none.
+    /// - Throws: `foreignHistory` when the history of `rest` is not in the file any more.
+    init(
+        _ connection: OpaquePointer, identity: StoreIdentity, resuming rest: Rest? = nil
+    ) throws {
         self.connection = connection
         self.identity = identity
         catalog = try EntityCatalog(connection)
@@ -62,12 +66,15 @@ package final class LiveLog {
         reading = LiveReading(connection)
         anchor = try HistoryAnchor(connection, metadata: metadata)
         let digested = try metadata.position(.digested)
-        seen = digested
-        bounded = digested
-        schema = 0
+        seen = rest?.seen ?? digested
+        bounded = rest?.bounded ?? digested
+        schema = rest?.schema ?? 0
+        anchor.restore(rest?.anchor)
+        if rest != nil { try requireSameHistory() }
         // From now on every commit is distinguished from the next.
         _ = try pendingBoundaries()
-        schema = try readSchemaVersion()
+        if rest == nil { schema = try readSchemaVersion() }
+        if let journal = rest?.journal { try record(in: journal) }
     }
 
     /// The wal-index as of the last read.
@@ -181,14 +188,18 @@ package final class LiveLog {
     private func noticeSchemaChange() throws -> Bool {
         let version = try readSchemaVersion()
         guard version != schema else { return false }
-        // Its tables were dropped and made again, or it joined another store.
+        try requireSameHistory()
+        schema = version
+        return true
+    }
+
+    /// Its tables may have been dropped and made again, or it joined another store.
+    private func requireSameHistory() throws {
         guard try StoreIdentity(metadata).isSameHistory(as: identity) else {
             throw SyncError(
                 .foreignHistory, "the history of the store was restarted",
                 hint: Self.restartHint)
         }
-        schema = version
-        return true
     }
 
     private func takeDigested(upTo digested: Int64, into result: inout PollResult) throws {
@@ -298,7 +309,7 @@ package final class LiveLog {
     }
 
     /// Most stores have nothing to digest when they are opened: nothing is prepared for them.
-    private func hasWork() throws -> Bool {
+    func hasWork() throws -> Bool {
         if digestion != nil { return true }
         let digested = try metadata.position(.digested)
         guard bounded == digested else { return true }
