@@ -29,11 +29,16 @@ package final class LiveLog {
     let identity: StoreIdentity
     let resolver: ChangeResolver
     let assembler: TransactionAssembler
-    private let commits: BoundaryReader
+    let commits: BoundaryReader
+    /// Where small commits are read without SQL: see ``pollFrames()``.
+    var tail: LogTail?
+    var roots: LogTail.Roots?
+    /// How many looks needed no SQL.
+    var frameLookCount = 0
     private let schemaVersion: Statement
     private let newestSeq: Statement
     private let reading: LiveReading
-    private(set) var anchor: HistoryAnchor
+    var anchor: HistoryAnchor
 
     /// Made when first needed, and released when the store is idle.
     private var digestion: Digestion?
@@ -41,8 +46,8 @@ package final class LiveLog {
     private(set) var journal: BoundaryJournal?
     /// Found in the transaction that is being read, and not recorded yet.
     private var unrecorded: [Boundary] = []
-    private(set) var seen: Int64
-    private(set) var bounded: Int64
+    var seen: Int64
+    var bounded: Int64
     private(set) var schema: Int64
     /// The last transaction that was not assembled.
     private var lastLarge: Int64 = 0
@@ -87,8 +92,11 @@ package final class LiveLog {
     /// - Throws: `foreignHistory` when the history went back; `busy` in the rollback journal modes.
     func poll(isRepeated: Bool) throws -> PollResult {
         guard journal == nil else {
+            if let result = try pollFrames() { return result }
             return try read(isRepeated: isRepeated) {
-                try newTransactions(digested: $0, recorded: boundaries)
+                let result = try newTransactions(digested: $0, recorded: boundaries)
+                tail = try findTail()
+                return result
             }
         }
         let settlement = try settle()
