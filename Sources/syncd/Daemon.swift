@@ -39,6 +39,8 @@ struct Daemon: Sendable {
     private static let compareInterval: TimeAmount = .minutes(1)
     /// How often idle stores free their memory.
     private static let unloadInterval: TimeAmount = .seconds(10)
+    /// How often it looks for stores that are not in use any more.
+    private static let restInterval: TimeAmount = .seconds(1)
 
     let configuration: Configuration
     /// Reads the configuration again.
@@ -210,7 +212,8 @@ struct Daemon: Sendable {
         let unload = onPool(after: Self.unloadInterval, every: Self.unloadInterval) {
             registry.unloadIdle()
         }
-        return [status, purge, unload]
+        let rest = onPool(after: Self.restInterval, every: Self.restInterval) { registry.rest() }
+        return [status, purge, unload, rest]
             + [comparing, startWatchdog(for: parts)].compactMap(\.self)
     }
 

@@ -111,8 +111,11 @@ extension Tracker {
             on: table, in: context)
         if !triggers.equal(present) {
             if wereRight || triggers.recordTheSame(present) { return .triggersWithoutCauses }
-            let names = Set(present.map(\.name))
-            let missing = triggers.all.map(\.name).filter { !names.contains($0) }
+            // Those of earlier versions have other names.
+            let letters = Set(present.map(\.letter))
+            let missing = triggers.all.map(\.name).filter { name in
+                TriggerName(name).map { !letters.contains($0.letter) } ?? true
+            }
             return missing.isEmpty ? .triggersOutdated : .triggersMissing(missing)
         }
         if layout != entity.layout || table.name != entity.name {

@@ -57,6 +57,17 @@ package struct TransactionAssembler {
         }
     }
 
+    /// The transaction of one commit whose records, all after row `seq`, are at hand; nil when it
+    /// changed nothing.
+    func transaction(
+        of records: [LogRecord], after seq: Int64, endingAt boundary: Boundary
+    ) -> NetTransaction? {
+        precondition(boundary.isExact, "records of several commits")
+        var piece = Piece(first: seq + 1, boundary, limit: limit)
+        for record in records { piece.append(record) }
+        return piece.finish(number: boundary.last, isCoalesced: false)
+    }
+
     /// The rows since the last boundary.
     fileprivate struct Piece {
         let first: Int64

@@ -36,6 +36,9 @@ package final class EntityCatalog {
         return byID[id]
     }
 
+    /// The entity of an id, if it was read already.
+    func known(_ id: Int64) -> TrackedEntity? { byID[id] }
+
     /// The ids that a folded name has had, in no particular order; empty when it was never tracked.
     func ids(named folded: String) -> [Int64] { idsByName[folded] ?? [] }
 

@@ -56,6 +56,9 @@ struct HistoryAnchor {
         if row?.seq != seq { row = try read(seq) }
     }
 
+    /// Takes a row that was read for the last one.
+    mutating func move(to row: Row) { self.row = row }
+
     /// Goes back to what it was.
     mutating func restore(_ row: Row?) { self.row = row }
 

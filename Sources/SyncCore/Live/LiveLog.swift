@@ -29,11 +29,16 @@ package final class LiveLog {
     let identity: StoreIdentity
     let resolver: ChangeResolver
     let assembler: TransactionAssembler
-    private let commits: BoundaryReader
+    let commits: BoundaryReader
+    /// Where small commits are read without SQL: see ``pollFrames()``.
+    var tail: LogTail?
+    var roots: LogTail.Roots?
+    /// How many looks needed no SQL.
+    var frameLookCount = 0
     private let schemaVersion: Statement
     private let newestSeq: Statement
     private let reading: LiveReading
-    private(set) var anchor: HistoryAnchor
+    var anchor: HistoryAnchor
 
     /// Made when first needed, and released when the store is idle.
     private var digestion: Digestion?
@@ -48,14 +53,18 @@ package final class LiveLog {
     var writersJournals: NamedJournals?
     /// Found, and not recorded yet: in the transaction that is being read, or in one that failed in
     /// WAL mode.
-    private var unrecorded: [Boundary] = []
-    private var seen: Int64
-    private(set) var bounded: Int64
-    private var schema: Int64
+    private(set) var unrecorded: [Boundary] = []
+    var seen: Int64
+    var bounded: Int64
+    private(set) var schema: Int64
     /// The last transaction that was not assembled.
     private var lastLarge: Int64 = 0
 
-    init(_ connection: OpaquePointer, identity: StoreIdentity) throws {
+    /// - Parameter rest: what the connection before left; nil: there was none.
+    /// - Throws: `foreignHistory` when the history of `rest` is not in the file any more.
+    init(
+        _ connection: OpaquePointer, identity: StoreIdentity, resuming rest: Rest? = nil
+    ) throws {
         self.connection = connection
         self.identity = identity
         catalog = try EntityCatalog(connection)
@@ -70,12 +79,15 @@ package final class LiveLog {
         reading = LiveReading(connection)
         anchor = try HistoryAnchor(connection, metadata: metadata)
         let digested = try metadata.position(.digested)
-        seen = digested
-        bounded = digested
-        schema = 0
+        seen = rest?.seen ?? digested
+        bounded = rest?.bounded ?? digested
+        schema = rest?.schema ?? 0
+        anchor.restore(rest?.anchor)
+        if rest != nil { try requireSameHistory() }
         // From now on every commit is distinguished from the next.
         _ = try pendingBoundaries()
-        schema = try readSchemaVersion()
+        if rest == nil { schema = try readSchemaVersion() }
+        if let journal = rest?.journal { try record(in: journal) }
     }
 
     /// The wal-index as of the last read.
@@ -89,8 +101,11 @@ package final class LiveLog {
     func poll(isRepeated: Bool) throws -> PollResult {
         if try isRecording() {
             do {
+                if let result = try pollFrames() { return result }
                 return try read(isRepeated: isRepeated) {
-                    try newTransactions(digested: $0, recorded: boundaries)
+                    let result = try newTransactions(digested: $0, recorded: boundaries)
+                    tail = try findTail()
+                    return result
                 }
             } catch let error as SyncError where error.code == .diskFull && isGapped {
                 // What could not be recorded is told when it is in the history tables.
@@ -171,14 +186,18 @@ package final class LiveLog {
     private func noticeSchemaChange() throws -> Bool {
         let version = try readSchemaVersion()
         guard version != schema else { return false }
-        // Its tables were dropped and made again, or it joined another store.
+        try requireSameHistory()
+        schema = version
+        return true
+    }
+
+    /// Its tables may have been dropped and made again, or it joined another store.
+    private func requireSameHistory() throws {
         guard try StoreIdentity(metadata).isSameHistory(as: identity) else {
             throw SyncError(
                 .foreignHistory, "the history of the store was restarted",
                 hint: Self.restartHint)
         }
-        schema = version
-        return true
     }
 
     private func takeDigested(upTo digested: Int64, into result: inout PollResult) throws {
@@ -288,7 +307,7 @@ package final class LiveLog {
     }
 
     /// Most stores have nothing to digest when they are opened: nothing is prepared for them.
-    private func hasWork() throws -> Bool {
+    func hasWork() throws -> Bool {
         if digestion != nil { return true }
         let digested = try metadata.position(.digested)
         guard bounded == digested else { return true }

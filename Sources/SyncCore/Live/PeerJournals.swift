@@ -26,6 +26,9 @@ final class PeerJournals {
         self.identity = identity
     }
 
+    /// No other daemon is known to have the store.
+    var isEmpty: Bool { paths.isEmpty }
+
     /// Takes the locks of the own one and of all others, until ``release()``; none is waited for
     /// beyond ``FileLock/recorderWait``.
     func lock() {

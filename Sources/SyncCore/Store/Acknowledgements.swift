@@ -23,6 +23,9 @@ final class Acknowledgements: Sendable {
         }
     }
 
+    /// Whether the store has all of them.
+    var isEmpty: Bool { pending.withLock(\.isEmpty) }
+
     /// Forgets a consumer that was removed.
     func drop(_ consumer: String) { _ = pending.withLock { $0.removeValue(forKey: consumer) } }
 

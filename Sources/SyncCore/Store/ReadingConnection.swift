@@ -62,6 +62,8 @@ package final class ReadingConnection: Sendable {
         try confined.withState { connection, _ in _ = sqlite3_db_release_memory(connection) }
     }
 
+    var isOpen: Bool { state.withLock { $0.confined != nil } }
+
     /// Closes the connection when it was not used for `limit`; the next read opens it again.
     func close(idleFor limit: Duration) throws {
         try state.withLock { state in

@@ -42,7 +42,7 @@ extension Store {
     ///
     /// - Throws: ``SyncError`` when the connection is closed.
     public func releaseMemory() throws {
-        try live.withState { connection, _ in _ = sqlite3_db_release_memory(connection) }
+        try live.withOpenState { connection, _ in _ = sqlite3_db_release_memory(connection) }
         try reading.releaseMemory()
     }
 }

@@ -9,12 +9,13 @@ import Synchronization
 /// Thread-safe. Every method blocks on SQLite and may be called from any thread; the daemon calls
 /// ``poll()`` on its watch thread and everything else elsewhere. Two connections: the *live* one
 /// follows the end of the log and digests, the *reading* one, opened at the first need, serves
-/// queries, so that a long query never delays a notice.
+/// queries, so that a long query never delays a notice. While the store rests
+/// (``rest(idleFor:)``) there is none.
 public final class Store: Sendable {
     /// Where the file is, as it was given.
     public let path: String
     package let identity: StoreIdentity
-    package let live: Confined<LiveLog>
+    package let live: LiveConnection
     package let reading: ReadingConnection
     let acknowledgements = Acknowledgements()
     let lastUnsettled = Mutex<UnsettledRows?>(nil)
@@ -42,7 +43,7 @@ public final class Store: Sendable {
         self.identity = identity
         self.file = file
         self.mark = mark
-        live = Confined(queue) { try LiveLog($0, identity: identity) }
+        live = LiveConnection(path: path, identity: identity, file: file, queue: queue)
         reading = ReadingConnection(path: path, identity: identity, file: file)
     }
 
@@ -144,7 +145,7 @@ public final class Store: Sendable {
     public func unload(idleFor limit: Duration = .seconds(10)) throws {
         try explaining("unload") {
             try reading.close(idleFor: limit)
-            try live.withState { _, live in live.unload(idleFor: limit) }
+            try live.withOpenState { _, live in live.unload(idleFor: limit) }
         }
     }
 
@@ -194,6 +195,7 @@ public final class Store: Sendable {
         try explaining("digest") {
             let clock = ContinuousClock()
             let end = clock.now + budget
+            if live.isResting, acknowledgements.isEmpty { return false }
             return try live.withState { connection, live in
                 let work = {
                     try self.acknowledgements.write(to: connection)
@@ -222,7 +224,7 @@ public final class Store: Sendable {
     /// Copies the WAL to the main file and, when no other connection is reading or writing, leaves
     /// a -wal without a byte: an administrator can then put another file in the place of the main
     /// file. Waits for no lock; holds the write lock only for the moment in which nothing is left
-    /// to copy. Does nothing in the rollback journal modes.
+    /// to copy. Does nothing in the rollback journal modes, and while the store rests.
     ///
     /// - Returns: false when another connection is reading or writing: the next quiet moment will
     ///   do.
@@ -230,7 +232,9 @@ public final class Store: Sendable {
     @discardableResult
     package func emptyWal() throws -> Bool {
         try explaining("checkpoint") {
-            try live.withState { connection, _ in Self.emptyWal(connection) }
+            var isEmpty = true
+            try live.withOpenState { connection, _ in isEmpty = Self.emptyWal(connection) }
+            return isEmpty
         }
     }
 

@@ -33,7 +33,8 @@ public final class BoundaryReader {
     private let base: LogBase
     private var known: [Boundary] = []
     private var forgotten: Int64?
-    private var position: WalPosition?
+    /// The last commit whose rows are assigned for certain; nil: not known, or a rollback mode.
+    private(set) var position: WalPosition?
     private var before: WalHeader?
     private var rollback: RollbackCounter?
 
@@ -104,6 +105,12 @@ public final class BoundaryReader {
         }
         before = nil
         return Boundaries(transactions: known)
+    }
+
+    /// The caller has found the rows of all commits up to `position` by itself: they are assigned.
+    func advance(to position: WalPosition) {
+        precondition(index != nil, "there is no WAL")
+        self.position = position
     }
 
     /// Drops the boundaries that the caller has.

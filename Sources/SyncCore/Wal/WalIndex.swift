@@ -28,7 +28,7 @@ public final class WalIndex: @unchecked Sendable {
         let name = mode.text(0)
         mode.reset()
         guard name == "wal" else { return nil }
-        byteCount = sysconf(Int32(_SC_PAGESIZE))
+        byteCount = Self.regionBytes
         guard let region = SQLiteFile.database(connection)?.mapWalIndex(),
             let memory = syncd_share_mapping(region, byteCount)
         else {
@@ -82,5 +82,31 @@ public final class WalIndex: @unchecked Sendable {
         syncd_load_u32(memory + 96) == 0 && syncd_load_u32(memory + 128) == 0
     }
 
+    /// Where a page was last written.
+    enum Place {
+        case frame(UInt32)
+        /// In the database file.
+        case none
+        /// There are more frames than this view shows.
+        case unknown
+    }
+
+    /// The last frame of `page` up to frame `last`, of the generation that is published.
+    /// - Complexity: O(frames)
+    func lastFrame(of page: UInt32, upTo last: UInt32) -> Place {
+        guard last <= Self.framesMax else { return .unknown }
+        var frame = last
+        while frame > 0 {
+            let offset = Self.headerBytes + 4 * Int(frame - 1)
+            if syncd_load_u32(memory + offset) == page { return .frame(frame) }
+            frame -= 1
+        }
+        return .none
+    }
+
+    /// The first block: https://www.sqlite.org/walformat.html §2.2
+    private static let regionBytes = 32_768
+    private static let headerBytes = 136
+    private static let framesMax: UInt32 = 4_062
     private static let attemptsMax = 100
 }

@@ -69,9 +69,14 @@ public final class StoreWatcher: Sendable {
         return id
     }
 
-    /// Hands over the wal-index after the journal mode changed; nil: the store is in a rollback
-    /// mode now.
+    /// Hands over the wal-index after the journal mode changed, or after a rest; nil: the store is
+    /// in a rollback mode now.
     public func setIndex(_ index: WalIndex?, of id: WatchID) { commands.post(.setIndex(id, index)) }
+
+    /// Watches a store to which no connection is left, until ``setIndex(_:of:)``: there is no
+    /// wal-index, and each write to the -wal or to the database is a `.committed`, which may come
+    /// before the commit is published. After the return nothing that is written raises no event.
+    public func rest(_ id: WatchID) { commands.postAndWait(.rest(id)) }
 
     /// Ends the watch. After the return the callback does not run any more, unless this is called
     /// by a callback.

@@ -14,6 +14,7 @@ final class WatchCommandQueue: Sendable {
         case add(
             StoreWatcher.WatchID, String, WalIndex?, @Sendable (StoreEvent) -> Void)
         case setIndex(StoreWatcher.WatchID, WalIndex?)
+        case rest(StoreWatcher.WatchID)
         case remove(StoreWatcher.WatchID)
         /// The time is on the monotonic clock.
         case poke(StoreWatcher.WatchID, Int64)

@@ -198,9 +198,16 @@ final class WatchLoop {
             case .written(let store):
                 if !touched.contains(where: { $0 === store }) { touched.append(store) }
             case .journalEnded(let store):
-                if store.index == nil {
+                if store.index == nil, !store.isResting {
                     schedule(store, at: MonotonicClock.now() + Self.rollbackDelay / 2)
                 }
+            case .walAppeared(let store) where store.isResting:
+                // A reader makes an empty one. What was written before the watch on it was set
+                // raised no event.
+                if store.hasWrittenWal { touched.append(store) }
+            case .walVanished(let store) where store.isResting:
+                // What was in it has been written to the database.
+                break
             case .walAppeared(let store), .walVanished(let store):
                 store.forgetWal()
                 store.onEvent(.journalModeChanged)
@@ -211,7 +218,9 @@ final class WatchLoop {
         }
         let now = MonotonicClock.now()
         for store in touched where stores[store.id] === store {
-            if store.index == nil {
+            if store.isResting {
+                store.onEvent(.committed)
+            } else if store.index == nil {
                 // Each write postpones the check, up to a limit.
                 if store.due == nil { store.windowStart = now }
                 let latest = store.windowStart + Self.rollbackDelayMax
@@ -236,8 +245,11 @@ final class WatchLoop {
         nextSafetyCheck = MonotonicClock.now() + Self.safetyInterval
         let now = MonotonicClock.now()
         let count = max(Self.safetyStoresMin, stores.count / Self.safetyTurns + 1)
-        for store in safetyTurn.take(count, of: stores) where store.index != nil {
-            reportNews(of: store, at: now)
+        for store in safetyTurn.take(count, of: stores) {
+            if store.index != nil { reportNews(of: store, at: now) }
+            if store.isResting, store.isUnwatched, store.takeFileNews() {
+                store.onEvent(.committed)
+            }
         }
         for store in identityTurn.take(stores.count / Self.identityTurns + 1, of: stores) {
             checkIdentity(store)
@@ -278,6 +290,16 @@ final class WatchLoop {
         }
     }
 
+    private func change(_ store: WatchedStore, to index: WalIndex?, isResting: Bool) {
+        watches.removeJournalWatches(of: store)
+        store.forgetWal()
+        store.index = index
+        store.isResting = isResting
+        store.mark = nil
+        store.mode = .watching
+        watches.addJournalWatches(of: store)
+    }
+
     private func execute(_ command: WatchCommandQueue.Command) {
         switch command {
         case .add(let id, let path, let index, let onEvent):
@@ -287,13 +309,13 @@ final class WatchLoop {
             begin(store)
         case .setIndex(let id, let index):
             guard let store = stores[id] else { return }
-            watches.removeJournalWatches(of: store)
-            store.forgetWal()
-            store.index = index
-            store.mark = nil
-            store.mode = .watching
-            watches.addJournalWatches(of: store)
+            change(store, to: index, isResting: false)
             begin(store)
+        case .rest(let id):
+            guard let store = stores[id] else { return }
+            change(store, to: nil, isResting: true)
+            schedule(store, at: nil)
+            _ = store.takeFileNews()
         case .remove(let id):
             guard let store = stores.removeValue(forKey: id) else { return }
             watches.remove(store)

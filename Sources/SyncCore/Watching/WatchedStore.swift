@@ -24,12 +24,16 @@ final class WatchedStore {
     let file: WatchedPath
     let onEvent: @Sendable (StoreEvent) -> Void
     var index: WalIndex?
+    /// No connection has the store open; then `index` is nil.
+    var isResting = false
     var mark: WalIndex.Mark?
     var identity: FileIdentity?
     var mode = Mode.watching
     /// The watches on the -wal, or in a rollback mode on the database and its -journal.
     var fileWatches: [Int32] = []
     var folderWatch: Int32?
+    /// The system had no inotify watch left for it.
+    var isUnwatched: Bool { folderWatch == nil || fileWatches.isEmpty }
     var ladder = RecheckLadder()
     private var tail = WalTail()
     /// When to check again, on the monotonic clock; nil: at the next safety check.
@@ -77,14 +81,18 @@ final class WatchedStore {
         return tail.hasUnpublishedFrame(after: header, path: file.path)
     }
 
+    /// Whether the -wal has bytes: a resting store has none, or an empty one.
+    var hasWrittenWal: Bool { (FileStamp(path: file.path + "-wal")?.length ?? 0) > 0 }
+
     /// The -wal may be another file by now, or none.
     func forgetWal() { tail.close() }
 
-    /// Whether the file's stamp changed since the last call of this or of ``takeNews()``.
+    /// Whether the file's stamp changed since the last call of this or of ``takeNews()``, or a
+    /// resting store has a -wal.
     func takeFileNews() -> Bool {
         let now = FileStamp(path: path)
         defer { stamp = now }
-        return now != stamp
+        return now != stamp || isResting && hasWrittenWal
     }
 }
 

@@ -5,7 +5,8 @@ import CLinux
 package struct FileStamp: Sendable, Equatable {
     private let identity: FileIdentity
     private let written: Int64
-    private let length: UInt64
+    /// In bytes.
+    package let length: UInt64
 
     /// The stamp of the file at `path`; nil when there is none.
     package init?(path: String) {

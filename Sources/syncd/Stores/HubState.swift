@@ -28,6 +28,7 @@ final class HubState: Sendable {
         var nextComparison: ContinuousClock.Instant?
         var lastFailure: String?
         var isReleaseDue = false
+        var rest = StoreRest()
     }
 
     private let content = Mutex(Content())
@@ -399,6 +400,36 @@ final class HubState: Sendable {
             content.nextComparison = .now + pause
         }
     }
+
+    /// Whether a rest is not to be put off.
+    var mayRest: Bool { content.withLock { $0.rest.mayBegin(at: .now) } }
+
+    /// The store is about to rest, unless it has work; ``endRest()`` takes that back.
+    func beginRest(of generation: Int) -> Bool {
+        content.withLock { content in
+            guard content.lifecycle.opened(of: generation) != nil, !content.isComparing,
+                !content.digest.isScheduled
+            else { return false }
+            return content.rest.begin(of: generation, at: .now)
+        }
+    }
+
+    /// The store could not rest: it is tried again after a pause.
+    func refuseRest() { content.withLock { $0.rest.refuse(at: .now) } }
+
+    /// Whether a commit of this generation has to end a rest before it is read.
+    func isResting(_ generation: Int) -> Bool {
+        content.withLock { $0.rest.generation == generation }
+    }
+
+    /// The turn to wake a resting store, which ``endRest()`` ends; false when another has it.
+    func beginWaking() -> Bool { content.withLock { $0.rest.beginWaking() } }
+
+    /// The store could not be woken: the next event tries again.
+    func failWaking() { content.withLock { $0.rest.isWaking = false } }
+
+    /// The store is followed again.
+    func endRest() { content.withLock { $0.rest.end() } }
 
     /// A writer disturbed a look at the store: how long to wait before the next one.
     func nextLook() -> Duration { content.withLock { $0.lookPace.next() } }

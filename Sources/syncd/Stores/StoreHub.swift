@@ -40,6 +40,8 @@ final class StoreHub: Sendable {
     /// the store is closed: what is written after the last checkpoint stays in the -wal of a file
     /// that was moved, and would be read as a part of the file that has its name now.
     let repairing = Mutex(())
+    /// Held while the store begins or ends a rest.
+    let resting = Mutex(())
 
     init(_ entry: Configuration.StoreEntry, path: String, environment: Environment) {
         self.path = path
@@ -123,7 +125,7 @@ extension StoreHub {
             state.noteCommit()
             readCommits(of: opened)
         case .journalModeChanged:
-            renewIndex(of: opened)
+            if !state.isResting(generation) { renewIndex(of: opened) }
             readCommits(of: opened)
         case .removed, .replaced: reopenLater()
         }
@@ -131,6 +133,7 @@ extension StoreHub {
 
     /// The live path: what was committed goes to all subscribers, at once.
     private func readCommits(of opened: OpenedStore) {
+        if state.isResting(opened.generation) { return wakeLater(opened) }
         let look: PollResult
         do {
             look = try opened.store.poll(isRepeated: true)
@@ -207,12 +210,12 @@ extension StoreHub {
         }
     }
 
-    private func readFailed(_ error: SyncError?, of opened: OpenedStore) {
+    func readFailed(_ error: SyncError?, of opened: OpenedStore) {
         switch error?.code {
         case .busy?:
             // A writer in a rollback mode is at work: try again soon.
             environment.watcher.poke(opened.watch, after: state.nextLook())
-        case .foreignHistory?: reopenLater()
+        case .foreignHistory?, .storeReplaced?, .noSuchFile?: reopenLater()
         case .storeDamaged?, .notTracked?: repairDroppedTables(of: opened)
         default:
             logOnce(error?.description ?? "the store cannot be read")

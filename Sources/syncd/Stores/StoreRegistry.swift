@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import SyncClient
 import SyncCore
@@ -88,6 +89,16 @@ final class StoreRegistry: Sendable {
             try? hub.store().unload()
         }
     }
+
+    /// Closes the connections of stores that are not in use. Blocks: on the pool.
+    func rest() {
+        let count = hubs.count { $0.restIfIdle() }
+        // Closed connections leave holes in the heap.
+        if count >= Self.trimmedStoresMin { syncd_trim_memory() }
+    }
+
+    /// So many stores come to rest at once after a start.
+    private static let trimmedStoresMin = 10
 
     /// How long all digests of a stop take at most.
     private static let stopTime = Duration.seconds(2)

@@ -48,7 +48,7 @@ struct Clone: FileCommand {
             try Terminal.output.json(
                 ExchangeText(
                     remote: name, report: report, direction: .pull, conflicts: 0,
-                    duration: .now - begin, path: path
+                    duration: .now - begin, compared: nil, path: path
                 ).json)
             return try waiting.print()
         }

@@ -65,7 +65,7 @@ import Testing
         let store = try Store.open(database.path)
         try database.sql("INSERT INTO t VALUES (1, 'x', 'y')")
         while try store.digest() {}
-        try database.sql("DROP TRIGGER syncd_1_u; UPDATE t SET a = 'z'")
+        try database.sql("DROP TRIGGER syncd_1_u_use_synctool_migrate; UPDATE t SET a = 'z'")
         try Store.alter(database.path, running: "ALTER TABLE t DROP COLUMN b")
         let last = try #require(try store.history().last)
         #expect(last.flags.contains(.recovered) && last.changes.map(\.kind) == [.update])

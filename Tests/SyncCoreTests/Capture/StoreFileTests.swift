@@ -229,7 +229,9 @@ import Testing
         let tracker = try Tracker(path: path)
         struct Stop: Error {}
         #expect(throws: Stop.self) {
-            try tracker.track(entities: .all, options: [:], alongside: { _ in throw Stop() })
+            try tracker.track(
+                entities: .all, options: [:], mending: { _, _ in nil },
+                alongside: { _ in throw Stop() })
         }
         #expect(try db.dump() == before)
     }

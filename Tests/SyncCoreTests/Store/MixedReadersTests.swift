@@ -15,6 +15,7 @@ struct MixedReadersTests {
     private static let commitsPerSeed = 40
 
     @Test func noReaderChangesWhatAnotherWasTold() throws {
+        var restCount = 0
         for seed in TestSeed.first(Self.seedCount) {
             let run = try ReaderRun(seed: seed)
             do {
@@ -23,13 +24,17 @@ struct MixedReadersTests {
                 Issue.record("\(seed): \(error)\n\(run.trail.joined(separator: "\n"))")
                 return
             }
+            restCount += run.restCount
         }
+        print("mixed readers: \(restCount) rests")
     }
 }
 
 /// One seed: a store, its writers, its readers, and what was told.
 private final class ReaderRun {
     private(set) var trail: [String] = []
+    /// How often the daemon and the library closed their connections together.
+    private(set) var restCount = 0
     private var random: SeededRandom
     private let folder: TemporaryFolder
     private let path: String
@@ -185,6 +190,7 @@ private final class ReaderRun {
         case 8: try digestByDaemon()
         case 9 where random.once(in: 6): try readBehindWriter()
         case 10: try readPending()
+        case 11: try rest()
         default: try pollDaemon()
         }
     }
@@ -220,6 +226,17 @@ private final class ReaderRun {
         trail.append("the daemon digests")
         let end = position["daemon"]?.number ?? 0
         if try !daemon.store.digest() { daemon.journal.forget(upTo: end) }
+    }
+
+    /// All that follow the log close their connections, until the next use: a writer that closes
+    /// meanwhile deletes the WAL.
+    private func rest() throws {
+        try digestByDaemon()
+        try library.emptyWal()
+        let isDaemonAtRest = try daemon?.store.rest(idleFor: .zero) ?? false
+        let isLibraryAtRest = try library.rest(idleFor: .zero)
+        trail.append("rest: the daemon \(isDaemonAtRest), the library \(isLibraryAtRest)")
+        if isDaemonAtRest, isLibraryAtRest { restCount += 1 }
     }
 
     private func pollLibrary() throws {

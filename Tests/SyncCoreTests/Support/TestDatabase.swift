@@ -31,6 +31,9 @@ final class TestDatabase {
         writer = try Self.open(path)
     }
 
+    /// Closes the writer's connection: nothing can be written any more.
+    func close() { writer.close() }
+
     /// Puts the bytes of another file into this one, which nobody else has open.
     func replace(with other: String) throws {
         writer.close()
