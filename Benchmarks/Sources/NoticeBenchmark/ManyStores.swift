@@ -15,7 +15,7 @@ enum ManyStores {
             do { _ = try Daemon(folder: folder, stores: paths) }
             try? FileManager.default.removeItem(atPath: folder + "/s")
             let daemon = try Daemon(folder: folder, stores: paths)
-            sleep(count > 100 ? 20 : 5)
+            sleep(20)
             let before = daemon.processorSeconds
             sleep(seconds)
             let share = (daemon.processorSeconds - before) / Double(seconds) * 100

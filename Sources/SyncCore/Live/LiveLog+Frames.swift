@@ -8,9 +8,9 @@ extension LiveLog {
     /// ``LogTail`` can read, of changes alone; nil, and nothing was noted: ask SQL.
     ///
     /// To be called while ``isRecording()``. Nothing is digested meanwhile: the journal is locked,
-    /// as in every look, and `digested` is as it was when the tail was found. Beside another daemon,
-    /// whose journal is to be read in the same transaction, it is always nil.
-    /// - Throws: the error of SQLite; `diskFull` when the ends of the commits could not be recorded.
+    /// as in every look, and `digested` is as it was when the tail was found. Always nil beside
+    /// another daemon, whose journal is to be read in the same transaction.
+    /// - Throws: the error of SQLite; `diskFull` when the ends of the commits cannot be recorded.
     func pollFrames() throws -> PollResult? {
         guard var tail, let journal, let peers, peers.isEmpty, unrecorded.isEmpty,
             let index = commits.index, seen == bounded, tail.end == bounded,
