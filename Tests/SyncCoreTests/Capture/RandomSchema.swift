@@ -14,10 +14,12 @@ struct RandomSchema {
         var key: [String]
         /// Columns that are unique, each by itself.
         var unique: [String] = []
-        /// Columns without an affinity.
-        var untyped: Set<String> = []
+        /// How SQLite converts values for an index of the column.
+        var affinities: [String: Affinity] = [:]
         var undo = false
     }
+
+    enum Affinity { case none, text, numeric, real }
 
     /// The first values of a child refer to the key of a parent, or to a column of it that is
     /// unique; the parent may be the child itself.
@@ -49,14 +51,14 @@ struct RandomSchema {
         let withoutRowID = random.once(in: 4)
         var columns: [String] = []
         var parts: [String] = []
-        var untyped: Set<String> = []
+        var affinities: [String: Affinity] = [:]
         let keyCount = random.pick([1, 1, 1, 1, 2, 3, 8])
         let integerKey = keyCount == 1 && random.once(in: 2)
         for index in 0..<keyCount {
             let column = random.pick(["id", "k 1", "select", "e", "i", "m"]) + "\(index)"
             let type = integerKey ? "INTEGER" : keyType(strict, &random)
             columns.append(column)
-            if isUntyped(type) { untyped.insert(column) }
+            affinities[column] = affinity(type)
             let inline = integerKey ? " PRIMARY KEY" : " NOT NULL"
             parts.append("\(SQLName.quoted(column)) \(type)\(inline)")
         }
@@ -66,7 +68,7 @@ struct RandomSchema {
             let column = random.pick(["c", "pk", "v", "Col "]) + "\(index)"
             let type = valueType(strict, &random)
             columns.append(column)
-            if isUntyped(type) { untyped.insert(column) }
+            affinities[column] = affinity(type)
             parts.append("\(SQLName.quoted(column)) \(type)")
         }
         let values = Array(columns[keyCount...])
@@ -93,11 +95,18 @@ struct RandomSchema {
         ]
         sql += indexes(on: name, number, values, &random)
         return Table(
-            name: name, sql: sql, columns: columns, key: key, unique: unique, untyped: untyped,
+            name: name, sql: sql, columns: columns, key: key, unique: unique, affinities: affinities,
             undo: random.once(in: 3))
     }
 
-    private static func isUntyped(_ type: String) -> Bool { ["", "BLOB", "ANY"].contains(type) }
+    private static func affinity(_ type: String) -> Affinity {
+        switch type {
+        case "", "BLOB", "ANY": .none
+        case "REAL": .real
+        case "INTEGER", "INT", "NUMERIC": .numeric
+        default: .text
+        }
+    }
 
     private static func keyType(_ strict: Bool, _ random: inout SeededRandom) -> String {
         if strict { return random.pick(["INTEGER", "TEXT", "ANY", "TEXT COLLATE NOCASE"]) }
@@ -146,10 +155,16 @@ struct RandomSchema {
         let values = tables[child].columns.dropFirst(tables[child].key.count)
         guard values.count >= parentColumns.count else { return }
         let columns = Array(values.prefix(parentColumns.count))
-        // SQLite converts OLD of an untyped parent for its AFTER triggers when it looks for
-        // children in an index of a typed column: docs/capture.md, Limits.
+        // SQLite converts OLD of the parent for its AFTER triggers when it looks for children in an
+        // index of a column with another affinity: docs/capture.md, Limits.
         let isConverted = zip(parentColumns, columns).contains {
-            tables[parent].untyped.contains($0) && !tables[child].untyped.contains($1)
+            let child = tables[child].affinities[$1] ?? .none
+            return switch tables[parent].affinities[$0] ?? .none {
+            case .none: child != .none
+            case .text: child == .numeric || child == .real
+            case .numeric: child == .real
+            case .real: false
+            }
         }
         guard !isConverted else { return }
         let action = random.pick(actions)
