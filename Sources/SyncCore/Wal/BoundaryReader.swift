@@ -48,7 +48,7 @@ public final class BoundaryReader {
     public init(_ connection: OpaquePointer, log: String = "syncd_log") throws {
         self.connection = connection
         rows = try LogRows(connection, table: log)
-        base = try LogBase(connection, table: log)
+        base = try LogBase(connection, table: log, rows: rows)
         index = try WalIndex(connection)
     }
 
@@ -175,7 +175,7 @@ public final class BoundaryReader {
                 found.scan.addRest(file, after: position)
                 found.oldCount = found.scan.commits.count
             } else {
-                found.base = try base.newest(index)
+                found.base = try base.newest(index, filter)
                 found.gap = 0
             }
             guard found.scan.add(file, after: start, to: header.frameCount),

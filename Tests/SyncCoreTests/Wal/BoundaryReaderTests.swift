@@ -196,21 +196,33 @@ struct BoundaryReaderTests {
         model.check()
     }
 
-    /// The log was made in this WAL, as when a database is tracked that others have open: nothing
-    /// was in it before. One that the file has, too, was made once more: that cannot be said then.
-    @Test(arguments: [0, 1, 300], [false, true])
-    func aNewReaderKnowsThatTheLogIsNew(tables: Int, isInFile: Bool) throws {
+    /// What the database file has of the log when the WAL begins.
+    enum LogInFile: CaseIterable {
+        case missing, kept, emptyAndRemade, remade
+    }
+
+    /// The schema is another in the WAL than in the file: where the log ended in the file is said by
+    /// the file. Only when the log was made once more it is not known.
+    @Test(arguments: [0, 1, 300], LogInFile.allCases)
+    func aNewReaderKnowsWhereTheLogEndedInTheFile(tables: Int, log: LogInFile) throws {
+        for format in ["512; PRAGMA encoding = 'UTF-8'", "65536; PRAGMA encoding = 'UTF-16'"] {
+            try checkNewReader(tables: tables, log: log, format: format)
+        }
+    }
+
+    private func checkNewReader(tables: Int, log: LogInFile, format: String) throws {
         let folder = try TemporaryFolder()
         let writer = try PlainConnection(folder.file("a.db"))
-        try writer.run("PRAGMA page_size = 512; PRAGMA journal_mode = WAL")
+        try writer.run("PRAGMA page_size = \(format); PRAGMA journal_mode = WAL")
         for number in 0..<tables { try writer.run("CREATE TABLE t\(number)(a, b UNIQUE)") }
-        if isInFile { try writer.makeLog() }
+        if log != .missing { try writer.makeLog() }
+        if log == .kept || log == .remade { try writer.run("INSERT INTO t(id) VALUES (100), (101)") }
         try writer.run("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA wal_autocheckpoint = 0")
-        if isInFile {
+        if log == .emptyAndRemade || log == .remade {
             for table in ["t", "other", "syncd_log"] { try writer.run("DROP TABLE \(table)") }
         }
         try writer.run("CREATE TABLE later(a)")
-        try writer.makeLog()
+        if log != .kept { try writer.makeLog() }
         for _ in 0..<3 {
             try writer.run("BEGIN; INSERT INTO t(a) VALUES ('x'), ('y'); COMMIT")
         }
@@ -220,8 +232,13 @@ struct BoundaryReaderTests {
         try tail.run("BEGIN")
         let found = try reader.boundaries(after: 0).transactions
         try tail.run("COMMIT")
-        #expect(found.map(\.last) == [2, 4, 6])
-        #expect(found.map(\.isExact) == [!isInFile, true, true])
+        if log == .kept {
+            #expect(found.map(\.last) == [2, 4, 6, 8])
+            #expect(found.map(\.isExact) == [false, true, true, true])
+        } else {
+            #expect(found.map(\.last) == [2, 4, 6])
+            #expect(found.map(\.isExact) == [log != .remade, true, true])
+        }
     }
 
     /// A WAL that was made on a big-endian machine goes on with that machine's checksums.
