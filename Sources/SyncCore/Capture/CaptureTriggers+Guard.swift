@@ -237,7 +237,7 @@ extension CaptureTriggers {
             let collates = SQLName.isEqual(column?.collation ?? "BINARY", to: term.collation)
             let collation = collates ? "" : " COLLATE \(SQLName.quoted(term.collation))"
             old.append("\(prefix)\(name)\(collation)")
-            new.append("NEW.\(name)")
+            new.append(column?.inserted ?? "NEW.\(name)")
         }
         if let condition = index.condition {
             others += ["(\(condition))", ofNew(condition)]
@@ -251,10 +251,8 @@ extension CaptureTriggers {
     /// An expression over the table's columns, computed for NEW. Names in an index's expressions
     /// are never qualified, so that a row with the same names can be put under them.
     private func ofNew(_ expression: String) -> String {
-        let row = table.columns.map { column -> String in
-            let name = SQLName.quoted(column.name)
-            return "NEW.\(name) AS \(name)"
-        }.joined(separator: ", ")
+        let row = table.columns.map { "\($0.inserted) AS \(SQLName.quoted($0.name))" }
+            .joined(separator: ", ")
         return "(SELECT \(expression) FROM (SELECT \(row)))"
     }
 

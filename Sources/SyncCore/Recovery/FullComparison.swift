@@ -76,24 +76,30 @@ package final class FullComparison {
 
     /// Compares all rows, slice by slice, and writes nothing.
     ///
-    /// - Returns: how many changes the history lacks; nil when the rows cannot be compared with
-    ///   fingerprints: the store merges, or its schema has just changed.
+    /// - Returns: nil when the rows cannot be compared with fingerprints: the store merges, or its
+    ///   schema has just changed.
     /// - Throws: the error of SQLite.
     /// - Complexity: O(rows), about a microsecond each.
-    func look() throws -> Int? {
-        var missed = 0
-        while true {
-            let found: Int? = try queue.read { database in
-                guard try begin(database) == false else { return nil }
-                guard let entity = waiting.first else { return 0 }
+    func look() throws -> MissedChanges? {
+        var found = MissedChanges(count: 0, recentCount: 0)
+        repeat {
+            let canCompare = try queue.read { database in
+                guard try begin(database) == false else { return false }
+                guard let entity = waiting.first else { return true }
                 let (count, next) = try compare(entity, in: database, isCounting: true)
-                if let next { step = next } else { finishEntity() }
-                return count
+                found.count += count
+                if let next {
+                    step = next
+                } else {
+                    found.recentCount +=
+                        try Recovery(database, isCounting: true)?.recentCount(of: entity) ?? 0
+                    finishEntity()
+                }
+                return true
             }
-            guard let found else { return nil }
-            missed += found
-            if waiting.isEmpty { return missed }
-        }
+            if !canCompare { return nil }
+        } while !waiting.isEmpty
+        return found
     }
 
     private func next(

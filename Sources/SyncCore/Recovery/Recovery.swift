@@ -117,7 +117,16 @@ final class Recovery {
         ).next
     }
 
-    /// Looks for the rows of a page of the fingerprints of such a table.
+    /// How many objects of the entity were written after their fingerprints were taken, and not
+    /// deleted: their values are those of the log, or later ones, which is not known.
+    func recentCount(of entity: TrackedEntity) -> Int {
+        recent.keys(entity.lineage).count {
+            recent.kind(lineage: entity.lineage, key: $0) != .delete
+        }
+    }
+
+    /// Looks for the rows of a page of the fingerprints of such a table, and after the last page
+    /// for those that were inserted since.
     ///
     /// - Returns: the key after which the next page begins; nil after the last one.
     func compareKeys(of entity: TrackedEntity, after key: Value?, count: Int) throws -> Value? {
@@ -132,7 +141,15 @@ final class Recovery {
             }
             if !isCounting { try prints.remove(lineage: entity.lineage, key: key) }
         }
-        return keys.count < count ? nil : keys.last
+        guard keys.count < count else { return keys.last }
+        for key in recent.keys(entity.lineage)
+        where try recent.kind(lineage: entity.lineage, key: key) != .delete
+            && prints.known(lineage: entity.lineage, key: key) == nil
+            && rows.state(of: NetChange.key(stored: key, entity)) == nil
+        {
+            try record(.delete, of: entity, key: key)
+        }
+        return nil
     }
 
     /// Ends the transaction of what was found, and notes which fingerprints are those of now.

@@ -2,6 +2,15 @@ import GRDB
 import SyncStorage
 import SyncValues
 
+/// What a comparison of all rows with what was recorded of them found.
+public struct MissedChanges: Sendable, Hashable {
+    /// How many changes the history lacks.
+    public package(set) var count: Int
+    /// How many objects were written so recently that only their presence was compared: what they
+    /// were then is known as soon as the store is digested.
+    public package(set) var recentCount: Int
+}
+
 extension Store {
     /// When all rows of the tables were last compared with what was recorded of them; nil: never.
     ///
@@ -21,16 +30,16 @@ extension Store {
         try explaining("status") { try reading.read { try FullComparison.last(in: $0.metadata) } }
     }
 
-    /// How many changes the history lacks, by a comparison of all rows with what was recorded of
-    /// them: a program that switched triggers off leaves no other trace. Writes nothing. Tables
-    /// without fingerprints are left out (``tablesWithoutFingerprints(_:)``).
+    /// Compares all rows with what was recorded of them: a program that switched triggers off leaves
+    /// no other trace. Writes nothing. Tables without fingerprints are left out
+    /// (``tablesWithoutFingerprints(_:)``).
     ///
     /// - Returns: nil when they were not compared: the store merges, and compares its rows with
     ///   what it merged (``mend(_:comparing:)``); or its schema has just changed.
     /// - Throws: ``SyncError``: `notTracked` and what opening throws.
     /// - Complexity: O(rows), about a microsecond each. In the rollback journal modes writers wait
     ///   for a slice of it, a millisecond or two.
-    public static func missedChangeCount(_ path: String) throws -> Int? {
+    public static func missedChanges(_ path: String) throws -> MissedChanges? {
         try explaining("compare", at: path) { try FullComparison(looking: path).look() }
     }
 

@@ -181,10 +181,16 @@ struct Checkup {
         let absolute = StorePath.absolute(path)
         let unknown = try Store.tablesWithoutFingerprints(absolute)
         if !unknown.isEmpty { result.unchecked.append(Self.fingerprintLine(unknown)) }
-        switch try Store.missedChangeCount(absolute) {
-        case 0?:
-            result.checked.append("the rows are those that the history led to")
-        case let count?:
+        guard let missed = try Store.missedChanges(absolute) else {
+            let last = try Store.lastComparison(absolute)
+            result.unchecked.append(
+                "the rows, with what was recorded of them (last time: "
+                    + "\(last.map { LocalTime.ago($0, now: now) } ?? "never")); to do it now, add "
+                    + "--mend")
+            return
+        }
+        let count = missed.count
+        if count > 0 {
             result.findings.append(
                 Finding(
                     problem: "\(Plural.text(count, of: "change")) of rows "
@@ -192,12 +198,14 @@ struct Checkup {
                         + "triggers switched off, or to the file itself",
                     hint: "Record \(count == 1 ? "it" : "them"): "
                         + "synctool doctor \(Shell.quoted(path)) --mend"))
-        case nil:
-            let last = try Store.lastComparison(absolute)
+        } else {
+            result.checked.append("the rows are those that the history led to")
+        }
+        if missed.recentCount > 0 {
             result.unchecked.append(
-                "the rows, with what was recorded of them (last time: "
-                    + "\(last.map { LocalTime.ago($0, now: now) } ?? "never")); to do it now, add "
-                    + "--mend")
+                "the values of \(Plural.text(missed.recentCount, of: "row")) that "
+                    + "\(missed.recentCount == 1 ? "was" : "were") written since the store was "
+                    + "digested, seconds ago beside a daemon; to digest it now, add --mend")
         }
     }
 

@@ -93,6 +93,27 @@ import Testing
         #expect(entries[0].kept == [1: "x"] && entries[1].newKey == [9])
     }
 
+    /// REPLACE puts the default in the place of a NULL after the BEFORE triggers have run.
+    @Test(arguments: [
+        ("0", "0"), ("'it''s'", "'it''s'"), ("word", "'word'"), ("\"a\"\"b\"", "'a\"b'"),
+        ("(1 + 1)", "2"), ("true", "1"), ("CURRENT_DATE", "CURRENT_DATE"),
+    ])
+    func replaceByADefault(_ value: String, _ literal: String) throws {
+        try track(
+            """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, z NOT NULL DEFAULT \(value) UNIQUE, v);
+            CREATE TABLE k(k NOT NULL DEFAULT \(value) PRIMARY KEY, v) WITHOUT ROWID;
+            INSERT INTO t VALUES (1, \(literal), 'old'), (2, 'other', 2);
+            INSERT INTO k VALUES (\(literal), 'old')
+            """)
+        let inserted = try entries(after: "REPLACE INTO t VALUES (3, NULL, 'new')")
+        #expect(inserted.map(\.kind) == [.replace, .insert])
+        #expect(inserted.map(\.key) == [[1], [3]] && inserted[0].kept[2] == "old")
+        let updated = try entries(after: "UPDATE OR REPLACE t SET z = NULL WHERE id = 2")
+        #expect(updated.map(\.key) == [[3], [2]] && updated[0].kind == .replace)
+        #expect(try entries(after: "REPLACE INTO k VALUES (NULL, 'new')").map(\.kind).count == 2)
+    }
+
     @Test func compositeKeyOfNineParts() throws {
         let key = (1...9).map { "k\($0)" }.joined(separator: ", ")
         try track("CREATE TABLE t(\(key), v, PRIMARY KEY(\(key))) WITHOUT ROWID")

@@ -59,7 +59,8 @@ struct RandomSchema {
             let type = integerKey ? "INTEGER" : keyType(strict, &random)
             columns.append(column)
             affinities[column] = affinity(type)
-            let inline = integerKey ? " PRIMARY KEY" : " NOT NULL"
+            let inline =
+                integerKey ? " PRIMARY KEY" : " NOT NULL" + defaultValue(strict, &random)
             parts.append("\(SQLName.quoted(column)) \(type)\(inline)")
         }
         let key = columns
@@ -69,7 +70,9 @@ struct RandomSchema {
             let type = valueType(strict, &random)
             columns.append(column)
             affinities[column] = affinity(type)
-            parts.append("\(SQLName.quoted(column)) \(type)")
+            let value = random.once(in: 4) ? defaultValue(strict, &random) : ""
+            let inline = value.isEmpty ? "" : " NOT NULL" + value
+            parts.append("\(SQLName.quoted(column)) \(type)\(inline)")
         }
         let values = Array(columns[keyCount...])
         if random.once(in: 3) {
@@ -106,6 +109,15 @@ struct RandomSchema {
         case "INTEGER", "INT", "NUMERIC": .numeric
         default: .text
         }
+    }
+
+    /// REPLACE puts it in the place of a NULL.
+    private static func defaultValue(_ strict: Bool, _ random: inout SeededRandom) -> String {
+        guard !strict else { return "" }
+        return random.pick([
+            "", " DEFAULT 1", " DEFAULT 'a'", " DEFAULT \"A\"", " DEFAULT b", " DEFAULT true",
+            " DEFAULT (1 + 1)", " DEFAULT -1", " DEFAULT x'61'", " DEFAULT CURRENT_DATE",
+        ])
     }
 
     private static func keyType(_ strict: Bool, _ random: inout SeededRandom) -> String {
