@@ -14,6 +14,7 @@ extension Tracker {
         try write("untrack") { db in
             guard entities != .all else { return try dropEverything(db) }
             try StoreDamage.requireReadable(db)
+            _ = try Migration.requireNoneRunning(in: db)
             let live = try EntityTable(db).live()
             if case .only(let names) = entities {
                 for name in names
@@ -36,6 +37,7 @@ extension Tracker {
         try Metadata(db).requireKnownFormat()
         let objects = try StoreObjects(db)
         guard !objects.own.isEmpty else { throw Metadata.notTracked }
+        if try Metadata(db).exists() { _ = try Migration.requireNoneRunning(in: db) }
         try objects.dropOwn(db)
         return UntrackReport(leftAlone: objects.foreign.map(\.description))
     }

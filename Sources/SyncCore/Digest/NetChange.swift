@@ -18,11 +18,12 @@ package struct NetChange {
     package let entity: TrackedEntity
     package let key: ObjectKey
     package let kind: Change.Kind
-    /// Updates: the changed columns.
+    /// Updates: the changed columns. Deletes where commits ran together: those that were changed
+    /// before the delete, so that ``kept`` is not what was there before the transaction.
     package var mask = ColumnMask()
     /// Deletes: the kept values, by position in the entity's `kept`.
     package var kept: [Value] = []
-    /// Updates with `undo`: the values before of the columns in `mask`, in column order.
+    /// With `undo`: the values before the transaction of the columns in `mask`, in column order.
     package var old: [Value] = []
     package var cause = Cause.direct
 
@@ -124,16 +125,28 @@ extension NetChange {
         }
         switch kind {
         case .insert: break
-        case .update:
-            writer.append(varint: UInt64(mask.words.count))
-            for word in mask.words { writer.append(varint: word) }
-            writer.append(values: old)
+        case .update: appendUpdates(to: &writer)
         case .delete:
             writer.append(values: kept)
         }
         // Numbers are below 2^62, and `last` is not before `seq`.
-        if last > seq { writer.append(varint: UInt64(last - seq)) }
+        let hasUpdates = kind == .delete && !mask.isEmpty
+        if last > seq || hasUpdates { writer.append(varint: UInt64(last - seq)) }
+        if hasUpdates { appendUpdates(to: &writer) }
         return writer.bytes
+    }
+
+    private func appendUpdates(to writer: inout ByteWriter) {
+        writer.append(varint: UInt64(mask.words.count))
+        for word in mask.words { writer.append(varint: word) }
+        writer.append(values: old)
+    }
+
+    private mutating func readUpdates(from reader: inout ByteReader) throws {
+        let count = try reader.varint()
+        guard count <= 64 else { throw SyncError(.badData, "too many mask words") }
+        mask = ColumnMask(words: try (0..<count).map { _ in try reader.varint() })
+        old = try reader.values(allowEmpty: true)
     }
 
     /// Reads a row of `syncd_change` back.
@@ -157,17 +170,14 @@ extension NetChange {
         }
         switch kind {
         case .insert: break
-        case .update:
-            let count = try reader.varint()
-            guard count <= 64 else { throw SyncError(.badData, "too many mask words") }
-            mask = ColumnMask(words: try (0..<count).map { _ in try reader.varint() })
-            old = try reader.values(allowEmpty: true)
+        case .update: try readUpdates(from: &reader)
         case .delete: kept = try reader.values(allowEmpty: true)
         }
         guard !reader.isAtEnd else { return }
         let distance = Int64(truncatingIfNeeded: try reader.varint())
         let (sum, overflows) = seq.addingReportingOverflow(distance)
         if distance >= 0, !overflows { last = sum }
+        if kind == .delete, !reader.isAtEnd { try readUpdates(from: &reader) }
     }
 }
 

@@ -299,8 +299,14 @@ struct TransactionBuilder {
         if draft.state == .updated {
             change.mask = draft.mask
             if !draft.old.isEmpty { change.old = draft.mask.positions.map { draft.old[$0] } }
+        } else if isCoalesced {
+            change.kept = draft.kept
+            if change.kind == .delete {
+                change.mask = draft.mask
+                if !draft.old.isEmpty { change.old = draft.mask.positions.map { draft.old[$0] } }
+            }
         } else {
-            change.kept = isCoalesced ? draft.kept : draft.keptBefore
+            change.kept = draft.keptBefore
         }
         return change
     }

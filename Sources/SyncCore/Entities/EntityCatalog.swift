@@ -42,6 +42,12 @@ package final class EntityCatalog {
     /// The ids that a folded name has had, in no particular order; empty when it was never tracked.
     func ids(named folded: String) -> [Int64] { idsByName[folded] ?? [] }
 
+    /// The ids that the table with a folded name has had, under whatever name, and those of tables
+    /// that had this name when they were dropped.
+    func ids(namedNow folded: String) -> [Int64] {
+        byID.values.filter { (byLineage[$0.lineage] ?? $0).folded == folded }.map(\.id)
+    }
+
     /// The present entity of a lineage; nil when its table was dropped or is not recorded.
     package func present(of lineage: Int64) -> TrackedEntity? { byLineage[lineage] }
 

@@ -66,13 +66,15 @@ package final class TrackedEntity: Sendable {
     }
 
     /// The values kept of a deleted object, its key's included, in column order.
-    func tombstone(key: ObjectKey, kept: [Value]) -> NamedValues {
+    ///
+    /// - Parameter names: of the columns.
+    func tombstone(key: ObjectKey, kept: [Value], names: [String]) -> NamedValues {
         var values: [Int: Value] = [:]
         for (position, value) in zip(keyPositions, key.values) { values[position] = value }
         for (position, value) in zip(layout.kept, kept) { values[position] = value }
         return NamedValues(
             values.sorted { $0.key < $1.key }.filter { $0.key < columnCount }.map {
-                NamedValues.Pair(name: columnNames[$0.key], value: $0.value)
+                NamedValues.Pair(name: names[$0.key], value: $0.value)
             })
     }
 }

@@ -26,14 +26,17 @@ public struct Change: Sendable, Hashable {
     public let object: ObjectID
     /// What happened.
     public let kind: Kind
-    /// Updates: the names of the changed properties, in column order. Else empty.
+    /// Updates: the names of the changed properties, in column order. Deletes in a transaction
+    /// whose commits ran together: those that it changed before the delete. Else empty.
     public let properties: [String]
     /// Deletes: the values that were kept. Else nil.
     public package(set) var tombstone: NamedValues?
-    /// Updates of an entity with `undo`: the values before, of ``properties``. Else nil.
+    /// Of an entity with `undo`: the values of ``properties`` before the transaction. Else nil.
     public package(set) var oldValues: NamedValues?
     /// Why.
     public let cause: Cause
+    /// Columns that the table got after the change; only where it has the names of now.
+    var addedLater: [String] = []
 
     /// Makes a change: for decoders.
     public init(

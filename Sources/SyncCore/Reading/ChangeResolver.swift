@@ -14,6 +14,8 @@ final class ChangeResolver {
     private let findNumber: Statement
     /// Of the transactions that the history tables do not have yet.
     var births = PendingBirths()
+    /// By the earlier and the present entity.
+    private var presentNames: [[Int64]: PresentNames] = [:]
 
     init(
         _ connection: OpaquePointer, store: StoreID, epoch: Int64, catalog: EntityCatalog
@@ -57,33 +59,56 @@ final class ChangeResolver {
     }
 
     /// What callers see of one change of transaction `number`.
-    func resolve(_ change: NetChange, in number: Int64) throws -> Change {
+    func resolve(
+        _ change: NetChange, in number: Int64, naming: Naming = .then
+    ) throws -> Change {
         let entity = change.entity
+        let present = naming == .now ? try names(of: entity) : nil
         let incarnation =
             change.kind == .insert
             ? number : try incarnation(of: entity, key: change.key, before: change.seq)
-        let names = entity.columnNames
-        return Change(
+        let names = present?.columns ?? entity.columnNames
+        var result = Change(
             seq: change.seq,
             object: ObjectID(
-                store: store, entity: entity.name, key: change.key, incarnation: incarnation),
+                store: store, entity: present?.entity ?? entity.name, key: change.key,
+                incarnation: incarnation),
             kind: change.kind,
             properties: change.mask.positions.filter { $0 < names.count }.map { names[$0] },
             tombstone: change.kind == .delete
-                ? entity.tombstone(key: change.key, kept: change.kept) : nil,
+                ? entity.tombstone(key: change.key, kept: change.kept, names: names) : nil,
             oldValues: oldValues(of: change, names),
-            cause: try cause(of: change, in: number))
+            cause: try cause(of: change, in: number, naming: naming))
+        result.addedLater = present?.added ?? []
+        return result
+    }
+
+    /// What the table of an entity and its columns are called now; nil when it is not recorded.
+    private func names(of entity: TrackedEntity) throws -> PresentNames? {
+        guard let present = catalog.present(of: entity.lineage) else { return nil }
+        if let known = presentNames[[entity.id, present.id]] { return known }
+        let names = try catalog.names(of: entity.id, in: present).map {
+            PresentNames($0, of: entity, in: present)
+        }
+        presentNames[[entity.id, present.id]] = names
+        return names
+    }
+
+    private func name(of entity: TrackedEntity, _ naming: Naming) throws -> String {
+        naming == .now ? try names(of: entity)?.entity ?? entity.name : entity.name
     }
 
     private func oldValues(of change: NetChange, _ names: [String]) -> NamedValues? {
-        guard change.kind == .update, !change.old.isEmpty else { return nil }
+        guard !change.old.isEmpty else { return nil }
         return NamedValues(
             zip(change.mask.positions, change.old).filter { $0.0 < names.count }.map {
                 NamedValues.Pair(name: names[$0.0], value: $0.1)
             })
     }
 
-    private func cause(of change: NetChange, in number: Int64) throws -> Change.Cause {
+    private func cause(
+        of change: NetChange, in number: Int64, naming: Naming
+    ) throws -> Change.Cause {
         switch change.cause {
         case .direct: return .direct
         case .replace: return .replace
@@ -92,7 +117,7 @@ final class ChangeResolver {
             guard let entity = try catalog.entity(id) else { return .direct }
             return .cascade(
                 of: ObjectID(
-                    store: store, entity: entity.name, key: key,
+                    store: store, entity: try name(of: entity, naming), key: key,
                     incarnation: try incarnation(of: entity, key: key, before: change.seq)))
         case .renumbered(let key):
             // The object that a deleted one became was made by this very transaction.
@@ -101,7 +126,8 @@ final class ChangeResolver {
                 ? number : try incarnation(of: change.entity, key: key, before: change.seq)
             return .renumbered(
                 ObjectID(
-                    store: store, entity: change.entity.name, key: key, incarnation: incarnation))
+                    store: store, entity: try name(of: change.entity, naming), key: key,
+                    incarnation: incarnation))
         }
     }
 

@@ -101,7 +101,9 @@ final class HistoryReader {
         selectChanges.bind(seq, at: 3)
         defer { selectChanges.reset() }
         guard try selectChanges.step() else { return nil }
-        return try readChange().map { try resolver.resolve($0, in: number) }
+        return try readChange().map {
+            try resolver.resolve($0, in: number, naming: delivery.naming)
+        }
     }
 
     /// The change in the present row; nil for one of an unknown kind or entity.
@@ -119,7 +121,9 @@ final class HistoryReader {
     private func numbers(
         of object: ObjectName, reverse: Bool
     ) throws -> [Int64] {
-        let ids = try catalog.ids(named: SQLName.folded(object.entity))
+        let folded = SQLName.folded(object.entity)
+        let ids =
+            delivery.naming == .now ? catalog.ids(namedNow: folded) : catalog.ids(named: folded)
         let select = try Statement(ChangeTable.numbersOfObjectSQL, on: connection)
         var numbers: Set<Int64> = []
         for id in ids {
@@ -159,9 +163,9 @@ final class HistoryReader {
         defer { selectChanges.reset() }
         while try selectChanges.step() {
             guard let change = try readChange(), change.last > position else { continue }
-            guard try body(try resolver.resolve(change, in: transaction.number)) else {
-                return false
-            }
+            let resolved = try resolver.resolve(
+                change, in: transaction.number, naming: delivery.naming)
+            guard try body(resolved) else { return false }
         }
         return true
     }

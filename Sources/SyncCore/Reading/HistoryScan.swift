@@ -54,7 +54,8 @@ struct HistoryScan {
         reader.resolver.births.forget(upTo: digested)
         guard number > digested else {
             return try HistoryReader(
-                reader.connection, catalog: reader.catalog, resolver: reader.resolver
+                reader.connection, catalog: reader.catalog, resolver: reader.resolver,
+                delivering: delivery
             ).transaction(number)
         }
         var found: Transaction?
@@ -106,7 +107,8 @@ struct HistoryScan {
             var slicer = PartSlicer(header, matching: query, in: delivery)
             let start = delivery.position(in: transaction.number)?.change ?? 0
             for change in transaction.changes where change.seq > start && change.last > after {
-                let resolved = try resolver.resolve(change, in: transaction.number)
+                let resolved = try resolver.resolve(
+                    change, in: transaction.number, naming: delivery.naming)
                 guard try slicer.add(resolved, givingTo: body) else { return false }
             }
             return try slicer.finish(givingTo: body)

@@ -70,6 +70,7 @@ struct Delivery {
     var limits = PartLimits.none
     /// The parts of its transaction up to it are left out.
     var start: PartPosition?
+    var naming = Naming.then
 
     /// Whole transactions.
     static let whole = Delivery()

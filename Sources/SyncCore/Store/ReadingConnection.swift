@@ -43,7 +43,10 @@ package final class ReadingConnection: Sendable {
             }
         }
         return try confined.withState { connection, prepared in
-            try RawTransaction.read(on: connection) { try body(prepared) }
+            try RawTransaction.read(on: connection) {
+                try prepared.noticeSchemaChange()
+                return try body(prepared)
+            }
         }
     }
 

@@ -47,7 +47,9 @@ private struct Eraser {
     }
 
     func erase(_ object: ObjectName) throws -> ErasureReport {
-        let ids = try catalog.ids(named: SQLName.folded(object.entity))
+        // Under its former names, too; and what had this name before.
+        let folded = SQLName.folded(object.entity)
+        let ids = Set(catalog.ids(named: folded) + catalog.ids(namedNow: folded)).sorted()
         guard let first = ids.first, let entity = try catalog.entity(first) else {
             throw SyncError(
                 .unknownEntity, "the store has no entity '\(object.entity)'",

@@ -106,7 +106,7 @@ extension Store {
     /// committed that the boundaries do not enclose. They may be unrecorded: `body` gives no number
     /// to a caller.
     func consistentRead<Result>(
-        _ body: (PreparedReader, HistoryScan) throws -> Result
+        naming: Naming = .then, _ body: (PreparedReader, HistoryScan) throws -> Result
     ) throws -> Result {
         try settle()
         while true {
@@ -117,7 +117,10 @@ extension Store {
                     boundaries.last?.last ?? 0, reader.metadata.position(.digested))
                 // Another commit came in between: once more.
                 guard seq <= known else { return nil }
-                return try body(reader, HistoryScan(reader, boundaries: boundaries))
+                return try body(
+                    reader,
+                    HistoryScan(
+                        reader, boundaries: boundaries, delivering: Delivery(naming: naming)))
             }
             if let result { return result }
         }

@@ -15,6 +15,8 @@ struct Reversal {
         case renumbering(old: Change, new: Change)
     }
 
+    private static let columnIsGone = "the column no longer exists"
+
     private let store: Store
     private let transaction: Transaction
     private let writer: UndoWriter
@@ -146,10 +148,20 @@ struct Reversal {
             guard try !writer.exists(in: table, key: change.object.key) else {
                 return refuse("its key is in use again", by: later.first?.number)
             }
-            guard let values = change.tombstone, values.isWhole(table) else {
+            guard let (values, gone) = change.wholeTombstone(for: table) else {
                 return refuse("not all of its values were kept")
             }
-            try writer.insert(into: table, values: values)
+            if !gone.isEmpty {
+                report.refuse(change.object, properties: gone, because: Self.columnIsGone)
+            }
+            let lost = change.properties.filter { change.oldValues?[$0] == nil }
+            if !lost.isEmpty {
+                report.refuse(
+                    change.object, properties: lost,
+                    because:
+                        "it has the values that it was deleted with: those before were not kept")
+            }
+            try writer.insert(into: table, values: values.replacing(change.oldValues))
             report.steps.append(.init(kind: .insert, object: change.object, properties: []))
         case .update:
             try undoUpdate(change, in: table, after: later, into: &report)
@@ -192,7 +204,7 @@ struct Reversal {
             } else if table.column(pair.name) == nil {
                 report.refuse(
                     change.object, properties: [pair.name],
-                    because: "the column no longer exists")
+                    because: Self.columnIsGone)
             } else {
                 restored.append(pair)
             }
@@ -213,7 +225,7 @@ struct Reversal {
             report.refuse(new.object, because: "it was changed again", by: blocker.number)
             return true
         }
-        guard let values = old.tombstone, values.isWhole(table) else {
+        guard let (values, gone) = old.wholeTombstone(for: table) else {
             report.refuse(old.object, because: "not all of its values were kept")
             return true
         }
@@ -241,6 +253,9 @@ struct Reversal {
             try writer.update(
                 in: table, key: present == nil ? old.object.key : new.object.key,
                 values: NamedValues(changed))
+        }
+        if !gone.isEmpty {
+            report.refuse(old.object, properties: gone, because: Self.columnIsGone)
         }
         report.steps.append(.init(kind: .delete, object: new.object, properties: []))
         report.steps.append(.init(kind: .insert, object: old.object, properties: []))

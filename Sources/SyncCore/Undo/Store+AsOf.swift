@@ -30,7 +30,7 @@ extension Store {
         _ name: ObjectName, asOf token: Token
     ) throws -> PastObject {
         try explaining("as of") {
-            try consistentRead { reader, scan in
+            try consistentRead(naming: .now) { reader, scan in
                 try TokenCheck(reader, identity: identity).check(token)
                 let entity = try reader.presentEntity(name.entity)
                 var past = PastState(try reader.row(of: entity, key: name.key))
@@ -62,6 +62,8 @@ private struct PastState {
         case .delete:
             let kept = change.tombstone?.pairs ?? []
             values = Dictionary(kept.map { ($0.name, $0.value) }) { $1 }
+            // What it had before the updates that ran together with the delete.
+            for name in change.properties { values?[name] = .some(change.oldValues?[name]) }
         case .update:
             for name in change.properties { values?[name] = .some(change.oldValues?[name]) }
         }

@@ -1,3 +1,4 @@
+import SyncStorage
 import SyncValues
 
 /// An object that two positions in history differ in.
@@ -37,12 +38,9 @@ extension Store {
         var known: Set<ObjectName> = []
         var query = HistoryQuery()
         (query.after, query.upTo) = (from, to)
-        try forEachTransaction(matching: query) { transaction in
-            for change in transaction.changes {
-                let name = ObjectName(entity: change.entity, key: change.object.key)
-                if known.insert(name.folded).inserted { names.append(name) }
-            }
-            return true
+        for change in try presentHistory(query).flatMap(\.changes) {
+            let name = ObjectName(entity: change.entity, key: change.object.key)
+            if known.insert(name.folded).inserted { names.append(name) }
         }
         var result = HistoryDifference()
         for name in names where !result.untracked.contains(name.entity) {
@@ -63,8 +61,21 @@ extension Store {
     /// its columns: that one is another name in history.
     private func present(_ name: ObjectName, asOf token: Token) throws -> PastObject {
         let past = try object(name, asOf: token)
-        let isNamed = zip(past.key, name.key.values).allSatisfy { $0 == nil || $0 == $1 }
-        return isNamed ? past : PastObject(isPresent: false)
+        let isOther = zip(past.key, name.key.values).contains {
+            $0 != $1 && Self.mayCollate($0, $1)
+        }
+        return isOther ? PastObject(isPresent: false) : past
+    }
+
+    /// A key of other columns, as the table had before it was rebuilt, is no such text.
+    private static func mayCollate(_ left: Value?, _ right: Value) -> Bool {
+        guard case .text(let left)? = left, case .text(let right) = right else { return false }
+        func folded(_ text: String) -> String {
+            var folded = SQLName.folded(text)
+            while folded.last == " " { folded.removeLast() }
+            return folded
+        }
+        return folded(left) == folded(right)
     }
 }
 

@@ -57,7 +57,7 @@ extension Store {
         query.kinds = [.delete]
         query.reverse = true
         query.limit = 1
-        guard let number = try history(query).first?.number else {
+        guard let number = try presentHistory(query).first?.number else {
             try requireSettled()
             throw SyncError(
                 .unknownObject,
@@ -66,7 +66,7 @@ extension Store {
                     + object.entity)
         }
         // The whole transaction: what the delete took along.
-        return try transaction(number)
+        return try transaction(number, naming: .now)
     }
 
     private func bringBack(
@@ -85,8 +85,14 @@ extension Store {
         guard try !writer.exists(in: table, key: change.object.key) else {
             return try refuse("it exists, or another object has its key")
         }
-        guard let values = change.tombstone, values.isWhole(table) else {
+        guard let (values, gone) = change.wholeTombstone(for: table) else {
             return try refuse("not all of its values were kept")
+        }
+        if !gone.isEmpty {
+            report.refusals.append(
+                .init(
+                    object: change.object, properties: gone,
+                    reason: "the column no longer exists", blockedBy: nil))
         }
         var pairs = values.pairs
         for reference in try writer.danglingReferences(of: table, values: values) {

@@ -19,7 +19,7 @@ extension Store {
     @discardableResult
     public func revert(_ number: Int64, author: String = "syncd") throws -> UndoReport {
         try explaining("revert") {
-            let transaction = try transaction(number)
+            let transaction = try transaction(number, naming: .now)
             let context = "revert of \(number)"
             var report = try UndoWriter.transaction(at: path, author: author, context: context) {
                 try Reversal(transaction, writer: $0, in: self).run()
@@ -32,7 +32,12 @@ extension Store {
     /// The transaction of a number, whole.
     /// - Throws: `unknownObject` when history has none.
     package func transaction(_ number: Int64) throws -> Transaction {
-        guard let found = try consistentRead({ try $1.transaction(number) }) else {
+        try transaction(number, naming: .then)
+    }
+
+    func transaction(_ number: Int64, naming: Naming) throws -> Transaction {
+        let found = try consistentRead(naming: naming) { try $1.transaction(number) }
+        guard let found else {
             throw SyncError(
                 .unknownObject, "there is no transaction \(number)",
                 hint: "Use a number from: synctool history \(path)")
@@ -60,15 +65,50 @@ extension Store {
         var query = HistoryQuery()
         query.object = .init(entity: object.entity, key: object.key)
         query.after = transaction.token
-        return try history(query).flatMap { later in
+        return try presentHistory(query).flatMap { later in
             later.changes.map { LaterChange(number: later.number, change: $0) }
+        }
+    }
+
+    /// The transactions that a query finds, with the names that tables and columns have now, and by
+    /// these names.
+    /// - Throws: as ``history(_:)``.
+    func presentHistory(_ query: HistoryQuery) throws -> [Transaction] {
+        try consistentRead(naming: .now) { reader, scan in
+            try TokenCheck(reader, identity: identity).check(query.after)
+            try TokenCheck(reader, identity: identity).check(query.upTo)
+            var transactions: [Transaction] = []
+            try scan.run(query) {
+                transactions.append($0)
+                return true
+            }
+            return transactions
         }
     }
 }
 
 extension NamedValues {
-    /// Whether these are all the values that a row of the table is written with.
-    package func isWhole(_ table: TableSchema) -> Bool {
-        table.storedColumns.allSatisfy { self[$0.name] != nil }
+    /// With other values of the properties that it has.
+    func replacing(_ other: NamedValues?) -> NamedValues {
+        guard let other else { return self }
+        return NamedValues(pairs.map { .init(name: $0.name, value: other[$0.name] ?? $0.value) })
+    }
+}
+
+extension Change {
+    /// The values that a deleted object is written back with, and what is left out of them, because
+    /// the columns are gone; nil when not all were kept. Columns that the table got since have
+    /// their defaults.
+    func wholeTombstone(
+        for table: TableSchema
+    ) -> (values: NamedValues, gone: [String])? {
+        guard let tombstone,
+            table.storedColumns.allSatisfy({ column in
+                tombstone[column.name] != nil
+                    || addedLater.contains { SQLName.isEqual($0, to: column.name) }
+            })
+        else { return nil }
+        let gone = tombstone.pairs.map(\.name).filter { table.column($0) == nil }
+        return (NamedValues(tombstone.pairs.filter { !gone.contains($0.name) }), gone)
     }
 }

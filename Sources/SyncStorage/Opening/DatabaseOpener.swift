@@ -74,7 +74,9 @@ package enum DatabaseOpener {
             // History is read and written by hand-made transactions across statements.
             configuration.allowsUnsafeTransactions = true
             configuration.foreignKeysEnabled = foreignKeys
-            configuration.acceptsDoubleQuotedStringLiterals = true
+            // Programs may have triggers with such texts; a query of our own names columns alone, and
+            // one that was renamed meanwhile must not be taken for its name.
+            configuration.acceptsDoubleQuotedStringLiterals = !configuration.readonly
             configuration.prepareDatabase { database in
                 try require(expectation, of: database, at: path)
                 try database.execute(sql: "PRAGMA cache_size = -\(cacheKibibytes)")

@@ -64,7 +64,8 @@ struct Diff: FileCommand {
             try Terminal.error.line("\(path): \(Printable.text(entity)) is not tracked any more")
         }
         if difference.objects.isEmpty, !output.isJSON {
-            try Terminal.error.line("\(path): no difference")
+            let scope = difference.untracked.isEmpty ? "" : " in the tables that are tracked"
+            try Terminal.error.line("\(path): no difference\(scope)")
         }
     }
 }

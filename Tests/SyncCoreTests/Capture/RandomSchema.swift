@@ -98,7 +98,8 @@ struct RandomSchema {
         ]
         sql += indexes(on: name, number, values, &random)
         return Table(
-            name: name, sql: sql, columns: columns, key: key, unique: unique, affinities: affinities,
+            name: name, sql: sql, columns: columns, key: key, unique: unique,
+            affinities: affinities,
             undo: random.once(in: 3))
     }
 

@@ -128,6 +128,32 @@ import Testing
         #expect(try rows(stage) == before)
     }
 
+    /// An update and the delete after it, which nobody told apart: the values that were there before
+    /// both are not those of the tombstone.
+    @Test(arguments: [true, false], [true, false])
+    func anUpdateBeforeADeleteKeepsItsOldValues(isDigested: Bool, undo: Bool) throws {
+        let mode = UndoMode(digests: isDigested ? .always : .never, wal: false)
+        let stage = try UndoStage(
+            mode, ["t": CaptureOptions(undo: undo)], "CREATE TABLE t(id INTEGER PRIMARY KEY, v, w)")
+        try stage.write("INSERT INTO t VALUES (1, 'one', 'w')")
+        let start = try stage.store.head()
+        try stage.database.sql("UPDATE t SET v = 'two'")
+        try stage.database.sql("DELETE FROM t")
+        try stage.settle()
+        let transaction = try stage.last()
+        #expect(transaction.flags.contains(.coalesced))
+        let change = transaction.changes[0]
+        #expect(change.kind == .delete && change.properties == ["v"])
+        #expect(change.tombstone?["v"] == "two" && change.oldValues?["v"] == (undo ? "one" : nil))
+        let past = try stage.store.object(.init(path: "t/1"), asOf: start)
+        #expect(past.unknown == (undo ? [] : ["v"]) && past.values["w"] == "w")
+        #expect(past.values["v"] == (undo ? "one" : nil))
+        let report = try stage.store.revert(transaction.number)
+        #expect(report.isComplete == undo)
+        #expect(
+            try stage.database.rows("SELECT * FROM t") == [[1, undo ? "one" : "two", "w"]])
+    }
+
     @Test(arguments: UndoMode.all)
     func updatesWithoutOldValuesSayHowToKeepThem(_ mode: UndoMode) throws {
         let stage = try UndoStage(

@@ -216,7 +216,9 @@ struct BoundaryReaderTests {
         try writer.run("PRAGMA page_size = \(format); PRAGMA journal_mode = WAL")
         for number in 0..<tables { try writer.run("CREATE TABLE t\(number)(a, b UNIQUE)") }
         if log != .missing { try writer.makeLog() }
-        if log == .kept || log == .remade { try writer.run("INSERT INTO t(id) VALUES (100), (101)") }
+        if log == .kept || log == .remade {
+            try writer.run("INSERT INTO t(id) VALUES (100), (101)")
+        }
         try writer.run("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA wal_autocheckpoint = 0")
         if log == .emptyAndRemade || log == .remade {
             for table in ["t", "other", "syncd_log"] { try writer.run("DROP TABLE \(table)") }

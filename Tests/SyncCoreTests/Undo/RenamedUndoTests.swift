@@ -1,0 +1,118 @@
+import Testing
+
+@testable import SyncCore
+@testable import SyncValues
+
+/// Positions and undo after tables and columns got other names: history has those of then, the
+/// tables those of now.
+@Suite struct RenamedUndoTests {
+    enum Way: CaseIterable { case alter, program }
+
+    /// `album` with the transactions 2 (two rows), an update of the second, a delete of the first.
+    private func stage(_ mode: UndoMode) throws -> (stage: UndoStage, start: Token) {
+        let stage = try UndoStage(
+            mode, ["album": CaptureOptions(undo: true)],
+            "CREATE TABLE album(id INTEGER PRIMARY KEY, title TEXT, year INT)")
+        try stage.write("INSERT INTO album VALUES (1, 'x', 1990), (2, 'y', 1991)")
+        let start = try stage.store.head()
+        try stage.write("UPDATE album SET title = 'Y' WHERE id = 2")
+        try stage.write("DELETE FROM album WHERE id = 1")
+        return (stage, start)
+    }
+
+    private func change(_ stage: UndoStage, _ way: Way, _ sql: String) throws {
+        switch way {
+        case .alter: try Store.alter(stage.database.path, running: sql)
+        case .program:
+            try stage.database.sql(sql)
+            _ = try stage.store.repairCapture()
+        }
+    }
+
+    private func rows(_ stage: UndoStage, _ table: String = "album") throws -> [[Value]] {
+        try stage.database.rows("SELECT * FROM \(table) ORDER BY 1")
+    }
+
+    @Test(arguments: UndoMode.all, Way.allCases)
+    func aRenamedColumnIsFollowed(_ mode: UndoMode, way: Way) throws {
+        let (stage, start) = try stage(mode)
+        let update = try stage.store.history().first { $0.changes.first?.kind == .update }
+        try change(stage, way, "ALTER TABLE album RENAME COLUMN title TO name")
+        let difference = try stage.store.difference(from: start, to: stage.store.head())
+        #expect(difference.objects.map(\.object.key.description).sorted() == ["1", "2"])
+        let second = try #require(difference.objects.first { $0.object.key.description == "2" })
+        #expect(second.before.values["name"] == "y" && second.after.values["name"] == "Y")
+        let past = try stage.store.object(.init(path: "album/1"), asOf: start)
+        #expect(past.values["name"] == "x" && past.unknown.isEmpty)
+        #expect(try stage.store.revert(#require(update).number).isComplete)
+        #expect(try stage.store.restore(.init(path: "album/1")).isComplete)
+        #expect(try rows(stage) == [[1, "x", 1990], [2, "y", 1991]])
+    }
+
+    @Test(arguments: UndoMode.all)
+    func exchangedColumnsKeepTheirValues(_ mode: UndoMode) throws {
+        let (stage, _) = try stage(mode)
+        let update = try stage.store.history().first { $0.changes.first?.kind == .update }
+        try change(
+            stage, .alter,
+            """
+            ALTER TABLE album RENAME COLUMN title TO tmp;
+            ALTER TABLE album RENAME COLUMN year TO title;
+            ALTER TABLE album RENAME COLUMN tmp TO year
+            """)
+        #expect(try stage.store.revert(#require(update).number).isComplete)
+        #expect(try stage.store.restore(.init(path: "album/1")).isComplete)
+        #expect(try rows(stage) == [[1, "x", 1990], [2, "y", 1991]])
+    }
+
+    @Test(arguments: UndoMode.all, Way.allCases)
+    func aRenamedTableIsFollowed(_ mode: UndoMode, way: Way) throws {
+        let (stage, start) = try stage(mode)
+        let update = try stage.store.history().first { $0.changes.first?.kind == .update }
+        try change(stage, way, "ALTER TABLE album RENAME TO record")
+        let difference = try stage.store.difference(from: start, to: stage.store.head())
+        #expect(difference.objects.map(\.object.entity) == ["record", "record"])
+        #expect(difference.untracked.isEmpty)
+        let past = try stage.store.object(.init(path: "record/2"), asOf: start)
+        #expect(past.values["title"] == "y")
+        #expect(try stage.store.object(.init(path: "record/1"), asOf: start).isPresent)
+        #expect(try stage.store.revert(#require(update).number).isComplete)
+        #expect(try stage.store.restore(.init(path: "record/1")).isComplete)
+        #expect(try rows(stage, "record") == [[1, "x", 1990], [2, "y", 1991]])
+        #expect(try stage.store.erase(.init(path: "record/1")).tombstones == 1)
+    }
+
+    @Test(arguments: UndoMode.all)
+    func columnsThatCameAndWentAreNoObstacle(_ mode: UndoMode) throws {
+        let (stage, start) = try stage(mode)
+        try change(
+            stage, .alter,
+            """
+            ALTER TABLE album DROP COLUMN year;
+            ALTER TABLE album ADD COLUMN label TEXT NOT NULL DEFAULT 'none'
+            """)
+        let past = try stage.store.object(.init(path: "album/2"), asOf: start)
+        #expect(past.values["title"] == "y")
+        let report = try stage.store.restore(.init(path: "album/1"))
+        #expect(report.steps.count == 1)
+        #expect(report.refusals.map(\.properties) == [["year"]])
+        #expect(try rows(stage) == [[1, "x", "none"], [2, "Y", "none"]])
+    }
+
+    /// What had another key is another object.
+    @Test(arguments: UndoMode.all)
+    func objectsOfAFormerKeyAreNamed(_ mode: UndoMode) throws {
+        let (stage, start) = try stage(mode)
+        try change(
+            stage, .program,
+            """
+            BEGIN; CREATE TABLE n(id INTEGER, title TEXT PRIMARY KEY, year INT);
+            INSERT INTO n SELECT * FROM album; DROP TABLE album;
+            ALTER TABLE n RENAME TO album; COMMIT
+            """)
+        let difference = try stage.store.difference(from: start, to: stage.store.head())
+        let gone = difference.objects.filter { !$0.after.isPresent }
+        #expect(gone.map(\.object.key.description).sorted() == ["1", "2"])
+        #expect(difference.objects.contains { $0.after.isPresent })
+    }
+}
