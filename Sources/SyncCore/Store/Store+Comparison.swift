@@ -2,15 +2,6 @@ import GRDB
 import SyncStorage
 import SyncValues
 
-/// What a comparison of all rows with what was recorded of them found.
-public struct MissedChanges: Sendable, Hashable {
-    /// How many changes the history lacks.
-    public package(set) var count: Int
-    /// How many objects were written so recently that only their presence was compared: what they
-    /// were then is known as soon as the store is digested.
-    public package(set) var recentCount: Int
-}
-
 extension Store {
     /// When all rows of the tables were last compared with what was recorded of them; nil: never.
     ///
@@ -30,8 +21,8 @@ extension Store {
         try explaining("status") { try reading.read { try FullComparison.last(in: $0.metadata) } }
     }
 
-    /// Compares all rows with what was recorded of them: a program that switched triggers off leaves
-    /// no other trace. Writes nothing. Tables without fingerprints are left out
+    /// Compares all rows with what was recorded of them: a program that switched triggers off
+    /// leaves no other trace. Writes nothing. Tables without fingerprints are left out
     /// (``tablesWithoutFingerprints(_:)``).
     ///
     /// - Returns: nil when they were not compared: the store merges, and compares its rows with

@@ -159,9 +159,9 @@ struct Reversal {
                 report.refuse(
                     change.object, properties: lost,
                     because:
-                        "it has the values that it was deleted with: those before were not kept")
+                        "it has the value that it was deleted with: the one before was not kept")
             }
-            try writer.insert(into: table, values: values.replacing(change.oldValues))
+            try writer.insert(into: table, values: values.overwritten(by: change.oldValues))
             report.steps.append(.init(kind: .insert, object: change.object, properties: []))
         case .update:
             try undoUpdate(change, in: table, after: later, into: &report)

@@ -89,7 +89,7 @@ extension Store {
 
 extension NamedValues {
     /// With other values of the properties that it has.
-    func replacing(_ other: NamedValues?) -> NamedValues {
+    func overwritten(by other: NamedValues?) -> NamedValues {
         guard let other else { return self }
         return NamedValues(pairs.map { .init(name: $0.name, value: other[$0.name] ?? $0.value) })
     }

@@ -74,8 +74,8 @@ package enum DatabaseOpener {
             // History is read and written by hand-made transactions across statements.
             configuration.allowsUnsafeTransactions = true
             configuration.foreignKeysEnabled = foreignKeys
-            // Programs may have triggers with such texts; a query of our own names columns alone, and
-            // one that was renamed meanwhile must not be taken for its name.
+            // Programs may have triggers with such texts. A query of our own names columns alone:
+            // one that was renamed meanwhile must not be taken for the text of its name.
             configuration.acceptsDoubleQuotedStringLiterals = !configuration.readonly
             configuration.prepareDatabase { database in
                 try require(expectation, of: database, at: path)

@@ -15,24 +15,24 @@ extension String {
             self = text
             return
         }
-        var scalars = String.UnicodeScalarView()
+        // Appended to a string, each scalar would copy it.
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * bytes.count)
         var index = 0
         while index < bytes.count {
             let rest = UnsafeBufferPointer(rebasing: bytes[index...])
             let length = Self.validLength(rest)
             let character = UnsafeBufferPointer(rebasing: rest.prefix(length))
-            if length > 0, !Self.mayHoldMark(character),
-                let text = String(validating: character, as: UTF8.self)
-            {
-                scalars.append(contentsOf: text.unicodeScalars)
+            if length > 0, !Self.mayHoldMark(character) {
+                text.append(contentsOf: character)
                 index += length
             } else {
                 let marked = rest.prefix(Swift.max(1, length))
-                for byte in marked { scalars.append(.notText(byte)) }
+                for byte in marked { text.append(contentsOf: Self.mark(byte)) }
                 index += marked.count
             }
         }
-        self.init(scalars)
+        self.init(decoding: text, as: UTF8.self)
     }
 
     /// The same, for bytes that are not in place.
@@ -72,6 +72,11 @@ extension String {
         return bytes
     }
 
+    /// The code point U+10FF00 plus `byte`, in UTF-8.
+    private static func mark(_ byte: UInt8) -> [UInt8] {
+        [0xf4, 0x8f, 0xbc | byte >> 6, 0x80 | byte & 0x3f]
+    }
+
     /// Whether U+10FF80 or a later code point may be in it: all begin with the byte F4, which
     /// begins no other text in use.
     private static func mayHoldMark(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -105,11 +110,6 @@ extension String {
 
 extension Unicode.Scalar {
     private static let marks: ClosedRange<UInt32> = 0x10_ff80...0x10_ffff
-
-    /// The code point for a byte from 80 on that is not part of UTF-8.
-    fileprivate static func notText(_ byte: UInt8) -> Unicode.Scalar {
-        Unicode.Scalar(0x10_ff00 + UInt32(byte)) ?? "\u{fffd}"
-    }
 
     /// The byte that the code point is written for; nil: it is a character.
     package var notTextByte: UInt8? {

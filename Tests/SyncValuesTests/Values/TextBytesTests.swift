@@ -32,6 +32,16 @@ import Testing
         }
     }
 
+    /// Such a text must not take more than a moment: a daemon reads it for all its stores.
+    @Test(.timeLimit(.minutes(1))) func largeTextTakesAMoment() {
+        var random = TestSeed(3).random
+        let bytes = (0..<500_000).map { _ in UInt8(random.below(256)) }
+        let text = String(textBytes: bytes)
+        #expect(text.textBytes == bytes)
+        let key = ObjectKey(.text(text))
+        #expect(ObjectKey(text: key.description) == key)
+    }
+
     @Test func validTextIsItself() {
         for text in ["", "a", "Grüße_世界", "\u{0}", "\u{10ff7f}", "\u{100000}", "\u{fffd}"] {
             #expect(
