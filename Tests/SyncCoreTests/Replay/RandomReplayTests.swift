@@ -30,6 +30,8 @@ struct RandomReplayTests {
 
 /// One seed: a store, its three writers, and the copy.
 private final class ReplayRun {
+    private static let looksAfterLarge = 6
+
     private(set) var trail: [String] = []
     private let seed: TestSeed
     private var random: SeededRandom
@@ -112,11 +114,12 @@ private final class ReplayRun {
     }
 
     func play(commits count: Int) throws {
+        var looksDue = 0
         for number in 0..<count {
-            let isLarge = try commit(number)
             // Where commits cannot be told apart afterwards, most are looked at one by one; all
-            // where the WAL is so long that the next writer begins it again.
-            if random.once(in: isWAL ? 2 : 6), !isLarge { continue }
+            // where the WAL is so long that the next writer that writes begins it again.
+            looksDue = try commit(number) ? Self.looksAfterLarge : max(0, looksDue - 1)
+            if random.once(in: isWAL ? 2 : 6), looksDue == 0 { continue }
             try catchUp()
             try disturb()
         }
