@@ -94,7 +94,7 @@ struct MigrateCommandTests {
                 await eventually(within: .seconds(60)) {
                     FileManager.default.fileExists(atPath: scene.folder.path("dropped"))
                 })
-            try await eventually(within: .seconds(60)) {
+            _ = try await eventually(within: .seconds(60)) {
                 withDaemon
                     ? try await scene.sql(
                         "a.db", "SELECT count(*) FROM sqlite_schema WHERE name GLOB 'syncd_*_u'"

@@ -80,7 +80,7 @@ package struct CaptureLayout: Sendable, Hashable, Codable {
         self.cascades = cascades.isEmpty ? nil : cascades
         switch options.kept {
         case .all: (choice, kept) = (.all, candidates)
-        case .none: (choice, kept) = (.none, [])
+        case .none: (choice, kept) = (Choice.none, [])
         case .columns(let names):
             for name in names where !columns.contains(where: { SQLName.isEqual($0, to: name) }) {
                 throw SyncError(

@@ -138,7 +138,7 @@ final class ChangeResolver {
         let name = ObjectName(entity: entity.folded, key: key)
         if let number = births.number(name, before: seq) { return number }
         var newest: Int64 = 0
-        for id in try catalog.ids(named: entity.folded) {
+        for id in catalog.ids(named: entity.folded) {
             findInsert.bind(NetChange.storedKey(key), at: 1)
             findInsert.bind(id << 3 | Int64(Change.Kind.insert.rawValue), at: 2)
             findInsert.bind(seq - 1, at: 3)

@@ -31,7 +31,7 @@ extension Tracker {
             }
         }
         if isWaiting { return try repair() }
-        try queue.inDatabase { db in
+        queue.inDatabase { db in
             if let connection = db.sqliteConnection { sqlite3_busy_timeout(connection, 0) }
         }
         return try repair()

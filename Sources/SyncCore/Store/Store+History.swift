@@ -140,8 +140,8 @@ extension PreparedReader {
     /// A name that the store does not know is a mistake, not an empty answer.
     fileprivate func checkEntities(of query: HistoryQuery) throws {
         for name in query.entities + (query.object.map { [$0.entity] } ?? []) {
-            if try catalog.ids(named: SQLName.folded(name)).isEmpty { try catalog.reload() }
-            guard try catalog.ids(named: SQLName.folded(name)).isEmpty else { continue }
+            if catalog.ids(named: SQLName.folded(name)).isEmpty { try catalog.reload() }
+            guard catalog.ids(named: SQLName.folded(name)).isEmpty else { continue }
             let names = Set(catalog.present.map(\.name)).sorted().joined(separator: ", ")
             throw SyncError(
                 .unknownEntity, "the store has no entity '\(name)'",

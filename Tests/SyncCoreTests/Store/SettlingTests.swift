@@ -73,7 +73,7 @@ import Testing
         try database.reopen()
         try insert(2)
         #expect(try direct { try $0.transaction(first.number) } == first)
-        try direct { try $0.revert(first.number) }
+        _ = try direct { try $0.revert(first.number) }
         #expect(try database.rows("SELECT id FROM item") == [[2]])
     }
 
