@@ -29,7 +29,8 @@ extension Store {
     @discardableResult
     public func purge(before token: Token? = nil, force: Bool = false) throws -> PurgeReport {
         try explaining("purge") {
-            _ = try digest()
+            let end = ContinuousClock.now + Self.digestMax
+            while try digest(), ContinuousClock.now < end {}
             if let token { try checkOrigin(of: token) }
             let now = Timestamp.now()
             let consumers = try consumers()
@@ -42,9 +43,20 @@ extension Store {
             let passed = consumers.filter {
                 $0.kind != .writer && $0.acknowledged < goal && (force || $0.isLapsed(at: now))
             }
+            let isReached = try live.withState { connection, live in
+                try Purger(connection, live: live).hasFingerprints(before: goal)
+            }
+            guard isReached else {
+                throw SyncError(
+                    .busy, "the fingerprints of the rows do not have all changes yet",
+                    hint: "Run: synctool doctor DB --mend, then purge again")
+            }
             return try purge(goal: goal, passed: passed)
         }
     }
+
+    /// How long a purge digests first.
+    private static let digestMax = Duration.seconds(30)
 
     /// Deletes the history before `goal`, even when a consumer needs it.
     func purge(goal: Int64, passed: [Consumer]) throws -> PurgeReport {
@@ -129,7 +141,8 @@ struct Purger {
         guard try kept.step(), let first = kept.integerOrNil(0) else { return nil }
         kept.reset()
         let newest = try Statement(TransactionTable.newestBeforeSQL, on: connection)
-        newest.bind(first, at: 1)
+        // A change that no fingerprint has could not be told from one that no trigger saw.
+        newest.bind(min(first, try fingerprinted()), at: 1)
         guard try newest.step(), let purged = newest.integerOrNil(0) else { return nil }
         newest.reset()
         _ = try commit {
@@ -137,6 +150,20 @@ struct Purger {
             return 0
         }
         return purged
+    }
+
+    /// Whether all changes before `goal` are in the fingerprints.
+    func hasFingerprints(before goal: Int64) throws -> Bool {
+        let newest = try Statement(TransactionTable.newestBeforeSQL, on: connection)
+        newest.bind(goal, at: 1)
+        guard try newest.step(), let last = newest.integerOrNil(0) else { return true }
+        return try last < fingerprinted()
+    }
+
+    /// The first number that the fingerprints may lack.
+    private func fingerprinted() throws -> Int64 {
+        try FingerprintTable.exists(connection)
+            ? live.metadata.position(.fingerprinted) + 1 : .max
     }
 
     /// Deletes the oldest changes; returns how many.
