@@ -102,6 +102,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
     deinit {
         coordinator.remove(self)
+        parent?.removeChild(self)
         eventBroadcast.finish()
     }
 
@@ -320,10 +321,9 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
     /// Sends a change to the contexts whose parent this is.
     func notifyChildren(_ change: StoreChange, except saver: (any ChangeListener)?) {
-        let contexts = children.withLock { children in
-            children = children.filter { $0.value.context != nil }
-            return children.values.compactMap(\.context)
-        }
+        // The references leave the lock: each may be the last one by now, and the `deinit` of a
+        // context takes the lock to remove it.
+        let contexts = children.withLock { $0.values.compactMap(\.context) }
         for context in contexts where context !== saver { context.receive(change) }
     }
 
@@ -375,5 +375,9 @@ extension ManagedObjectContext: ChangeListener {
     func addChild(_ listener: any ChangeListener) {
         guard let context = listener as? ManagedObjectContext else { return }
         children.withLock { $0[ObjectIdentifier(context)] = WeakContext(context: context) }
+    }
+
+    private func removeChild(_ context: ManagedObjectContext) {
+        children.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(context)) }
     }
 }

@@ -304,10 +304,9 @@ public final class StoreCoordinator: Sendable {
         case .unknown, .storeLost: break
         }
         guard !change.isEmpty else { return }
-        let listeners = state.withLock { state in
-            state.listeners = state.listeners.filter { $0.value.listener != nil }
-            return state.listeners.values.compactMap(\.listener)
-        }
+        // The references leave the lock: each may be the last one by now, and the `deinit` of a
+        // context takes the lock to remove it.
+        let listeners = state.withLock { $0.listeners.values.compactMap(\.listener) }
         for listener in listeners where listener !== saver { listener.receive(change) }
     }
 
