@@ -24,6 +24,7 @@ SUMMARY_LINES_MAX = 60
 MESSAGE_LINES_MAX = 4
 MESSAGE_COLUMNS_MAX = 240
 UNENDED_MAX = 8
+FRAMES_MAX = 14
 
 # Tests block their threads, and Swift has one thread a core: with more tests at a time than threads, one
 # that waits for an event may get no thread to hear of it.
@@ -32,6 +33,8 @@ WIDTH = str(max(2, os.cpu_count() or 2))
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SWIFT = shlex.split(os.environ.get("SWIFT", "swift"))
 CRASH = re.compile(r"Fatal error:|Program crashed:|unexpected signal code|Sanitizer: ")
+# Of the thread that crashed: its backtrace is the first.
+FRAME = re.compile(r"^\s*\d+ (?:\[\w+\]\s*)*0x[0-9a-f]+ (.* in .*)")
 ERROR = re.compile(r"^(\S.*)?\berror: ")
 
 
@@ -43,6 +46,7 @@ class Group:
         self.arguments = arguments
         self.status = 0
         self.crashes = []
+        self.frames = []
         self.passed = self.failed = self.skipped = 0
         self.started = {}
         # Skipped by a condition, or cancelled by the test itself because something is not there.
@@ -58,6 +62,7 @@ class Group:
             [*SWIFT, "test", "--skip-build", "--event-stream-output-path", str(events), *width,
              "--filter", *self.arguments], GROUP_SECONDS_MAX, dict(os.environ, TMPDIR=str(folder)))
         self.crashes = [line for line in lines if CRASH.search(line)]
+        self.frames = [found[1] for line in lines if (found := FRAME.match(line))][:FRAMES_MAX]
         if events.is_file():
             self.read(events)
 
@@ -102,6 +107,8 @@ class Group:
             return
         for line in self.crashes[:3]:
             yield "crashed: " + line.strip()[:MESSAGE_COLUMNS_MAX]
+        for line in self.frames if self.crashes else []:
+            yield "    " + line[:MESSAGE_COLUMNS_MAX]
         if self.status is None:
             yield f"the group '{self.name}' did not end within {GROUP_SECONDS_MAX:g} s"
         elif not self.issues and not self.crashes:

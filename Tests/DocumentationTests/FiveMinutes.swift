@@ -78,7 +78,7 @@ struct FiveMinutes {
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         let pool = try DatabasePool(path: path, configuration: configuration)
-        async let bridge: Void = pool.observeForeignCommits(of: path, through: client)
+        async let _: Void = pool.observeForeignCommits(of: path, through: client)
 
         let counts = ValueObservation.tracking {
             try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM Artist") ?? 0

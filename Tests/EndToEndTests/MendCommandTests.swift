@@ -134,7 +134,7 @@ struct MendCommandTests {
         }
     }
 
-    /// Whoever writes with triggers switched off leaves no mark in the schema.
+    /// A write with triggers switched off leaves no mark in the schema.
     @Test func doctorFindsWhatNoTriggerSaw() async throws {
         try await Scene.with { scene in
             try await makeStore(scene)

@@ -40,7 +40,7 @@ import Varlink
         let values: [Value] = [
             .null, .integer(0), .integer(-1), .integer(1 << 53), .integer((1 << 53) + 1),
             .integer(.max), .integer(.min), .real(0), .real(-0.0), .real(1), .real(1.5e300),
-            .real(5e-324), .real(.infinity), .real(-.infinity), .text(""),
+            .real(.leastNonzeroMagnitude), .real(.infinity), .real(-.infinity), .text(""),
             .text("é\u{0}\"\\\n\u{7f}"),
             .text(#"{"blob":"AA=="}"#), .blob([]), .blob([0]), .blob([0, 255]), .blob([1, 2, 3]),
             .blob(Array(0...255)),

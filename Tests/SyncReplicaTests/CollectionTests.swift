@@ -156,7 +156,7 @@ struct CollectionTests {
         }
     }
 
-    @Test("what was named since it was marked is marked anew, also when the name is gone again")
+    @Test("what was named since it was marked is marked again, also when the name is gone again")
     func namedSince() throws {
         let (a, b) = try pair()
         try meet(a, b)
@@ -283,7 +283,7 @@ struct CollectionTests {
         #expect(try a.replica.openConflicts() == b.replica.openConflicts())
     }
 
-    @Test("in a folder, whoever pushes next answers who asks for a snapshot")
+    @Test("in a folder, the next replica that pushes answers a request for a snapshot")
     func askingInAFolder() async throws {
         let (a, b) = try pair()
         try meet(a, b)

@@ -81,7 +81,7 @@ struct FullDiskMergeTests {
         )
     }
 
-    /// Leaves room for so many pages on the connection that merges.
+    /// Leaves room for this number of pages on the connection that merges.
     private func limit(_ store: TestStore, pagesLeft: Int?) throws {
         guard case .integer(let pages) = try store.rows("PRAGMA page_count")[0][0] else { return }
         let most = pagesLeft.map { pages + Int64($0) } ?? 1_000_000

@@ -84,7 +84,7 @@ struct NamedFailureTests {
         }
     }
 
-    @Test("a clock five years ahead stops nobody, and does not win for ever")
+    @Test("a clock five years ahead stops nobody, and does not win permanently")
     func clockInTheFuture() throws {
         let a = try TestStore(folder.file("a.db"), schema: Self.schema)
         let snapshot = try a.replica.batches(since: VersionVector())

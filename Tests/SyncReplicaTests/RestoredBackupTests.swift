@@ -207,7 +207,7 @@ struct RestoredBackupTests {
 
     // MARK: At random
 
-    /// Three replicas that write, synchronise, keep a backup and get it back at random. Whoever is
+    /// Three replicas that write, synchronise, keep a backup and get it back at random. One that is
     /// refused is renewed. In the end all are equal, and every row is there that was sent, or
     /// written and not deleted or restored away since.
     @Test("restored replicas converge", arguments: TestSeed.each(of: 1...25))
@@ -246,7 +246,7 @@ struct RestoredBackupTests {
         #expect(rows[0] == rows[1] && rows[1] == rows[2], "\(seed), \(renewals) renewals")
     }
 
-    /// Synchronises; whoever is refused is renewed first.
+    /// Synchronises; a replica that is refused is renewed first.
     private func isRenewed(_ file: RestoredFile, _ remote: MemoryRemote) async throws -> Bool {
         do {
             try await file.sync(remote)

@@ -75,7 +75,7 @@ struct LimitTests {
         try await withServer(Ping.interface(), limits: limits) { _, address in
             let idle = try RawClient(address)
             let bad = try RawClient(address)
-            // Each whole message starts the time anew; further bytes of one do not.
+            // Each whole message restarts the time; further bytes of one do not.
             for _ in 0..<3 {
                 bad.send(Ping.call("x"))
                 #expect(try await bad.reply()?.parameters == ["text": "x"])
@@ -83,7 +83,7 @@ struct LimitTests {
             bad.send(Array("{\"met".utf8))
             let closed = await eventually { !bad.send(Array(" ".utf8)) }
             #expect(closed)
-            // A connection without half a message may be idle for ever.
+            // A connection without half a message may be idle without a limit.
             try await Task.sleep(for: .milliseconds(400))
             idle.send(Ping.call("y"))
             #expect(try await idle.reply()?.parameters == ["text": "y"])

@@ -73,7 +73,7 @@ extension CaptureTriggers {
         }
     }
 
-    /// The table has so many columns that trees over them would be too deep.
+    /// The table has more columns than an expression tree over them may be deep.
     var isWide: Bool {
         let columns = changeable.map(\.column)
         let deepest = columns.map(depth).max() ?? 0

@@ -7,7 +7,7 @@ import SyncValues
 /// row `migration` of `syncd_meta`, JSON.
 ///
 /// As long as one of its processes lives, the store is left alone. When none does and the row is
-/// there, the migration was killed before it could end: whoever looks next ends it.
+/// there, the migration was killed before it could end: the next process that looks ends it.
 package struct Migration: Codable, Sendable, Hashable {
     /// The command as it was typed, for history.
     package let command: String

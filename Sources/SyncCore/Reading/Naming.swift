@@ -4,7 +4,7 @@ import SyncStorage
 enum Naming {
     /// Those that they had when it was made.
     case then
-    /// Those that they have now: for whoever compares it with the tables, or writes it back.
+    /// Those that they have now: to compare it with the tables, or to write it back.
     case now
 }
 

@@ -63,7 +63,7 @@ extension Store {
             try reading.read { reader in
                 let last = try FullComparison.last(in: reader.metadata)
                 let since = try last?.milliseconds ?? reader.metadata.integer(.created)
-                // Whoever writes the database writes these values, too.
+                // A process that can write the database can write these values, too.
                 let passed = now.milliseconds.subtractingReportingOverflow(since)
                 return .milliseconds(passed.overflow ? .max : max(0, passed.partialValue))
             }

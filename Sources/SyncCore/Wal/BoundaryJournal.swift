@@ -180,7 +180,7 @@ package final class BoundaryJournal: Sendable {
     private static func words(_ descriptor: Int32) -> [Entry] {
         var words: [Entry] = []
         var status = stat()
-        // Whoever writes a database names journals to its readers.
+        // A process that can write a database can name journals to its readers.
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
             status.st_size <= readBytesMax
         else { return [] }
@@ -201,7 +201,7 @@ package final class BoundaryJournal: Sendable {
     private func write(_ entries: [Entry], in state: inout State) {
         guard !entries.isEmpty else { return }
         var status = stat()
-        // One that was deleted, by whoever emptied the folder, is read by nobody.
+        // One that was deleted with the contents of the folder is read by nobody.
         guard fstat(state.descriptor, &status) == 0, status.st_nlink > 0 else {
             state.fault = Self.fault(at: path, ENOENT)
             return

@@ -91,7 +91,7 @@ extension String {
         return false
     }
 
-    /// How many bytes the first character takes by its first byte, when so many are there; 0 for a
+    /// How many bytes the first character takes by its first byte, when they are all there; 0 for a
     /// byte that begins none.
     private static func validLength(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         let length =

@@ -14,7 +14,7 @@ import NIOCore
 /// It does not wait for locks either, because a commit that waits for readers keeps new ones out.
 /// It tries again, at last every ``busyDelayMax``: until it succeeds, changes of the table are not
 /// recorded one by one. Once it has been due for ``patienceMax`` it waits for the lock as a program
-/// with a busy timeout does, since readers that never pause would keep it out for ever; then
+/// with a busy timeout does, since readers that never pause would keep it out permanently; then
 /// every ``overdueDelay``, because meanwhile it takes a thread.
 struct RepairPace {
     static let quiet: TimeAmount = .milliseconds(200)

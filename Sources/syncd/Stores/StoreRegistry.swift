@@ -97,7 +97,7 @@ final class StoreRegistry: Sendable {
         if count >= Self.trimmedStoresMin { syncd_trim_memory() }
     }
 
-    /// So many stores come to rest at once after a start.
+    /// The number of stores that come to rest at once after a start.
     private static let trimmedStoresMin = 10
 
     /// How long all digests of a stop take at most.

@@ -76,6 +76,17 @@ final class Child: Sendable {
     func stop() async {
         guard process.isRunning else { return }
         kill(process.processIdentifier, SIGKILL)
-        _ = await eventually(within: .seconds(20)) { !self.process.isRunning }
+        _ = await eventually(within: .seconds(20)) {
+            !self.process.isRunning || hasEnded(self.process.processIdentifier)
+        }
     }
+}
+
+/// Whether a process has ended, as the kernel knows: `Process` does not as long as a child of it
+/// lives that has inherited its descriptors.
+private func hasEnded(_ process: Int32) -> Bool {
+    guard let line = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else {
+        return true
+    }
+    return line.split(separator: ")").last?.hasPrefix(" Z") ?? true
 }

@@ -90,7 +90,7 @@ final class SSHServer: Sendable {
     func stop() async { daemon.stop() }
 
     /// sshd closes all descriptors that it inherits, and with them the one by which Foundation's
-    /// `Process` sees its children end: it would wait for sshd for ever, and for all others too.
+    /// `Process` sees its children end: it would wait for sshd without end, and for all others too.
     private final class Daemon: Sendable {
         private let pid: pid_t
 

@@ -111,7 +111,7 @@ import Testing
         #expect(try store.history().isEmpty)
     }
 
-    @Test func oneThatWasKilledIsEndedByWhoeverOpensTheStore() throws {
+    @Test func oneThatWasKilledIsEndedByTheNextThatOpensTheStore() throws {
         let worker = try Worker()
         try Store.beginMigration(database.path, of: "up", by: [worker.processIdentifier])
         try database.sql("ALTER TABLE album DROP COLUMN extra; UPDATE artist SET name = 'x'")

@@ -83,7 +83,7 @@ import Testing
         for page in pages { #expect(page == whole) }
     }
 
-    /// SQLite keeps the pages that a statement changes, to be able to take it back; so many of them
+    /// SQLite keeps the pages that a statement changes, to be able to take it back; that many of them
     /// that they go to a file are no full disk.
     @Test func aLargeStatementInATransactionGoesThrough() throws {
         let rows = 60_000

@@ -149,7 +149,7 @@ struct BoundaryReaderTests {
         #expect(lasts == model.truth, "\(seed)")
     }
 
-    /// The reader looks seldom and is made anew now and then: what it cannot tell apart, it says.
+    /// The reader looks seldom and is made again now and then: what it cannot tell apart, it says.
     @Test(arguments: TestSeed.each(of: 11...18))
     func whatCannotBeToldApartIsSaid(seed: TestSeed) throws {
         let model = try Model(seed: seed)

@@ -43,7 +43,7 @@ struct MissedCommitTests {
         #expect(waitUntil { tail.last == newest })
         watcher.stop()
         #expect(tail.failures == [])
-        // Whoever is kept from the processor for long may find the WAL reset twice: then it says
+        // A watcher that gets no processor for long may find the WAL reset twice: then it says
         // so.
         let names = try tail.names()
         for (boundary, group) in zip(tail.boundaries, names) where boundary.isExact {

@@ -165,7 +165,7 @@ struct StoreWatcherTests {
         #expect(tail.failures == [])
     }
 
-    /// Nothing is pinned: whoever checkpoints is not kept from it, and the WAL does not grow.
+    /// Nothing is pinned: no checkpoint is kept back, and the WAL does not grow.
     @Test func checkpointsAreNotStarved() throws {
         let folder = try TemporaryFolder()
         let path = try makeStore(folder, mode: "WAL")

@@ -112,7 +112,7 @@ struct ReferenceScenarioTests {
         #expect(a.hasLogged([.value("y")]))
     }
 
-    @Test("whoever edits a revived row makes it live")
+    @Test("an edit of a revived row makes it live")
     func restrict_editOfRevivedParentAgainstDeleteOfChild() throws {
         let replicas = try Stage.parentAndChild(.restrict, count: 3)
         let (a, b, c) = (replicas[0], replicas[1], replicas[2])

@@ -169,8 +169,8 @@ import Testing
         let second = try container(kept)
         #expect(try titles(second) == ["edit", "main", "wal"])
         second.close()
-        let anew = StoreDescription.Kind.cachedCopy(of: source, cache: cache, alwaysCopy: true)
-        #expect(try titles(try container(anew)) == ["main", "wal"])
+        let again = StoreDescription.Kind.cachedCopy(of: source, cache: cache, alwaysCopy: true)
+        #expect(try titles(try container(again)) == ["main", "wal"])
         #expect(try bytes(bundle) == before)
         let left = try FileManager.default.contentsOfDirectory(
             atPath: cache.deletingLastPathComponent().path)
