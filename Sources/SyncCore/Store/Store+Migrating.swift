@@ -23,7 +23,8 @@ extension Store {
     /// otherwise: `ALTER TABLE … DROP COLUMN`. Until ``endMigration(_:of:)`` nothing is
     /// recorded as it happens, neither what the command writes nor what other programs do.
     ///
-    /// If none of `processes` lives any more, the next process that opens the store ends the migration.
+    /// If none of `processes` lives any more, the next process that opens the store ends the
+    /// migration.
     ///
     /// - Parameters:
     ///   - command: for history, as it was typed.
