@@ -157,7 +157,7 @@ struct ExchangedFileTests {
                 sys.stdout.write(b.decode()); sys.stdout.flush()
             """
         let log = directory.file("log-\(uid)")
-        FileManager.default.createFile(atPath: log, contents: nil)
+        _ = FileManager.default.createFile(atPath: log, contents: nil)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
         process.arguments = [

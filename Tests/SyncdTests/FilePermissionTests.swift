@@ -37,7 +37,7 @@ struct FilePermissionTests {
         let folder = directory.file("folder")
         let path = folder + "/x.db"
         mkdir(folder, 0o755)
-        FileManager.default.createFile(atPath: path, contents: Data())
+        _ = FileManager.default.createFile(atPath: path, contents: Data())
         let peers = [
             PeerIdentity(pid: 1, uid: 2001, gid: 2001, groups: []),
             PeerIdentity(pid: 1, uid: 2002, gid: 2002, groups: [3001]),

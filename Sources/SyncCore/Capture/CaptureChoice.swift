@@ -38,10 +38,15 @@ public struct CaptureChoice: Sendable, Hashable {
         try tracker.verifyFile(verify)
         let names = try tracker.recordableTables()
         let kept: CaptureOptions.Kept = keepsValues ? .all : .none
-        return Dictionary(
+        var options = Dictionary(
             uniqueKeysWithValues: names.map { name in
                 let keepsOld = undo.contains { $0 == "*" || SQLName.isEqual($0, to: name) }
                 return (name, CaptureOptions(kept: kept, undo: keepsOld))
             })
+        if entities.isEmpty {
+            options[CaptureOptions.newTables] = CaptureOptions(
+                kept: kept, undo: undo.contains("*"))
+        }
+        return options
     }
 }

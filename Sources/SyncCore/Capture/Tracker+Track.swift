@@ -79,6 +79,7 @@ extension Tracker {
         if try Metadata(db).integerIfPresent(.format) == nil { try Metadata(db).createStore() }
         try alongside(db)
         if work.entities == .all { try Metadata(db).setNewTables(.all) }
+        try work.options[CaptureOptions.newTables]?.addForNewTables(db)
         try work.start(db)
     }
 
@@ -215,7 +216,7 @@ private struct TrackWork {
 
     /// Begins with the first table that has no outcome yet.
     mutating func start(_ db: Database) throws {
-        known = Tracker.Known(live: try EntityTable(db).live(), context: look.context)
+        known = try Tracker.Known(db, context: look.context)
         waiting = look.tables.filter { !SQLName.isOwn($0.name) && outcomes[$0.name] == nil }[...]
     }
 

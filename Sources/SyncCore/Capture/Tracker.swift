@@ -57,10 +57,15 @@ package struct Tracker: Sendable {
         /// The live entities, by folded name.
         let live: [String: TrackedEntity]
         let context: CaptureContext
+        /// For tables without options of their own.
+        let options: CaptureOptions
 
-        init(live: [TrackedEntity], context: CaptureContext) {
-            self.live = Dictionary(live.map { (SQLName.folded($0.name), $0) }) { first, _ in first }
+        init(_ db: Database, context: CaptureContext) throws {
+            live = Dictionary(try EntityTable(db).live().map { (SQLName.folded($0.name), $0) }) {
+                first, _ in first
+            }
             self.context = context
+            options = try CaptureOptions.ofNewTables(db)
         }
     }
 
@@ -75,7 +80,7 @@ package struct Tracker: Sendable {
         if let reason = Self.reasonToLeaveAlone(table) { return .leftAlone(reason) }
         let all =
             try known
-            ?? Known(live: EntityTable(db).live(), context: CaptureContext(db))
+            ?? Known(db, context: CaptureContext(db))
         let known = all.live[SQLName.folded(table.name)]
         let chosen = options.first { SQLName.isEqual($0.key, to: table.name) }?.value
         if let known {
@@ -85,7 +90,7 @@ package struct Tracker: Sendable {
             return .alreadyTracked(entity: try add(chosen, to: known, on: table, in: db))
         }
         guard entities.includes(table.name) else { return .leftAlone(.filteredOut) }
-        let layout = try CaptureLayout(table, options: chosen ?? CaptureOptions())
+        let layout = try CaptureLayout(table, options: chosen ?? all.options)
         let entity = try EntityTable(db).insert(name: table.name, layout: layout)
         for trigger in triggers(for: entity, on: table, in: all.context).all {
             try db.execute(sql: trigger.sql)
@@ -206,7 +211,7 @@ package struct Tracker: Sendable {
     func refuseUnknownNames(
         entities: EntityFilter, options: [String: CaptureOptions], tables: [TableSchema]
     ) throws {
-        var names = Array(options.keys)
+        var names = options.keys.filter { $0 != CaptureOptions.newTables }
         if case .only(let only) = entities { names += only }
         for name in names where !tables.contains(where: { SQLName.isEqual($0.name, to: name) }) {
             throw SyncError(

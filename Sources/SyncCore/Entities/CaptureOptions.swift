@@ -10,6 +10,9 @@ public struct CaptureOptions: Sendable, Hashable, Codable {
         case none
     }
 
+    /// Stands for the tables that are created later, in the options by table name.
+    static let newTables = "*"
+
     /// What is kept of a deleted object.
     public var kept: Kept
     /// Updates keep the values that they overwrite, so that any transaction can be reverted.

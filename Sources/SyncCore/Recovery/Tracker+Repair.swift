@@ -152,7 +152,7 @@ extension Tracker {
             }
         }
         if try Metadata(db).recordsNewTables() {
-            let known = Known(live: try EntityTable(db).live(), context: context)
+            let known = try Known(db, context: context)
             for index in findings.indices where findings[index].problem == .newTable {
                 guard let table = tables.first(where: { $0.name == findings[index].table }),
                     case .tracked(let entity) = try track(

@@ -83,7 +83,8 @@ private struct Eraser {
         guard isKnown else {
             throw SyncError(
                 .unknownObject, "the history has no change of \(object.entity)/\(object.key)",
-                hint: "List its objects: synctool history DB --entity \(object.entity)")
+                hint:
+                    "List its objects: synctool history DB --entity \(Shell.quoted(object.entity))")
         }
         // The newest row of the log stays when it is digested, and nobody reads its values then.
         try RawTransaction.execute(LogTable.clearDigestedSQL, on: connection)

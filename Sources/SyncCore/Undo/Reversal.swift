@@ -181,7 +181,7 @@ struct Reversal {
                 because: isKept
                     ? "its old values are not in the history: they were purged, or not kept then"
                     : "old values of \(change.entity) were not kept; to keep them from now on: "
-                        + "synctool track DB --undo \(change.entity)")
+                        + "synctool track DB --undo \(Shell.quoted(change.entity))")
         }
         guard lost.count < change.properties.count else { return }
         let isThere = try writer.exists(in: table, key: change.object.key)

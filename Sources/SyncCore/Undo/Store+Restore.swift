@@ -77,7 +77,8 @@ extension Store {
             guard !isRoot else {
                 throw SyncError(
                     .refused, "\(change.object.path) cannot be restored: \(reason)",
-                    hint: "Its history: synctool history \(path) --object \(change.object.path)")
+                    hint: "Its history: synctool history \(Shell.quoted(path)) --object "
+                        + Shell.quoted(change.object.path))
             }
             report.refusals.append(
                 .init(object: change.object, properties: [], reason: reason, blockedBy: nil))

@@ -40,7 +40,7 @@ extension Store {
         guard let found else {
             throw SyncError(
                 .unknownObject, "there is no transaction \(number)",
-                hint: "Use a number from: synctool history \(path)")
+                hint: "Use a number from: synctool history \(Shell.quoted(path))")
         }
         return found
     }

@@ -254,7 +254,7 @@ extension SyncError {
     fileprivate func hinting(_ path: String) -> SyncError {
         var error = self
         error.hint =
-            "Nothing was written. To see later changes: synctool history \(path)"
+            "Nothing was written. To see later changes: synctool history \(Shell.quoted(path))"
         return error
     }
 }

@@ -156,7 +156,7 @@ public final class StoreCoordinator: Sendable {
             hint = "Free space on the disk, and try again"
         case .SQLITE_CORRUPT, .SQLITE_NOTADB:
             code = .storeFailure
-            hint = path.map { "Run: synctool doctor \($0)" }
+            hint = path.map { "Run: synctool doctor \(Shell.quoted($0))" }
         default: code = .storeFailure
         }
         return ObjectError(

@@ -33,7 +33,7 @@ package struct RemoteConnection: Sendable {
         } catch var error as SyncError where error.code == .refused {
             error.hint =
                 "To join that store run: synctool remote remove DB \(entry.name) then "
-                + "synctool remote add DB \(entry.name) \(entry.url) --join by-key"
+                + "synctool remote add DB \(entry.name) \(Shell.quoted(entry.url)) --join by-key"
             throw error
         }
     }

@@ -61,7 +61,7 @@ package struct DirectoryRemote: Remote {
                 .refused, "the folder is a remote of another store (\(other))", path: path,
                 hint:
                     "Use another folder, or join that store: "
-                    + "synctool remote add DB NAME dir:\(path) --join by-key")
+                    + "synctool remote add DB NAME \(Shell.quoted("dir:" + path)) --join by-key")
         }
     }
 

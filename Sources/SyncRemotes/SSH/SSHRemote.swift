@@ -116,7 +116,8 @@ package actor SSHRemote: Remote {
                 throw SyncError(
                     .refused, "\(address) is another store (\(peer.store))",
                     hint: "Check the address; or join that store: synctool remote remove DB NAME "
-                        + "then synctool remote add DB NAME \(address) --join by-key")
+                        + "then synctool remote add DB NAME "
+                        + "\(Shell.quoted("\(address)")) --join by-key")
             }
             self.peer = peer
             self.client = client
@@ -142,7 +143,7 @@ package actor SSHRemote: Remote {
             return SyncError(
                 .unreachable, "synctool was not found on \(address.host)\(message)",
                 hint: "Install it there, or give its path: "
-                    + "synctool remote add DB NAME \(address) --synctool PATH")
+                    + "synctool remote add DB NAME \(Shell.quoted("\(address)")) --synctool PATH")
         case .exited(255):
             return SyncError(
                 .unreachable, "ssh to \(address.host) failed\(message)",

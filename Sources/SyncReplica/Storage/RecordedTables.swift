@@ -80,7 +80,7 @@ struct RecordedTables {
                     .refused,
                     "the synchronised table \(step.name) was renamed to \(entity.name)",
                     hint: "A store that synchronises keeps its tables' names: "
-                        + "synctool alter DB '\(sql)'")
+                        + "synctool alter DB \(Shell.quoted(sql))")
             }
         }
     }

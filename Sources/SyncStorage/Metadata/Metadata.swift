@@ -30,8 +30,8 @@ package final class Metadata {
         case journals
         /// A random number of the digest that is writing a transaction in several slices.
         case digesting
-        /// Which new tables are recorded: ``Metadata/NewTables``.
-        case tables
+        /// Which new tables are recorded: ``Metadata/NewTables``; what is kept of them, JSON.
+        case tables, options
         /// Merging: the last transaction that was translated to facts; the newest reading of the
         /// hybrid clock; the policies that the owner chose; the replicas that the file was copied
         /// from, each with its last log row; the newest own transaction that was sent.

@@ -48,7 +48,8 @@ enum LocalStore {
     /// What the history did not have at the last query, a sentence each.
     static func gaps(of store: Store) -> [String] {
         var lines = store.unrecorded.map { "not all is in the history: \($0.explanation)" }
-        if let last = lines.popLast() {
+        // A migration ends by itself, and until then nothing may be repaired.
+        if !store.unrecorded.contains(where: \.isOfMigration), let last = lines.popLast() {
             lines.append(last + ". Repair it: synctool doctor DB --mend")
         }
         if let unsettled = store.unsettled { lines.append(unsettled.explanation) }

@@ -32,7 +32,8 @@ struct Diff: FileCommand {
             throw ValidationError("Unknown option '\(option)'")
         }
         guard 1...2 ~= positions.count else {
-            throw ValidationError("Name one or two positions: synctool diff \(path) FROM [TO]")
+            throw ValidationError(
+                "Name one or two positions: synctool diff \(Shell.quoted(path)) FROM [TO]")
         }
     }
 

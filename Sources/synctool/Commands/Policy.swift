@@ -63,7 +63,7 @@ struct Policy: FileCommand {
 
     func validate() throws {
         guard isChange, entity == nil else { return }
-        throw ValidationError("Name the table: synctool policy \(path) TABLE …")
+        throw ValidationError("Name the table: synctool policy \(Shell.quoted(path)) TABLE …")
     }
 
     mutating func run() async throws {

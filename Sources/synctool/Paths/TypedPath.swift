@@ -1,4 +1,5 @@
 import Foundation
+import SyncCore
 
 /// Puts the path that the user typed where a message has the absolute one, or the word DB.
 struct TypedPath {

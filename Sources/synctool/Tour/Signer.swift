@@ -1,4 +1,5 @@
 import Foundation
+import SyncCore
 
 /// A writer that signs its transactions: Python if installed, otherwise the sqlite3 shell.
 struct Signer {

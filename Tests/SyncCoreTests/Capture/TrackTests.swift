@@ -60,6 +60,23 @@ import Testing
         #expect(entries[2].kept == [1: "a", 2: 1])
     }
 
+    /// What was chosen for all tables holds for those that come later.
+    @Test func aNewTableIsRecordedLikeTheOthers() throws {
+        let db = try PlainConnection(path)
+        try db.run("CREATE TABLE a(id INTEGER PRIMARY KEY, v)")
+        let choice = CaptureChoice(undo: ["*"], keepsValues: false)
+        _ = try Store.track(path, choosing: choice)
+        try db.run("CREATE TABLE b(id INTEGER PRIMARY KEY, v)")
+        _ = try Store.mend(path)
+        try db.run("CREATE TABLE c(id INTEGER PRIMARY KEY, v)")
+        _ = try Store.track(path)
+        let live = try Tracker(path: path).queue.read { try EntityTable($0).live() }
+        #expect(live.map(\.name).sorted() == ["a", "b", "c"])
+        for entity in live {
+            #expect(entity.layout.options() == CaptureOptions(kept: .none, undo: true))
+        }
+    }
+
     @Test func untrackLeavesNoTrace() throws {
         let db = try PlainConnection(path)
         try db.run(

@@ -187,7 +187,7 @@ import Testing
         try database.sql("INSERT INTO t VALUES (1, 1); BEGIN IMMEDIATE")
         #expect(throws: SyncError(.busy, "")) { try store.poll(isRepeated: true) }
         var told: [Transaction] = []
-        let isTold = try await eventually {
+        let isTold = await eventually {
             told += (try? store.poll(isRepeated: true).transactions) ?? []
             return !told.isEmpty
         }

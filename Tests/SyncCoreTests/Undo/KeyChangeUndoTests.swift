@@ -162,7 +162,7 @@ import Testing
         let report = try stage.store.revert(stage.last().number)
         #expect(report.refusals.first?.reason.hasSuffix("synctool track DB --undo t") == true)
         // As it says.
-        try Store.track(stage.database.path, choosing: CaptureChoice(undo: ["t"]))
+        _ = try Store.track(stage.database.path, choosing: CaptureChoice(undo: ["t"]))
         try stage.store.reloadEntities()
         try stage.write("UPDATE t SET v = 3")
         #expect(try stage.store.revert(stage.last().number).isComplete)

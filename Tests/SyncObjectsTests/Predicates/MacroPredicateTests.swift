@@ -40,7 +40,7 @@ import Testing
     ) {
         #expect(throws: ObjectError.self, sourceLocation: location) {
             let request = FetchRequest<Thing>(where: try FetchPredicate(predicate))
-            try context.fetch(request)
+            _ = try context.fetch(request)
         }
     }
 
@@ -221,7 +221,7 @@ import Testing
         refused(#Predicate<Thing> { $0.rank == 1 ? true : false })
         #expect(throws: ObjectError(.invalidPredicate, "")) {
             let predicate = #Predicate<Thing> { $0.ratio == nan }
-            try context.fetch(FetchRequest<Thing>(where: try FetchPredicate(predicate)))
+            _ = try context.fetch(FetchRequest<Thing>(where: try FetchPredicate(predicate)))
         }
         #expect(throws: ObjectError(.invalidPredicate, "")) {
             try FetchPredicate("rank == %@", UInt64.max)

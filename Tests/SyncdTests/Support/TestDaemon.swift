@@ -40,7 +40,7 @@ final class TestDaemon: Sendable {
         new.standardInput = FileHandle.nullDevice
         let log = directory.file("log")
         if !FileManager.default.fileExists(atPath: log) {
-            FileManager.default.createFile(atPath: log, contents: nil)
+            _ = FileManager.default.createFile(atPath: log, contents: nil)
         }
         let errors = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
         try errors.seekToEnd()

@@ -1,7 +1,7 @@
 /// Words as a shell reads them.
-enum Shell {
+package enum Shell {
     /// The word, in quotes where it needs them.
-    static func quoted(_ word: String) -> String {
+    package static func quoted(_ word: String) -> String {
         let plain = word.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

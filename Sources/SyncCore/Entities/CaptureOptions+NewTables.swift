@@ -1,0 +1,22 @@
+import Foundation
+import GRDB
+import SyncStorage
+
+/// What is kept of the tables that are created later.
+extension CaptureOptions {
+    /// The options that were chosen for all tables; the defaults when none were.
+    static func ofNewTables(_ db: Database) throws -> CaptureOptions {
+        guard let text = try Metadata(db).text(.options) else { return CaptureOptions() }
+        return (try? JSONDecoder().decode(CaptureOptions.self, from: Data(text.utf8)))
+            ?? CaptureOptions()
+    }
+
+    /// Adds these options to those that were chosen before.
+    func addForNewTables(_ db: Database) throws {
+        var options = try Self.ofNewTables(db)
+        options.undo = options.undo || undo
+        if kept == .none { options.kept = .none }
+        let data = try JSONEncoder().encode(options)
+        try Metadata(db).set(.options, to: .text(String(decoding: data, as: UTF8.self)))
+    }
+}
