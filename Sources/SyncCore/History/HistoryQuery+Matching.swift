@@ -22,14 +22,12 @@ extension HistoryQuery {
     package func matches(_ change: Change) -> Bool {
         if !kinds.isEmpty, !kinds.contains(change.kind) { return false }
         if !entities.isEmpty {
-            guard entities.contains(where: { SQLName.isEqual($0, to: change.entity) }) else {
-                return false
-            }
+            guard entities.contains(where: { isName($0, of: change) }) else { return false }
         }
         if let object {
-            guard change.object.key == object.key,
-                SQLName.isEqual(object.entity, to: change.entity)
-            else { return false }
+            guard change.object.key == object.key, isName(object.entity, of: change) else {
+                return false
+            }
         }
         if !properties.isEmpty, change.kind == .update {
             return change.properties.contains { changed in
@@ -37,6 +35,12 @@ extension HistoryQuery {
             }
         }
         return true
+    }
+
+    private func isName(_ name: String, of change: Change) -> Bool {
+        if SQLName.isEqual(name, to: change.entity) { return true }
+        guard let former = formerNames[SQLName.folded(name)] else { return false }
+        return former.contains(SQLName.folded(change.entity))
     }
 
     /// The part of a transaction that satisfies the query, or nil when none does.

@@ -20,7 +20,8 @@ public struct HistoryQuery: Sendable, Hashable {
     public var excludedAuthors: [String] = []
     /// Only transactions of this context.
     public var context: String?
-    /// Only changes of these entities.
+    /// Only changes of these entities: under the names that they had when a change was made, or
+    /// have now.
     public var entities: [String] = []
     /// Only changes of this object, in all its incarnations.
     public var object: ObjectName?
@@ -32,6 +33,9 @@ public struct HistoryQuery: Sendable, Hashable {
     public var limit: Int?
     /// Newest first.
     public var reverse = false
+
+    /// The names that the tables which have names of the query now had earlier, by name; folded.
+    var formerNames: [String: Set<String>] = [:]
 
     /// The whole history, oldest first.
     public init() {}

@@ -122,8 +122,8 @@ final class HistoryReader {
         of object: ObjectName, reverse: Bool
     ) throws -> [Int64] {
         let folded = SQLName.folded(object.entity)
-        let ids =
-            delivery.naming == .now ? catalog.ids(namedNow: folded) : catalog.ids(named: folded)
+        var ids = Set(catalog.ids(namedNow: folded))
+        if delivery.naming == .then { ids.formUnion(catalog.ids(named: folded)) }
         let select = try Statement(ChangeTable.numbersOfObjectSQL, on: connection)
         var numbers: Set<Int64> = []
         for id in ids {

@@ -95,7 +95,7 @@ extension Store {
             try reading.read { reader in
                 try TokenCheck(reader, identity: identity).check(query.after)
                 try TokenCheck(reader, identity: identity).check(query.upTo)
-                try reader.checkEntities(of: query)
+                let query = try reader.resolvingEntities(of: query)
                 try HistoryScan(reader, boundaries: boundaries, delivering: delivery)
                     .run(query, body: body)
             }
@@ -137,22 +137,31 @@ extension Store {
 }
 
 extension PreparedReader {
-    /// A name that the store does not know is a mistake, not an empty answer.
-    fileprivate func checkEntities(of query: HistoryQuery) throws {
+    /// The query with what its tables were called earlier. A name that the store does not know is a
+    /// mistake, not an empty answer.
+    fileprivate func resolvingEntities(of query: HistoryQuery) throws -> HistoryQuery {
+        var resolved = query
         for name in query.entities + (query.object.map { [$0.entity] } ?? []) {
-            if catalog.ids(named: SQLName.folded(name)).isEmpty { try catalog.reload() }
-            guard catalog.ids(named: SQLName.folded(name)).isEmpty else { continue }
+            let folded = SQLName.folded(name)
+            if catalog.ids(named: folded).isEmpty { try catalog.reload() }
+            let former = Set(
+                try catalog.ids(namedNow: folded).compactMap { try catalog.entity($0)?.folded })
+            if former.count > 1 { resolved.formerNames[folded] = former }
+            guard catalog.ids(named: folded).isEmpty else { continue }
             let names = Set(catalog.present.map(\.name)).sorted().joined(separator: ", ")
             throw SyncError(
                 .unknownEntity, "the store has no entity '\(name)'",
                 hint: names.isEmpty ? "No table is tracked" : "Its entities are: \(names)")
         }
-        try checkProperties(of: query)
+        try checkProperties(of: resolved)
+        return resolved
     }
 
     /// The same for properties: of the entities of the query, now or earlier.
     private func checkProperties(of query: HistoryQuery) throws {
-        let entities = query.entities.map(SQLName.folded)
+        let entities = query.entities.map(SQLName.folded).flatMap {
+            query.formerNames[$0] ?? [$0]
+        }
         func isKnown(_ name: String) -> Bool {
             catalog.all.contains { entity in
                 (entities.isEmpty || entities.contains(entity.folded))

@@ -111,9 +111,22 @@ public final class FetchedResultsController<Object: ManagedObject>: @unchecked S
 
     private func refetch() throws {
         entries = try context.fetch(bound).compactMap { $0 as? Object }
-        ids = entries.map(\.identity)
         sortValues = Dictionary(
             entries.map { ($0.identity, values($0)) }, uniquingKeysWith: { first, _ in first })
+        // Others may have written what the context has not merged yet: then the rows are in the
+        // order of values that are not shown. Places are found by those that are.
+        if isIncremental, !isSorted { entries.sort { precedes($0, before: $1) } }
+        ids = entries.map(\.identity)
+    }
+
+    private var isSorted: Bool {
+        zip(entries, entries.dropFirst()).allSatisfy { !precedes($1, before: $0) }
+    }
+
+    private func precedes(_ left: Object, before right: Object) -> Bool {
+        precedes(
+            sortValues[left.identity] ?? [], key: left.identity.key,
+            before: sortValues[right.identity] ?? [], otherKey: right.identity.key)
     }
 
     private func values(_ object: Object) -> [Value] { bound.query.sort.map { $0.value(object) } }

@@ -41,8 +41,15 @@ final class Child: Sendable {
         process.currentDirectoryURL = folder.url
         process.environment = environment
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try Self.appendingHandle(outputFile)
-        process.standardError = try Self.appendingHandle(errorFile)
+        // Closed here: `Process` is not released when it has ended, and with 1,300 descriptors
+        // open, the search for the greatest one in `Process.run()` of Swift 6.3 reads beyond its
+        // buffer.
+        let output = try Self.appendingHandle(outputFile)
+        defer { try? output.close() }
+        let errors = try Self.appendingHandle(errorFile)
+        defer { try? errors.close() }
+        process.standardOutput = output
+        process.standardError = errors
         try process.run()
     }
 

@@ -73,6 +73,14 @@ import Testing
         let difference = try stage.store.difference(from: start, to: stage.store.head())
         #expect(difference.objects.map(\.object.entity) == ["record", "record"])
         #expect(difference.untracked.isEmpty)
+        for name in ["album", "Record"] {
+            var query = HistoryQuery()
+            query.entities = [name]
+            #expect(try stage.store.history(query).count == 3, "\(name)")
+            query.entities = []
+            query.object = try ObjectName(path: "\(name)/2")
+            #expect(try stage.store.history(query).count == 2, "\(name)")
+        }
         let past = try stage.store.object(.init(path: "record/2"), asOf: start)
         #expect(past.values["title"] == "y")
         #expect(try stage.store.object(.init(path: "record/1"), asOf: start).isPresent)

@@ -1,5 +1,6 @@
 import Foundation
 import SyncTesting
+import Synchronization
 import Testing
 
 @testable import SyncObjects
@@ -144,6 +145,52 @@ import Testing
                 #expect(snapshot.sections.reduce(0) { $0 + $1.count } == snapshot.ids.count)
             }
         }
+    }
+
+    /// The list is read again while the store is ahead of what the context has merged.
+    @Test func theOrderIsThatOfTheValuesThatAreShown() throws {
+        for seed in TestSeed.each(of: 1...10) {
+            var random = seed.random
+            let container = try PersistentContainer.inMemory(try TodoModel.make())
+            let mine = try container.newBackgroundContext()
+            let theirs = try container.newBackgroundContext()
+            let all = try (0..<100).map { try add("\($0)", $0, in: theirs) }
+            try theirs.save()
+            let controller = try FetchedResultsController(request, context: mine)
+            try controller.performFetch()
+            // What the others save comes to this context when the test says so.
+            let coordinator = try container.coordinator
+            let recorder = Recorder()
+            coordinator.remove(mine)
+            coordinator.add(recorder)
+            // One save of so much that the list is read again, then many small ones.
+            for task in all[..<70] { task.title = "new" }
+            try theirs.save()
+            for task in all.shuffled(using: &random)[..<20] {
+                task.priority = Int(random.next() % 100)
+                try theirs.save()
+            }
+            for change in recorder.changes {
+                mine.receive(change)
+                mine.performAndWait {}
+                let shown = try #require(controller.snapshot).objects
+                let values = shown.map { ($0.priority ?? 0, $0.title ?? "") }
+                #expect(zip(values, values.dropFirst()).allSatisfy { $0 <= $1 }, "\(seed)")
+            }
+            #expect(
+                try controller.snapshot?.ids == theirs.fetch(request).map(\.objectID), "\(seed)")
+        }
+    }
+
+    /// Keeps the changes of a store.
+    private final class Recorder: ChangeListener {
+        private let received = Mutex<[StoreChange]>([])
+
+        var changes: [StoreChange] { received.withLock { $0 } }
+
+        func receive(_ change: StoreChange) { received.withLock { $0.append(change) } }
+
+        func didSave(_ change: SavedChange) {}
     }
 
     @Test func sectionsAreOneArrayWithOffsets() throws {

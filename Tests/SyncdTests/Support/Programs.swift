@@ -49,6 +49,9 @@ func run(
     let said = try output.fileHandleForReading.readToEnd() ?? Data()
     let complained = try errors.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
+    // `Process` keeps them.
+    try output.fileHandleForReading.close()
+    try errors.fileHandleForReading.close()
     return Ended(
         status: process.terminationStatus, output: String(decoding: said, as: UTF8.self),
         errors: String(decoding: complained, as: UTF8.self))

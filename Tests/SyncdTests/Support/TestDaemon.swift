@@ -45,6 +45,7 @@ final class TestDaemon: Sendable {
         let errors = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
         try errors.seekToEnd()
         new.standardError = errors
+        defer { try? errors.close() }
         try new.run()
         process.withLock { $0 = new }
         try await eventually("the daemon serves; log: \(self.log)") {
