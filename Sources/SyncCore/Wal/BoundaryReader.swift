@@ -167,10 +167,13 @@ public final class BoundaryReader {
             guard let header = index.header() else { continue }
             var found = Collection(header: header, scan: WalScan(filter))
             var start = WalPosition(header, frame: 0, checksum: header.checksum, changeCount: 0)
+            var isContinued = false
             if let position, position.generation == header.generation,
                 position.frame <= header.frameCount
             {
-                start = position
+                // At the beginning the wal-index may not have known of a page size yet.
+                if position.frame > 0 { start = position }
+                isContinued = true
             } else if let position {
                 found.scan.addRest(file, after: position)
                 found.oldCount = found.scan.commits.count
@@ -181,7 +184,7 @@ public final class BoundaryReader {
             guard found.scan.add(file, after: start, to: header.frameCount),
                 index.header()?.generation == header.generation
             else { continue }  // reset meanwhile: try again
-            if let position, start != position { countLost(&found, since: position) }
+            if let position, !isContinued { countLost(&found, since: position) }
             return found
         }
         throw SyncError(

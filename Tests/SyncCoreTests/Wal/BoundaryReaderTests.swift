@@ -280,6 +280,32 @@ struct BoundaryReaderTests {
         #expect(found.allSatisfy { $0.isExact })
     }
 
+    /// A checkpoint of a WAL without a frame begins a generation of which the wal-index knows no
+    /// page size until the first commit.
+    @Test func aGenerationThatBeganEmptyIsRead() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/a.db"
+        var writer = try PlainConnection(path)
+        try writer.run("PRAGMA journal_mode=WAL")
+        try writer.makeLog()
+        writer.close()
+        writer = try PlainConnection(path)
+        let tail = try PlainConnection(path)
+        let reader = try BoundaryReader(tail.handle)
+        func look() throws -> [Boundary] {
+            reader.willRead()
+            try tail.run("BEGIN; SELECT max(seq) FROM syncd_log")
+            defer { try? tail.run("COMMIT") }
+            return try reader.boundaries(after: 0).transactions
+        }
+        #expect(try look().isEmpty)
+        try writer.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        #expect(try look().isEmpty)
+        for _ in 0..<2 { try writer.run("INSERT INTO syncd_log(op) VALUES (1)") }
+        #expect(
+            try look() == [Boundary(last: 1, isExact: true), Boundary(last: 2, isExact: true)])
+    }
+
     @Test(arguments: ["DELETE", "TRUNCATE", "PERSIST"])
     func theChangeCounterTellsOneCommitFromSeveral(mode: String) throws {
         let model = try Model(seed: TestSeed(21), mode: mode)
