@@ -62,6 +62,15 @@ struct CaptureContext {
 }
 
 extension CaptureContext.Table {
+    /// The contexts before a user trigger came to write to the table. Triggers made for them record
+    /// everything but the rows that such a trigger replaces inside of another statement.
+    var beforeNesting: [Self] {
+        guard isNested else { return [] }
+        var flat = self
+        flat.isNested = false
+        return [flat] + flat.variants
+    }
+
     /// Contexts whose triggers record the same rows, and other causes.
     var variants: [Self] {
         [false, true].flatMap { isParent in

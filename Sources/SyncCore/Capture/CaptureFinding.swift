@@ -23,13 +23,19 @@ public struct CaptureFinding: Sendable, Hashable {
         case triggersOrphaned([String])
         /// A table, index or trigger of the store is missing: the log, the guard, the marker.
         case storeObjectMissing(String)
+        /// A trigger of the user, created since, writes to the table. All changes are recorded, but
+        /// for rows that it replaces.
+        case triggersNotNested
+        /// A column was dropped: of what was changed without the triggers, only inserted and deleted
+        /// rows were found.
+        case partlyCompared
         /// A migration runs: the triggers are out of its way until it ends.
         case migrating(String)
 
         /// An object made by capture is missing or was changed.
         var isOfOwnObjects: Bool {
             switch self {
-            case .triggersMissing, .triggersOutdated, .triggersWithoutCauses,
+            case .triggersMissing, .triggersOutdated, .triggersWithoutCauses, .triggersNotNested,
                 .storeObjectMissing:
                 true
             default: false
@@ -47,9 +53,11 @@ public struct CaptureFinding: Sendable, Hashable {
     /// Changes may have been lost since it happened: compare with the last known state.
     public var mayHaveLostChanges: Bool {
         switch problem {
-        case .triggersMissing, .triggersOutdated, .storeObjectMissing, .tableDropped: return true
+        case .triggersMissing, .triggersOutdated, .triggersNotNested, .storeObjectMissing,
+            .tableDropped:
+            return true
         case .triggersWithoutCauses, .renamed, .newTable, .triggersOutOfOrder, .triggersOrphaned,
-            .migrating:
+            .partlyCompared, .migrating:
             return false
         }
     }
@@ -73,6 +81,8 @@ extension CaptureFinding {
         case .triggersWithoutCauses:
             "\(table): the triggers record every change, but not all causes; "
                 + "run: synctool doctor DB --mend"
+        case .triggersNotNested:
+            "\(table): a new trigger writes to the table; rows that it replaces are not recorded"
         case .renamed(let name): "\(table): renamed to \(name)"
         case .tableDropped: "\(table): the table was dropped"
         case .newTable:
@@ -82,6 +92,9 @@ extension CaptureFinding {
         case .triggersOutOfOrder: "\(table): a user trigger runs before the triggers of syncd"
         case .triggersOrphaned(let names):
             "\(table): triggers of another history remain (\(names.joined(separator: ", ")))"
+        case .partlyCompared:
+            "\(table): a column was dropped; inserted and deleted rows are recorded, updates of "
+                + "other columns are not"
         case .migrating(let command):
             "a migration runs (\(command)); its changes are recorded when it ends"
         case .storeObjectMissing(let name):

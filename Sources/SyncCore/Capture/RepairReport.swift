@@ -9,6 +9,10 @@ public struct RepairReport: Sendable, Hashable {
     public package(set) var uncompared: [String] = []
     /// The tables of which only the presence of the rows was compared: a column was dropped.
     public package(set) var partlyCompared: [String] = []
+    /// These tables as findings, for people.
+    public var partlyComparedFindings: [CaptureFinding] {
+        partlyCompared.map { CaptureFinding(entity: nil, table: $0, problem: .partlyCompared) }
+    }
     /// The tables were left to be compared with what was sent and merged
     /// (``StoreReplica/recordMissed()``); the next merge does it otherwise.
     public package(set) var isComparedWhenMerging = false

@@ -35,7 +35,8 @@ extension Tracker {
             guard !isEmpty else { throw Self.nothingToRun }
             if let damage = try StoreDamage.find(db) { throw Self.notTheirs(damage.missing.first) }
             try requireRecordable(before, in: db)
-            return findings + (try repairCapture(db)).findings
+            let report = try repairCapture(db)
+            return findings + report.findings + report.partlyComparedFindings
         }
     }
 

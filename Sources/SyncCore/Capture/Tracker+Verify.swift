@@ -111,6 +111,7 @@ extension Tracker {
             on: table, in: context)
         if !triggers.equal(present) {
             if wereRight || triggers.recordTheSame(present) { return .triggersWithoutCauses }
+            if triggers.missOnlyVictims(present) { return .triggersNotNested }
             // Those of earlier versions have other names.
             let letters = Set(present.map(\.letter))
             let missing = triggers.all.map(\.name).filter { name in
@@ -174,6 +175,15 @@ extension CaptureTriggers {
         let sql = Dictionary(uniqueKeysWithValues: present.map { ($0.name, $0.sql) })
         return expected.count == present.count
             && expected.allSatisfy { sql[$0.name] == $0.sql }
+    }
+
+    /// The triggers that are there were right for the table before a user trigger came to write to
+    /// it: all they may miss are rows that it replaces.
+    fileprivate func missOnlyVictims(_ present: [PresentTrigger]) -> Bool {
+        context.beforeNesting.contains { earlier in
+            CaptureTriggers(entity: entity, table: table, layout: layout, context: earlier)
+                .equal(present)
+        }
     }
 
     /// The triggers that are there were right for the table before others came to refer to it, or

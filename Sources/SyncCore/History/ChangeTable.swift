@@ -32,11 +32,14 @@ package enum ChangeTable {
     static let newestOfObjectSQL =
         "SELECT max(seq) FROM syncd_change WHERE key = ?1 AND op = ?2 AND seq <= ?3"
 
-    /// The numbers of the transactions that changed the object with the key ?1, of the entity with
-    /// the `op` ?2.
+    /// The change ?1.
+    static let changeSQL = "SELECT seq, op, key, data FROM syncd_change WHERE seq = ?1"
+
+    /// The changes of the object with the key ?1, of the entity with the `op` ?2, each with the
+    /// number of its transaction.
     static let numbersOfObjectSQL = """
-        SELECT (SELECT number FROM syncd_transaction t WHERE t.number >= c.seq
-                ORDER BY number LIMIT 1)
+        SELECT c.seq, (SELECT number FROM syncd_transaction t WHERE t.number >= c.seq
+                       ORDER BY number LIMIT 1)
         FROM syncd_change c WHERE c.key = ?1 AND c.op > ?2 AND c.op < ?2 + 8
         """
 

@@ -29,6 +29,10 @@ extension HistoryQuery {
                 return false
             }
         }
+        if let objects {
+            let name = ObjectName(foldedNameOf: change.object)
+            guard objects.contains(name) else { return false }
+        }
         if !properties.isEmpty, change.kind == .update {
             return change.properties.contains { changed in
                 properties.contains { SQLName.isEqual($0, to: changed) }

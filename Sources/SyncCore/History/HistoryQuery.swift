@@ -37,10 +37,15 @@ public struct HistoryQuery: Sendable, Hashable {
     /// The names that the tables which have names of the query now had earlier, by name; folded.
     var formerNames: [String: Set<String>] = [:]
 
+    /// Only changes of these objects, whose names are folded; read at once, so that a large
+    /// transaction is not read for each of them.
+    var objects: Set<ObjectName>?
+
     /// The whole history, oldest first.
     public init() {}
 
     var choosesChanges: Bool {
-        !entities.isEmpty || object != nil || !kinds.isEmpty || !properties.isEmpty
+        !entities.isEmpty || object != nil || objects != nil || !kinds.isEmpty
+            || !properties.isEmpty
     }
 }

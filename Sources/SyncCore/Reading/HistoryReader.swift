@@ -9,6 +9,7 @@ final class HistoryReader {
     private let resolver: ChangeResolver
     private let delivery: Delivery
     private let selectChanges: Statement
+    private let selectChange: Statement
 
     init(
         _ connection: OpaquePointer, catalog: EntityCatalog, resolver: ChangeResolver,
@@ -19,6 +20,7 @@ final class HistoryReader {
         self.catalog = catalog
         self.resolver = resolver
         selectChanges = try Statement(ChangeTable.changesSQL, on: connection)
+        selectChange = try Statement(ChangeTable.changeSQL, on: connection)
     }
 
     /// Calls `body` for each transaction that matches, in the query's order, until it returns
@@ -31,10 +33,11 @@ final class HistoryReader {
         matching query: HistoryQuery, _ body: (Transaction) throws -> Bool
     ) throws -> Bool {
         let range = NumberRange(query)
-        if let object = query.object {
-            let numbers = try numbers(of: object, reverse: query.reverse)
-            var next = numbers.makeIterator()
-            return try forEach(numberedBy: { next.next() }, in: range, matching: query, body)
+        if let objects = query.objects ?? query.object.map({ [$0] }) {
+            let changes = try changes(of: objects)
+            var next = changes.keys.sorted(by: query.reverse ? (>) : (<)).makeIterator()
+            return try forEach(
+                numberedBy: { next.next() }, in: range, matching: query, choosing: changes, body)
         }
         if let signed = try SignedNumbers(connection, matching: query, in: range) {
             return try forEach(numberedBy: signed.next, in: range, matching: query, body)
@@ -46,27 +49,32 @@ final class HistoryReader {
 
     private func forEach(
         numberedBy next: () throws -> Int64?, in range: NumberRange, matching query: HistoryQuery,
-        _ body: (Transaction) throws -> Bool
+        choosing changes: [Int64: [Int64]]? = nil, _ body: (Transaction) throws -> Bool
     ) throws -> Bool {
         let select = try Statement(range.sql(reverse: false), on: connection)
         while let number = try next() {
             range.bind(to: select, only: number)
-            guard try forEach(rowsOf: select, matching: query, body) else { return false }
+            guard try forEach(rowsOf: select, matching: query, choosing: changes, body) else {
+                return false
+            }
         }
         return true
     }
 
+    /// - Parameter changes: the changes to read, by transaction; nil: all.
     private func forEach(
-        rowsOf select: Statement, matching query: HistoryQuery, _ body: (Transaction) throws -> Bool
+        rowsOf select: Statement, matching query: HistoryQuery,
+        choosing changes: [Int64: [Int64]]? = nil, _ body: (Transaction) throws -> Bool
     ) throws -> Bool {
         defer { select.reset() }
         while try select.step() {
             let transaction = try header(select)
             guard query.matchesHeader(of: transaction) else { continue }
             var slicer = PartSlicer(transaction, matching: query, in: delivery)
-            let isWanted = try forEachChange(of: transaction, after: query.after) {
-                try slicer.add($0, givingTo: body)
-            }
+            let chosen = changes.map { $0[transaction.number] ?? [] }
+            let isWanted = try forEachChange(
+                of: transaction, after: query.after, choosing: chosen
+            ) { try slicer.add($0, givingTo: body) }
             guard isWanted, try slicer.finish(givingTo: body) else { return false }
         }
         return true
@@ -101,39 +109,48 @@ final class HistoryReader {
         selectChanges.bind(seq, at: 3)
         defer { selectChanges.reset() }
         guard try selectChanges.step() else { return nil }
-        return try readChange().map {
+        return try readChange(selectChanges).map {
             try resolver.resolve($0, in: number, naming: delivery.naming)
         }
     }
 
     /// The change in the present row; nil for one of an unknown kind or entity.
-    private func readChange() throws -> NetChange? {
-        let op = selectChanges.integer(1)
+    private func readChange(_ row: Statement) throws -> NetChange? {
+        let op = row.integer(1)
         guard let kind = Change.Kind(rawValue: Int(op & 7)),
             let entity = try catalog.entity(op >> 3)
         else { return nil }
         return try NetChange(
-            seq: selectChanges.integer(0), entity: entity, kind: kind,
-            key: selectChanges.value(2), data: selectChanges.blob(3))
+            seq: row.integer(0), entity: entity, kind: kind, key: row.value(2), data: row.blob(3))
     }
 
-    /// The numbers of the transactions that changed an object, in the order asked for.
-    private func numbers(
-        of object: ObjectName, reverse: Bool
-    ) throws -> [Int64] {
-        let folded = SQLName.folded(object.entity)
-        var ids = Set(catalog.ids(namedNow: folded))
-        if delivery.naming == .then { ids.formUnion(catalog.ids(named: folded)) }
+    /// The changes of objects, ascending, by the numbers of their transactions.
+    private func changes(of objects: Set<ObjectName>) throws -> [Int64: [Int64]] {
         let select = try Statement(ChangeTable.numbersOfObjectSQL, on: connection)
-        var numbers: Set<Int64> = []
-        for id in ids {
-            select.bind(NetChange.storedKey(object.key), at: 1)
-            select.bind(id << 3, at: 2)
-            while try select.step() {
-                if let number = select.integerOrNil(0) { numbers.insert(number) }
+        var ids: [String: Set<Int64>] = [:]
+        var changes: [Int64: [Int64]] = [:]
+        for object in objects {
+            let folded = SQLName.folded(object.entity)
+            let own = ids[folded] ?? self.ids(of: folded)
+            ids[folded] = own
+            for id in own {
+                select.bind(NetChange.storedKey(object.key), at: 1)
+                select.bind(id << 3, at: 2)
+                defer { select.reset() }
+                while try select.step() {
+                    if let number = select.integerOrNil(1) {
+                        changes[number, default: []].append(select.integer(0))
+                    }
+                }
             }
         }
-        return numbers.sorted(by: reverse ? (>) : (<))
+        return changes.mapValues { $0.sorted() }
+    }
+
+    /// The entities that a query means by a folded name.
+    private func ids(of folded: String) -> Set<Int64> {
+        let present = Set(catalog.ids(namedNow: folded))
+        return delivery.naming == .now ? present : present.union(catalog.ids(named: folded))
     }
 
     private func header(_ row: Statement) throws -> Transaction {
@@ -151,21 +168,33 @@ final class HistoryReader {
     /// Where the reader's position lies inside a transaction (its commits ran together after it was
     /// read), what was read already is left out: changes whose last event is not after it.
     ///
+    /// - Parameter chosen: the changes to read; nil: all.
     /// - Returns: false when `body` stopped it.
     private func forEachChange(
-        of transaction: Transaction, after: Token?, _ body: (Change) throws -> Bool
+        of transaction: Transaction, after: Token?, choosing chosen: [Int64]? = nil,
+        _ body: (Change) throws -> Bool
     ) throws -> Bool {
         let start = delivery.position(in: transaction.number)?.change ?? 0
         let position = after?.number ?? 0
+        func give(_ row: Statement) throws -> Bool {
+            guard let change = try readChange(row), change.last > position else { return true }
+            return try body(
+                resolver.resolve(change, in: transaction.number, naming: delivery.naming))
+        }
+        if let chosen {
+            for seq in chosen where seq > start {
+                selectChange.bind(seq, at: 1)
+                defer { selectChange.reset() }
+                guard try !selectChange.step() || give(selectChange) else { return false }
+            }
+            return true
+        }
         selectChanges.bind(transaction.first, at: 1)
         selectChanges.bind(max(position < transaction.first ? position : 0, start), at: 2)
         selectChanges.bind(transaction.number, at: 3)
         defer { selectChanges.reset() }
         while try selectChanges.step() {
-            guard let change = try readChange(), change.last > position else { continue }
-            let resolved = try resolver.resolve(
-                change, in: transaction.number, naming: delivery.naming)
-            guard try body(resolved) else { return false }
+            guard try give(selectChanges) else { return false }
         }
         return true
     }

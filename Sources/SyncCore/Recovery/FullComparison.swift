@@ -86,9 +86,10 @@ package final class FullComparison {
             let canCompare = try queue.read { database in
                 guard try begin(database) == false else { return false }
                 guard let entity = waiting.first else { return true }
-                let (count, next) = try compare(entity, in: database, isCounting: true)
-                found.count += count
-                if let next {
+                let result = try compare(entity, in: database, isCounting: true)
+                found.count += result.count
+                found.partlyComparedCount += result.partlyComparedCount
+                if let next = result.next {
                     step = next
                 } else {
                     found.recentCount +=
@@ -115,17 +116,17 @@ package final class FullComparison {
             }
             return .finished
         }
-        var (count, step) = try RawTransaction.read(on: connection) {
+        var result = try RawTransaction.read(on: connection) {
             try compare(entity, in: database, isCounting: true)
         }
-        if count > 0 {
-            (count, step) = try RawTransaction.write(on: connection) {
-                guard try isCurrent(database) else { return (0, self.step) }
+        if result.count > 0 || result.partlyComparedCount > 0 {
+            result = try RawTransaction.write(on: connection) {
+                guard try isCurrent(database) else { return Result(next: self.step) }
                 return try compare(entity, in: database, isCounting: false)
             }
-            recoveredCount += count
+            recoveredCount += result.count
         }
-        if let step { self.step = step } else { finishEntity() }
+        if let step = result.next { self.step = step } else { finishEntity() }
         return .goesOn
     }
 
@@ -154,11 +155,18 @@ package final class FullComparison {
         try Int64.fetchOne(database, sql: "PRAGMA schema_version") ?? 0
     }
 
-    /// - Returns: what was found, and the next step for this entity; nil: it is done.
+    /// What a slice found.
+    private struct Result {
+        var count = 0
+        var partlyComparedCount = 0
+        /// The next step for this entity; nil: it is done.
+        var next: Step?
+    }
+
     private func compare(
         _ entity: TrackedEntity, in database: Database, isCounting: Bool
-    ) throws -> (count: Int, next: Step?) {
-        guard let recovery = try Recovery(database, isCounting: isCounting) else { return (0, nil) }
+    ) throws -> Result {
+        guard let recovery = try Recovery(database, isCounting: isCounting) else { return Result() }
         let next: Step?
         switch step {
         case .rows(let position):
@@ -170,7 +178,8 @@ package final class FullComparison {
             next = end.map { .keys(after: $0) }
         }
         try recovery.finish()
-        return (recovery.count, next)
+        return Result(
+            count: recovery.count, partlyComparedCount: recovery.partlyComparedCount, next: next)
     }
 
     private func finishEntity() {

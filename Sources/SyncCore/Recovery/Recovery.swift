@@ -33,6 +33,8 @@ final class Recovery {
     /// The tables of which only the presence of the rows was compared, because a column was
     /// dropped.
     private(set) var partlyCompared: Set<String> = []
+    /// The rows of which no more was compared. They have new fingerprints, unless it only counts.
+    private(set) var partlyComparedCount = 0
 
     /// - Parameters:
     ///   - time: when it is, milliseconds since 1970; nil: by SQLite's clock.
@@ -125,6 +127,23 @@ final class Recovery {
         }
     }
 
+    /// Takes the rows of a table as they are, where a column was dropped within this transaction,
+    /// and nothing else was changed: their fingerprints cannot be compared any more.
+    func renewPrints(_ entity: Int64) throws {
+        guard let before = try catalog.entity(entity),
+            let now = catalog.present(of: before.lineage), now.id != before.id,
+            try positions(of: before.id, in: now) == nil
+        else { return }
+        let rows = try EntityRows(
+            connection, of: now, rowID: TableSchema.rowIDName(of: now.name, on: connection))
+        _ = try rows.forEach(after: .start, count: .max) { key, row in
+            guard let known = try prints.known(lineage: now.lineage, key: key),
+                known.entity != now.id
+            else { return }
+            try prints.put(lineage: now.lineage, key: key, known: rows.known(row))
+        }
+    }
+
     /// Looks for the rows of a page of the fingerprints of such a table, and after the last page
     /// for those that were inserted since.
     ///
@@ -186,14 +205,18 @@ final class Recovery {
             } else if let known {
                 let columns = try layouts[known.entity] ?? positions(of: known.entity, in: now)
                 layouts[known.entity] = .some(columns)
-                if columns == nil { partlyCompared.insert(now.name) }
-                // Without a column that was dropped meanwhile there is nothing to compare with.
                 if let columns, Fingerprint.of(row, columns: columns) != known.print {
                     try record(.update, of: now, key: key, mask: now.nonKeyMask)
                 } else if known.entity != now.id, added.contains(key) {
                     try record(.update, of: now, key: key, mask: added.mask)
-                } else {
+                } else if columns != nil {
                     return
+                }
+                // Without a column that was dropped meanwhile there is nothing to compare with. The
+                // row is taken as it is, so that the next comparison finds what comes after it.
+                if columns == nil {
+                    partlyCompared.insert(now.name)
+                    partlyComparedCount += 1
                 }
             } else if isComplete {
                 try record(.insert, of: now, key: key)

@@ -145,10 +145,15 @@ extension Tracker {
                 in: db, entity: entity, for: finding, tables: tables, context: context)
             if case .renamed = change { due.hasRenamed = true }
             if case .rekeyed(let successor) = change { due.rekeyed.append(successor) }
+            if finding.problem == .triggersNotNested { due.captured.insert(entity.id) }
             if case .grown = change {
                 due.grown.append(entity)
-            } else if finding.mayHaveLostChanges, !comparingAll, !isNothingMissed {
-                due.suspects.append(entity)
+            } else if finding.mayHaveLostChanges, !comparingAll {
+                if isNothingMissed {
+                    due.renewed.append(entity)
+                } else {
+                    due.suspects.append(entity)
+                }
             }
         }
         if try Metadata(db).recordsNewTables() {
@@ -200,11 +205,13 @@ extension Tracker {
     /// What is to be compared after a repair, and with what.
     private struct Comparison {
         var suspects: [TrackedEntity] = []
-        /// Those of them whose triggers are right.
+        /// Those of them whose triggers recorded all that the log has to have.
         var captured: Set<Int64> = []
         /// Columns were added, and the triggers stood all the time.
         var grown: [TrackedEntity] = []
         var new: [Int64] = []
+        /// Changed within this transaction, and nothing was missed.
+        var renewed: [TrackedEntity] = []
         /// Tables with another PRIMARY KEY: each row under the former key is gone.
         var rekeyed: [Int64] = []
         var hasRenamed = false
@@ -213,7 +220,8 @@ extension Tracker {
         var byRecord = false
 
         var isEmpty: Bool {
-            suspects.isEmpty && grown.isEmpty && new.isEmpty && rekeyed.isEmpty && !hasRenamed
+            suspects.isEmpty && grown.isEmpty && new.isEmpty && renewed.isEmpty && rekeyed.isEmpty
+                && !hasRenamed
         }
     }
 
@@ -226,6 +234,7 @@ extension Tracker {
         if let recovery = try Recovery(db, at: wall?(), after: migration) {
             for entity in due.new { try recovery.takeAsNew(entity) }
             for entity in due.new { try recovery.compare(entity) }
+            for entity in due.renewed { try recovery.renewPrints(entity.id) }
             let isGrown = Set(due.grown.map(\.id))
             for entity in due.grown
             where due.byRecord || !due.suspects.contains(where: { $0.id == entity.id }) {

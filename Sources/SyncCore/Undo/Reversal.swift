@@ -24,12 +24,18 @@ struct Reversal {
     private let inserted: Set<String>
     /// The names of all objects that it changed.
     private let changed: Set<String>
+    /// What was done to them since.
+    private let later: [ObjectName: [Store.LaterChange]]
 
-    init(_ transaction: Transaction, writer: UndoWriter, in store: Store) {
+    /// - Throws: when the history cannot be read.
+    init(_ transaction: Transaction, writer: UndoWriter, in store: Store) throws {
         self.store = store
         inserted = Set(
             transaction.changes.filter { $0.kind == .insert }.map { writer.name(of: $0.object) })
         changed = Set(transaction.changes.map { writer.name(of: $0.object) })
+        later = try store.laterChanges(
+            of: Set(transaction.changes.map { ObjectName(foldedNameOf: $0.object) }),
+            after: transaction)
         self.transaction = transaction
         self.writer = writer
     }
@@ -101,6 +107,10 @@ struct Reversal {
         return [.change(new), .change(old)]
     }
 
+    private func laterChanges(of object: ObjectID) -> [Store.LaterChange] {
+        later[ObjectName(foldedNameOf: object)] ?? []
+    }
+
     // MARK: One item
 
     /// - Returns: false when it has to wait; nothing was done then.
@@ -130,7 +140,7 @@ struct Reversal {
 
     private func undo(_ change: Change, into report: inout UndoReport) throws {
         let table = try writer.table(change.entity)
-        let later = try store.laterChanges(of: change.object, after: transaction)
+        let later = laterChanges(of: change.object)
         func refuse(_ reason: String, by number: Int64? = nil) {
             report.refuse(change.object, because: reason, by: number)
         }
@@ -221,7 +231,7 @@ struct Reversal {
         from old: Change, to new: Change, into report: inout UndoReport
     ) throws -> Bool {
         let table = try writer.table(new.entity)
-        if let blocker = try store.laterChanges(of: new.object, after: transaction).first {
+        if let blocker = laterChanges(of: new.object).first {
             report.refuse(new.object, because: "it was changed again", by: blocker.number)
             return true
         }
@@ -268,9 +278,7 @@ struct Reversal {
     private func stranger(among followers: [ObjectName]) throws -> ObjectName? {
         try followers.first { follower in
             guard !changed.contains("\(follower.entity)/\(follower.key)") else { return false }
-            let object = ObjectID(
-                store: transaction.token.store, entity: follower.entity, key: follower.key)
-            return try store.laterChanges(of: object, after: transaction).isEmpty
+            return try store.laterChanges(of: [follower.folded], after: transaction).isEmpty
         }
     }
 

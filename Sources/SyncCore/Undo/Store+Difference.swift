@@ -32,38 +32,47 @@ extension Store {
     /// What changed between two positions: the net difference, whatever happened in between.
     ///
     /// - Throws: ``SyncError``: `historyExpired`, `foreignHistory`.
-    /// - Complexity: O(changes between them), and for each object O(its changes since).
+    /// - Complexity: O(changes between them, and of their objects since); memory too.
     public func difference(from: Token, to: Token) throws -> HistoryDifference {
-        var names: [ObjectName] = []
-        var known: Set<ObjectName> = []
-        var query = HistoryQuery()
-        (query.after, query.upTo) = (from, to)
-        for change in try presentHistory(query).flatMap(\.changes) {
-            let name = ObjectName(entity: change.entity, key: change.object.key)
-            if known.insert(name.folded).inserted { names.append(name) }
-        }
-        var result = HistoryDifference()
-        for name in names where !result.untracked.contains(name.entity) {
-            do {
-                let difference = ObjectDifference(
-                    object: name, before: try present(name, asOf: from),
-                    after: try present(name, asOf: to))
-                let isSame = !difference.before.isPresent && !difference.after.isPresent
-                if !isSame, !difference.isEmpty { result.objects.append(difference) }
-            } catch let error as SyncError where error.code == .unknownEntity {
-                result.untracked.append(name.entity)
+        try explaining("diff") {
+            try consistentRead(naming: .now) { reader, scan in
+                try TokenCheck(reader, identity: identity).check(from)
+                try TokenCheck(reader, identity: identity).check(to)
+                var result = HistoryDifference()
+                var past = PastRows(reader)
+                var names: [ObjectName] = []
+                var query = HistoryQuery()
+                (query.after, query.upTo) = (from, to)
+                try scan.run(query) { transaction in
+                    for change in transaction.changes {
+                        let name = ObjectName(entity: change.entity, key: change.object.key)
+                        guard !result.untracked.contains(name.entity) else { continue }
+                        do {
+                            if try past.begin(name) { names.append(name) }
+                        } catch let error as SyncError where error.code == .unknownEntity {
+                            result.untracked.append(name.entity)
+                        }
+                    }
+                    return true
+                }
+                let after = try past.takenBack(to: to, by: scan)
+                let before = try past.takenBack(to: from, by: scan)
+                for name in names {
+                    let difference = ObjectDifference(
+                        object: name, before: Self.exactly(name, before(name)),
+                        after: Self.exactly(name, after(name)))
+                    let isThere = difference.before.isPresent || difference.after.isPresent
+                    if isThere, !difference.isEmpty { result.objects.append(difference) }
+                }
+                return result
             }
         }
-        return result
     }
 
-    /// As ``object(_:asOf:)``, but not the object whose key is the same only by the collation of
-    /// its columns: that one is another name in history.
-    private func present(_ name: ObjectName, asOf token: Token) throws -> PastObject {
-        let past = try object(name, asOf: token)
-        let isOther = zip(past.key, name.key.values).contains {
-            $0 != $1 && Self.mayCollate($0, $1)
-        }
+    /// Not the object whose key is the same only by the collation of its columns: that one is
+    /// another name in history.
+    private static func exactly(_ name: ObjectName, _ past: PastObject) -> PastObject {
+        let isOther = zip(past.key, name.key.values).contains { $0 != $1 && mayCollate($0, $1) }
         return isOther ? PastObject(isPresent: false) : past
     }
 

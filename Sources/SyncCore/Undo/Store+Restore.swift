@@ -23,8 +23,6 @@ extension Store {
             var report = try UndoWriter.transaction(
                 at: path, author: author, context: "restore of \(name)"
             ) { writer in
-                var report = UndoReport()
-                var back: Set<ObjectID> = []
                 // Where commits ran together, one transaction may have deleted it several times.
                 let root = transaction.changes.lastIndex {
                     $0.kind == .delete && $0.object.key == object.key
@@ -33,18 +31,9 @@ extension Store {
                 guard let root else {
                     throw SyncError(.internalFault, "history lost the delete of \(name)")
                 }
-                var rest = transaction.changes.filter { $0.kind == .delete }
-                var next: Change? = transaction.changes[root]
-                rest.removeAll { $0.seq == next?.seq }
-                while let change = next {
-                    try bringBack(change, with: writer, into: &report, isRoot: back.isEmpty)
-                    back.insert(change.object)
-                    let index = try rest.firstIndex {
-                        try wasTakenAlong($0, by: back, reading: writer)
-                    }
-                    next = index.map { rest.remove(at: $0) }
-                }
-                return report
+                let family = try family(
+                    of: transaction.changes[root], in: transaction, reading: writer)
+                return try Restoration(family, writer: writer, path: path).run()
             }
             if !report.steps.isEmpty { report.token = try settledHead() }
             return report
@@ -63,57 +52,31 @@ extension Store {
                 .unknownObject,
                 "the history has no deletion of \(object.entity)/\(object.key)",
                 hint: "List the deletions: synctool history DB --kind delete --entity "
-                    + object.entity)
+                    + Shell.quoted(object.entity))
         }
         // The whole transaction: what the delete took along.
         return try transaction(number, naming: .now)
     }
 
-    private func bringBack(
-        _ change: Change, with writer: UndoWriter, into report: inout UndoReport, isRoot: Bool
-    ) throws {
-        let table = try writer.table(change.entity)
-        func refuse(_ reason: String) throws {
-            guard !isRoot else {
-                throw SyncError(
-                    .refused, "\(change.object.path) cannot be restored: \(reason)",
-                    hint: "Its history: synctool history \(Shell.quoted(path)) --object "
-                        + Shell.quoted(change.object.path))
+    /// A delete, and those that it took along in its transaction; each after one that took it.
+    private func family(
+        of root: Change, in transaction: Transaction, reading writer: UndoWriter
+    ) throws -> [Change] {
+        var family = [root]
+        var objects: Set<ObjectID> = [root.object]
+        var rest = transaction.changes.filter { $0.kind == .delete && $0.seq != root.seq }
+        var hasGrown = true
+        while hasGrown {
+            hasGrown = false
+            rest = try rest.filter { change in
+                guard try wasTakenAlong(change, by: objects, reading: writer) else { return true }
+                family.append(change)
+                objects.insert(change.object)
+                hasGrown = true
+                return false
             }
-            report.refusals.append(
-                .init(object: change.object, properties: [], reason: reason, blockedBy: nil))
         }
-        guard try !writer.exists(in: table, key: change.object.key) else {
-            return try refuse("it exists, or another object has its key")
-        }
-        guard let (values, gone) = change.wholeTombstone(for: table) else {
-            return try refuse("not all of its values were kept")
-        }
-        if !gone.isEmpty {
-            report.refusals.append(
-                .init(
-                    object: change.object, properties: gone,
-                    reason: "the column no longer exists", blockedBy: nil))
-        }
-        var pairs = values.pairs
-        for reference in try writer.danglingReferences(of: table, values: values) {
-            let columns = reference.columns
-            guard columns.allSatisfy({ table.column($0)?.isNotNull == false }) else {
-                return try refuse("it requires a deleted object of \(reference.parent)")
-            }
-            pairs = pairs.map { pair in
-                columns.contains { SQLName.isEqual($0, to: pair.name) }
-                    ? .init(name: pair.name, value: .null) : pair
-            }
-            report.refusals.append(
-                .init(
-                    object: change.object, properties: columns,
-                    reason: "the referenced object of \(reference.parent) was deleted; the "
-                        + "reference is NULL",
-                    blockedBy: nil))
-        }
-        try writer.insert(into: table, values: NamedValues(pairs))
-        report.steps.append(.init(kind: .insert, object: change.object, properties: []))
+        return family
     }
 
     /// Whether the delete of one of the objects deleted this one, too. A merge does not say so: its

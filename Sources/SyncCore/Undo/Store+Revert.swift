@@ -59,15 +59,21 @@ extension Store {
         let change: Change
     }
 
+    /// What was done after a transaction to each of some objects, by folded name; oldest first.
     func laterChanges(
-        of object: ObjectID, after transaction: Transaction
-    ) throws -> [LaterChange] {
+        of objects: Set<ObjectName>, after transaction: Transaction
+    ) throws -> [ObjectName: [LaterChange]] {
         var query = HistoryQuery()
-        query.object = .init(entity: object.entity, key: object.key)
+        query.objects = objects
         query.after = transaction.token
-        return try presentHistory(query).flatMap { later in
-            later.changes.map { LaterChange(number: later.number, change: $0) }
+        var found: [ObjectName: [LaterChange]] = [:]
+        for later in try presentHistory(query) {
+            for change in later.changes {
+                found[ObjectName(foldedNameOf: change.object), default: []].append(
+                    LaterChange(number: later.number, change: change))
+            }
         }
+        return found
     }
 
     /// The transactions that a query finds, with the names that tables and columns have now, and by

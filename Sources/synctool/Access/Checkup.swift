@@ -70,6 +70,10 @@ struct Checkup {
                         "They are recorded now. Earlier changes that were missed are in the table "
                         + "but not in the history"))
         }
+        result.unchecked += report.partlyCompared.map {
+            "the values of the rows of \($0): a column was dropped since they were last compared. "
+                + "They were taken as they are"
+        }
         if count > 0 {
             result.checked.append(
                 "recorded \(Plural.text(count, of: "change")) that had been missed; "
@@ -200,6 +204,11 @@ struct Checkup {
                         + "synctool doctor \(Shell.quoted(path)) --mend"))
         } else {
             result.checked.append("the rows are those that the history led to")
+        }
+        if missed.partlyComparedCount > 0 {
+            result.unchecked.append(
+                "the values of \(Plural.text(missed.partlyComparedCount, of: "row")): a column was "
+                    + "dropped since they were last compared; to take them as they are, add --mend")
         }
         if missed.recentCount > 0 {
             result.unchecked.append(

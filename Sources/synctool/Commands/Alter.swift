@@ -34,11 +34,18 @@ struct Alter: FileCommand {
             return
         }
         let new = findings.filter { $0.problem == .newTable }
-        let renewed = Set(findings.filter { $0.problem != .newTable }.map(\.table)).count
+        let partly = findings.filter { $0.problem == .partlyCompared }
+        let renewed = Set(
+            findings.filter { $0.problem != .newTable && $0.problem != .partlyCompared }
+                .map(\.table)
+        ).count
         try Terminal.output.line(
             "\(path): schema changed"
                 + (renewed > 0
                     ? "; triggers of \(Plural.text(renewed, of: "table")) recreated" : ""))
+        for finding in partly {
+            try Terminal.output.line("  " + Printable.text(finding.explanation))
+        }
         for finding in new {
             try Terminal.output.line(
                 "  \(Printable.text(finding.table)) is new and not tracked yet."

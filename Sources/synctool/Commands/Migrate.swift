@@ -92,10 +92,8 @@ struct Migrate: FileCommand {
             }
             ?? (missed > 0 ? "recorded \(Plural.text(missed, of: "change"))" : "no row was changed")
         try say("the command ended with status \(status); \(recorded)")
-        for table in report.repair.partlyCompared {
-            try say(
-                "\(Printable.text(table)): a column was dropped; inserted and deleted rows are "
-                    + "recorded, updates of other columns are not")
+        for finding in report.repair.partlyComparedFindings {
+            try say(Printable.text(finding.explanation))
         }
         for loss in report.repair.losses { try say(loss.explanation) }
     }

@@ -1,3 +1,4 @@
+import Glibc
 import SyncStorage
 import SyncTesting
 import Testing
@@ -59,6 +60,57 @@ import Testing
         #expect(try store.lastComparison() == Timestamp(milliseconds: 5))
         #expect(try Store.lastComparison(database.path) == Timestamp(milliseconds: 5))
         #expect(try compare() == 0)
+    }
+
+    enum WayToDrop: CaseIterable { case alter, rebuild, migrate }
+
+    /// The fingerprints of the rows have a column that is no more: nothing can be compared with
+    /// them, and the rows get new ones.
+    @Test(arguments: WayToDrop.allCases)
+    func aDroppedColumnDoesNotEndTheComparisons(_ way: WayToDrop) throws {
+        try database.sql("ALTER TABLE item ADD COLUMN b")
+        _ = try store.repairCapture()
+        try database.sql("UPDATE item SET b = 1 WHERE id <= 3")
+        while try store.digest() {}
+        switch way {
+        case .alter:
+            #expect(
+                try Store.alter(database.path, running: "ALTER TABLE item DROP COLUMN b")
+                    .allSatisfy { $0.problem != .partlyCompared })
+        case .rebuild:
+            let findings = try Store.alter(
+                database.path,
+                running: """
+                    CREATE TABLE n(id INTEGER PRIMARY KEY, a); INSERT INTO n SELECT id, a FROM item;
+                    DROP TABLE item; ALTER TABLE n RENAME TO item
+                    """)
+            #expect(findings.contains { $0.problem == .partlyCompared })
+        case .migrate:
+            try Store.beginMigration(database.path, of: "test", by: [getpid()])
+            try database.sql("ALTER TABLE item DROP COLUMN b")
+            let report = try Store.endMigration(database.path, of: "test")
+            #expect(report.repair.partlyCompared == ["item"])
+        }
+        let missed = try Store.missedChanges(database.path)
+        #expect(missed?.count == 0 && missed?.partlyComparedCount == 0)
+        try database.withoutTriggers { try database.sql("UPDATE item SET a = 'x' WHERE id = 900") }
+        #expect(try Store.missedChanges(database.path)?.count == 1)
+        #expect(try compare() == 1)
+        #expect(try recovered == ["update item/900"])
+    }
+
+    /// Fingerprints of an earlier version of syncd, which kept them after a column was dropped.
+    @Test func rowsWithStaleFingerprintsGetNewOnes() throws {
+        try database.sql("ALTER TABLE item ADD COLUMN b")
+        _ = try store.repairCapture()
+        try database.sql("UPDATE item SET b = 1 WHERE id <= 3")
+        while try store.digest() {}
+        try database.sql("CREATE TEMP TABLE stale AS SELECT * FROM syncd_fingerprint")
+        _ = try Store.alter(database.path, running: "ALTER TABLE item DROP COLUMN b")
+        try database.sql("INSERT OR REPLACE INTO syncd_fingerprint SELECT * FROM stale")
+        #expect(try Store.missedChanges(database.path)?.partlyComparedCount ?? 0 > 0)
+        #expect(try compare() == 0)
+        #expect(try Store.missedChanges(database.path)?.partlyComparedCount == 0)
     }
 
     /// Whatever is committed between the slices is in the log, and is not found again.

@@ -56,6 +56,22 @@ import Testing
         #expect(delete.tombstone?.pairs.map(\.name) == ["id"], "its values are not known")
     }
 
+    /// The triggers were made for a table that no trigger writes to; they recorded all of it.
+    @Test(arguments: [true, false])
+    func whatANewTriggerOfTheUserWritesIsToldOnce(undo: Bool) throws {
+        let store = try store(["item": CaptureOptions(undo: undo)])
+        try database.sql(
+            """
+            CREATE TRIGGER x AFTER UPDATE OF a ON item BEGIN
+              UPDATE item SET b = b + 1 WHERE id = NEW.id;
+            END;
+            UPDATE item SET a = 'n' WHERE id = 1
+            """)
+        #expect(try store.verifyCapture().map(\.problem) == [.triggersNotNested])
+        #expect(try recovered(store) == "")
+        #expect(try store.history().map(\.summary) == ["update item/1 a+b"])
+    }
+
     /// Readers know the row without its new value (found by replay, seed 45).
     @Test func aColumnThatIsWrittenAfterItsRowWasToldIsFound() throws {
         let store = try store()

@@ -222,6 +222,25 @@ import Testing
         #expect(try stage.database.rows("SELECT * FROM name") == [[3, "x", "two"]])
     }
 
+    /// Objects that refer to themselves, or to each other in a circle, come back as they were.
+    @Test(arguments: UndoMode.all, ["", "NOT NULL"])
+    func referencesInACircleComeBack(_ mode: UndoMode, condition: String) throws {
+        let stage = try UndoStage(
+            mode, [:],
+            """
+            CREATE TABLE node(id INTEGER PRIMARY KEY,
+              p INTEGER \(condition) REFERENCES node(id) ON DELETE CASCADE)
+            """, "INSERT INTO node VALUES (1, 1), (5, 6), (6, 7), (7, 5)")
+        let rows = try stage.database.rows("SELECT * FROM node")
+        try stage.write("DELETE FROM node WHERE id = 1")
+        #expect(try stage.store.restore(.init(path: "node/1")).isComplete)
+        try stage.write("PRAGMA foreign_keys = ON; DELETE FROM node WHERE id = 5")
+        #expect(try stage.database.rows("SELECT id FROM node") == [[1]])
+        let report = try stage.store.restore(.init(path: "node/5"))
+        #expect(report.isComplete && report.steps.count == 3)
+        #expect(try stage.database.rows("SELECT * FROM node") == rows)
+    }
+
     @Test(arguments: UndoMode.all) func aReplaceOfARowThatIsNotKeptIsNotTakenForNull(
         _ mode: UndoMode
     ) throws {
