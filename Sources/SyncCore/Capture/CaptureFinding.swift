@@ -26,8 +26,8 @@ public struct CaptureFinding: Sendable, Hashable {
         /// A trigger of the user, created since, writes to the table. All changes are recorded, but
         /// for rows that it replaces.
         case triggersNotNested
-        /// A column was dropped: of what was changed without the triggers, only inserted and deleted
-        /// rows were found.
+        /// A column was dropped: of what was changed without the triggers, only inserted and
+        /// deleted rows were found.
         case partlyCompared
         /// A migration runs: the triggers are out of its way until it ends.
         case migrating(String)
