@@ -6,6 +6,7 @@ package final class EntityCatalog {
     private let table: EntityTable
     private var byID: [Int64: TrackedEntity] = [:]
     private var byLineage: [Int64: TrackedEntity] = [:]
+    private var lastByLineage: [Int64: TrackedEntity] = [:]
     private var idsByName: [String: [Int64]] = [:]
 
     /// - Throws: as ``reload()``; `refused` when the table is missing.
@@ -20,10 +21,14 @@ package final class EntityCatalog {
     package func reload() throws {
         byID = [:]
         byLineage = [:]
+        lastByLineage = [:]
         idsByName = [:]
         for entity in try table.all() {
             byID[entity.id] = entity
             if !entity.isRetired { byLineage[entity.lineage] = entity }
+            if lastByLineage[entity.lineage].map({ $0.id < entity.id }) ?? true {
+                lastByLineage[entity.lineage] = entity
+            }
             idsByName[entity.folded, default: []].append(entity.id)
         }
     }
@@ -45,7 +50,12 @@ package final class EntityCatalog {
     /// The ids that the table with a folded name has had, under whatever name, and those of tables
     /// that had this name when they were dropped.
     func ids(namedNow folded: String) -> [Int64] {
-        byID.values.filter { (byLineage[$0.lineage] ?? $0).folded == folded }.map(\.id)
+        byID.values.filter { (latest(of: $0.lineage) ?? $0).folded == folded }.map(\.id)
+    }
+
+    /// The present entity of a lineage, or the last one before its table was dropped.
+    func latest(of lineage: Int64) -> TrackedEntity? {
+        byLineage[lineage] ?? lastByLineage[lineage]
     }
 
     /// The present entity of a lineage; nil when its table was dropped or is not recorded.

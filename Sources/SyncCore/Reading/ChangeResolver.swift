@@ -83,9 +83,9 @@ final class ChangeResolver {
         return result
     }
 
-    /// What the table of an entity and its columns are called now; nil when it is not recorded.
+    /// What the table of an entity and its columns are called now, or were when it was dropped.
     private func names(of entity: TrackedEntity) throws -> PresentNames? {
-        guard let present = catalog.present(of: entity.lineage) else { return nil }
+        guard let present = catalog.latest(of: entity.lineage) else { return nil }
         if let known = presentNames[[entity.id, present.id]] { return known }
         let names = try catalog.names(of: entity.id, in: present).map {
             PresentNames($0, of: entity, in: present)

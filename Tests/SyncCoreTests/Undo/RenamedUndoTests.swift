@@ -90,6 +90,27 @@ import Testing
         #expect(try stage.store.erase(.init(path: "record/1")).tombstones == 1)
     }
 
+    /// The table that has the name now is not the one that was renamed to it.
+    @Test(arguments: UndoMode.all)
+    func aTableThatWasDroppedUnderANewNameWasThere(_ mode: UndoMode) throws {
+        let stage = try UndoStage(
+            mode, ["b": CaptureOptions(undo: true)], "CREATE TABLE b(id INTEGER PRIMARY KEY, v)")
+        let start = try stage.store.head()
+        try stage.write("INSERT INTO b VALUES (1, 1)")
+        let first = try stage.store.head()
+        try stage.write("UPDATE b SET v = 2")
+        try change(stage, .program, "ALTER TABLE b RENAME TO c")
+        try stage.write("UPDATE c SET v = 3")
+        try change(stage, .program, "DROP TABLE c")
+        try change(stage, .program, "CREATE TABLE c(id INTEGER PRIMARY KEY, v)")
+        try stage.write("INSERT INTO c VALUES (1, 9)")
+        try stage.write("DELETE FROM c")
+        #expect(try stage.store.difference(from: start, to: stage.store.head()).objects.isEmpty)
+        let past = try stage.store.object(.init(path: "c/1"), asOf: first)
+        #expect(past.isPresent && past.values["v"] != 2)
+        #expect(try !stage.store.object(.init(path: "c/1"), asOf: start).isPresent)
+    }
+
     @Test(arguments: UndoMode.all)
     func columnsThatCameAndWentAreNoObstacle(_ mode: UndoMode) throws {
         let (stage, start) = try stage(mode)
