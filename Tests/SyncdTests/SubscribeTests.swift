@@ -253,16 +253,57 @@ import Testing
         try await seen.begun()
         try sqlite3(store, "INSERT INTO Artist(Name) VALUES ('a')")
         try sqlite3(store, "INSERT INTO Artist(Name) VALUES ('b')")
-        _ = try await client.purge(store)
-        try await eventually("purged") {
-            seen.has { if case .historyPurged = $0 { true } else { false } }
+        let isPurge: @Sendable (Notice) -> Bool = {
+            if case .historyPurged = $0 { true } else { false }
         }
+        _ = try await client.purge(store)
+        try await eventually("purged") { seen.has(isPurge) }
+        // One that removes nothing changes no history.
+        #expect(try await client.purge(store).transactions == 0)
+        try sqlite3(store, "INSERT INTO Artist(Name) VALUES ('c')")
+        try await eventually("told") { seen.transactions.count == 3 }
+        #expect(seen.notices.count(where: isPurge) == 1)
         do {
             for try await _ in client.subscribe(store, after: start) {}
             Issue.record("no error")
         } catch let error as SyncError {
             #expect(error.code == .historyExpired && error.needsResync && error.hint != nil)
         }
+    }
+
+    /// A store that could not be untracked is watched on, by the same subscriptions.
+    @Test func anUntrackThatFailsEndsNoSubscription() async throws {
+        let daemon = try await TestDaemon()
+        let store = try await daemon.makeStore()
+        let seen = Collector(daemon.client.subscribe(store))
+        try await seen.begun()
+        let locked = daemon.directory.file("locked")
+        // Until the file is removed, and longer than the daemon waits for a lock.
+        let writer = """
+            import os, sqlite3, sys, time
+            c = sqlite3.connect(sys.argv[1], timeout=5, isolation_level=None)
+            c.execute("BEGIN IMMEDIATE")
+            c.execute("INSERT INTO Artist(Name) VALUES ('a')")
+            open(sys.argv[2], "w").close()
+            end = time.time() + 60
+            while os.path.exists(sys.argv[2]) and time.time() < end: time.sleep(0.01)
+            c.execute("COMMIT")
+            """
+        let thread = Thread {
+            _ = try? run("/usr/bin/python3", ["-c", writer, store, locked])
+        }
+        thread.start()
+        try await eventually("a writer has the lock") {
+            FileManager.default.fileExists(atPath: locked)
+        }
+        await #expect(throws: SyncError.self) { try await daemon.client.untrack(store) }
+        try FileManager.default.removeItem(atPath: locked)
+        try await eventually("it goes on") { seen.transactions.count == 1 }
+        #expect(seen.error == nil)
+        #expect(try await daemon.client.list().map(\.path) == [store])
+        try await eventually("it is free again") { thread.isFinished }
+        try await daemon.client.untrack(store)
+        try await eventually("the end is said") { seen.error != nil }
     }
 
     @Test func storesAreRememberedAndForgotten() async throws {

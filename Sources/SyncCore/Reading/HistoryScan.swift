@@ -76,6 +76,25 @@ struct HistoryScan {
         return try transaction(number)?.changes.first { $0.seq == seq }
     }
 
+    /// Changes of a transaction, with all of their values.
+    ///
+    /// - Complexity: O(changes asked for) where the history tables have the transaction, or else
+    ///   O(its changes).
+    func changes(_ seqs: Set<Int64>, in number: Int64) throws -> [Int64: Change] {
+        var found: [Int64: Change] = [:]
+        if try number > reader.metadata.position(.digested) {
+            for change in try transaction(number)?.changes ?? [] where seqs.contains(change.seq) {
+                found[change.seq] = change
+            }
+        } else {
+            let history = try HistoryReader(
+                reader.connection, catalog: reader.catalog, resolver: reader.resolver,
+                delivering: delivery)
+            for seq in seqs { found[seq] = try history.change(seq: seq, in: number) }
+        }
+        return found
+    }
+
     /// What the history tables hold, in the query's order.
     private func written(
         matching query: HistoryQuery, _ body: (Transaction) throws -> Bool

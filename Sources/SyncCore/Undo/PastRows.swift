@@ -27,6 +27,16 @@ struct PastRows {
         return true
     }
 
+    /// Whether the table of an object is there, and tracked.
+    mutating func isTracked(_ name: ObjectName) throws -> Bool {
+        do {
+            _ = try table(name.folded.entity, of: name)
+            return true
+        } catch let error as SyncError where error.code == .unknownEntity {
+            return false
+        }
+    }
+
     private mutating func table(_ folded: String, of name: ObjectName) throws -> Table {
         if let known = tables[folded] { return known }
         let entity = try reader.presentEntity(name.entity)

@@ -47,10 +47,10 @@ extension Store {
                     for change in transaction.changes {
                         let name = ObjectName(entity: change.entity, key: change.object.key)
                         guard !result.untracked.contains(name.entity) else { continue }
-                        do {
-                            if try past.begin(name) { names.append(name) }
-                        } catch let error as SyncError where error.code == .unknownEntity {
+                        if try !past.isTracked(name) {
                             result.untracked.append(name.entity)
+                        } else if try past.begin(name) {
+                            names.append(name)
                         }
                     }
                     return true

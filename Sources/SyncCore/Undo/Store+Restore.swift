@@ -48,11 +48,7 @@ extension Store {
         query.limit = 1
         guard let number = try presentHistory(query).first?.number else {
             try requireSettled()
-            // An entity that the store does not have is another mistake, which this names.
-            var known = HistoryQuery()
-            known.entities = [object.entity]
-            known.limit = 0
-            try forEachTransaction(matching: known) { _ in false }
+            try checkName(of: object, deletedBy: query)
             throw SyncError(
                 .unknownObject,
                 "the history has no deletion of \(object.entity)/\(object.key)",
@@ -61,6 +57,31 @@ extension Store {
         }
         // The whole transaction: what the delete took along.
         return try transaction(number, naming: .now)
+    }
+
+    /// Checks that a name means what it meant when the object was deleted: another table may have
+    /// it now.
+    ///
+    /// - Parameter query: finds the newest delete of the object.
+    /// - Throws: `unknownEntity` for a table that the store never had; `unknownObject`, with the
+    ///   name of now.
+    private func checkName(of object: ObjectName, deletedBy query: HistoryQuery) throws {
+        var deleted: (number: Int64, seq: Int64)?
+        try forEachTransaction(matching: query) { transaction in
+            deleted = transaction.changes.last.map { (transaction.number, $0.seq) }
+            return false
+        }
+        guard let deleted else { return }
+        let transaction = try transaction(deleted.number, naming: .now)
+        guard let now = transaction.changes.first(where: { $0.seq == deleted.seq })?.object else {
+            return
+        }
+        throw SyncError(
+            .unknownObject,
+            "the deleted object \(object.entity)/\(object.key) belongs to the table that is now "
+                + "called \(now.entity)",
+            hint: "Restore it by this name: synctool restore DB "
+                + Shell.quoted("\(now.entity)/\(now.key)"))
     }
 
     /// A delete, and those that it took along in its transaction; each after one that took it.

@@ -58,9 +58,9 @@ extension StoreHub {
         guard !limits.isEmpty, let opened = state.opened else { return }
         do {
             let report = try opened.store.purge(beyond: limits)
-            if report.transactions > 0 {
-                log.info("purged \(report.transactions) transactions beyond the limits")
-            }
+            guard report.transactions > 0 else { return }
+            log.info("purged \(report.transactions) transactions beyond the limits")
+            try tellPurged(opened.store)
         } catch {
             logOnce("purge: \(error)")
         }
@@ -75,8 +75,20 @@ extension StoreHub {
         _ store: Store, before: Token?, force: Bool
     ) throws -> (report: PurgeReport, oldest: Token) {
         let report = try store.purge(before: before, force: force)
-        let oldest = try store.firstToken(matching: HistoryQuery()) ?? store.head()
-        state.broadcast(SubscriptionReplies.notice(.historyPurged(oldest)))
+        let oldest =
+            report.transactions > 0 ? try tellPurged(store) : try Self.oldest(of: store)
         return (report, oldest)
+    }
+
+    /// Tells the subscribers where the history begins now.
+    @discardableResult
+    private func tellPurged(_ store: Store) throws -> Token {
+        let oldest = try Self.oldest(of: store)
+        state.broadcast(SubscriptionReplies.notice(.historyPurged(oldest)))
+        return oldest
+    }
+
+    private static func oldest(of store: Store) throws -> Token {
+        try store.firstToken(matching: HistoryQuery()) ?? store.head()
     }
 }

@@ -41,10 +41,33 @@ extension StoreHub {
     ///   was otherwise; `busy` while it is being opened.
     func whileClosed<Result>(_ body: () throws -> Result) throws -> Result {
         guard state.beginOpening() else { throw isBeingOpened }
+        return try withTurn(body, after: openNow)
+    }
+
+    /// Runs `body` as ``whileClosed(_:)`` does, then closes for good: subscriptions end with
+    /// `error`, unless `body` throws.
+    ///
+    /// - Throws: as ``whileClosed(_:)``; waits for a while where the store is being opened.
+    func close<Result>(_ error: SyncError, after body: () throws -> Result) throws -> Result {
+        var attempts = 0
+        while !state.beginOpening() {
+            attempts += 1
+            guard attempts < Self.turnAttemptsMax else { throw isBeingOpened }
+            usleep(10_000)
+        }
+        return try withTurn(body) { close(error) }
+    }
+
+    /// Five seconds.
+    private static let turnAttemptsMax = 500
+
+    private func withTurn<Result>(
+        _ body: () throws -> Result, after finish: () -> Void
+    ) throws -> Result {
         let departure = closeForReopening()
         do {
             let result = try body()
-            openNow()
+            finish()
             return result
         } catch {
             if case .left = departure { openNow() } else { state.abandonOpening() }

@@ -253,22 +253,16 @@ final class StoreRegistry: Sendable {
         }
         if !keepsData, !isGone, !hub.isOpen { try hub.requireRemains() }
         let journal = try? hub.opened().journal
-        state.withLock { $0.hubs[hub.path] = nil }
-        hub.close(Self.forgotten(hub.path))
-        var report = UntrackReport()
-        do {
+        let report = try hub.close(Self.forgotten(hub.path)) {
+            var report = UntrackReport()
             if !keepsData, !isGone {
                 report = try Store.untrack(hub.path) {
                     try Self.check($0, isAt: hub.path, peer: peer)
                 }
             }
             journal?.remove()
-        } catch {
-            // Still tracked: it is watched again.
-            let again = StoreHub(hub.entry, path: hub.path, environment: environment)
-            state.withLock { $0.hubs[hub.path] = again }
-            again.open()
-            throw error
+            state.withLock { $0.hubs[hub.path] = nil }
+            return report
         }
         try remembered.remove(hub.path)
         return report

@@ -38,12 +38,15 @@ enum Position: Equatable {
             }
             return number == 0 ? Self.start(of: store) : try store.transaction(number).token
         case .date(let date):
+            let beginning = try store.beginning()
+            // Also where the clock of a writer was wrong: ``note(in:)`` says so.
+            if beginning.purged == 0, date < beginning.tracked { return Self.start(of: store) }
             var query = HistoryQuery()
             query.until = Timestamp(milliseconds: date.milliseconds + 1)
             query.reverse = true
             query.limit = 1
             if let token = try store.history(query).first?.token { return token }
-            guard try store.beginning().purged == 0 else {
+            guard beginning.purged == 0 else {
                 throw try Self.purged("what was before \(LocalTime.text(date))", in: store)
             }
             return Self.start(of: store)

@@ -40,7 +40,7 @@ struct Alter: FileCommand {
                 .map(\.table)
         ).count
         try Terminal.output.line(
-            "\(path): schema changed"
+            "\(path): the statements were run"
                 + (renewed > 0
                     ? "; triggers of \(Plural.text(renewed, of: "table")) recreated" : ""))
         for finding in partly {

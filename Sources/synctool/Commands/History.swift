@@ -52,11 +52,17 @@ struct History: StoreCommand {
         if values && (pending || count || output.isJSON) {
             throw ValidationError("--values cannot be combined with --pending, --count or --json.")
         }
+        if values && access.socket != nil {
+            throw ValidationError("--values reads the file itself. Omit --socket.")
+        }
     }
 
     mutating func run() async throws {
         let query = try filter.query()
-        let store = try await Access.open(path, using: access)
+        let store: any StoreAccess =
+            values
+            ? FileAccess(path: path, reason: .requested)
+            : try await Access.open(path, using: access)
         if pending { return try await showPending(of: store) }
         if count {
             let found = try await store.count(query)
@@ -84,11 +90,12 @@ struct History: StoreCommand {
             if isJSON {
                 try Terminal.output.json(transaction.json)
             } else {
-                let after = try past.map {
-                    try Self.objects(
-                        in: transaction, of: $0, count: text.shownCount(of: transaction))
+                let new = try past.map {
+                    try $0.newValues(
+                        of: transaction.changes.prefix(text.shownCount(of: transaction)),
+                        asOf: transaction.token)
                 }
-                for line in text.lines(transaction, after: after) {
+                for line in text.lines(transaction, new: new) {
                     try Terminal.output.line(line)
                 }
             }
@@ -99,25 +106,6 @@ struct History: StoreCommand {
                     ? "\(path): no transactions yet" : "\(path): no transaction matches the filters"
             )
         }
-    }
-
-    /// The first objects of a transaction as they were after it; without those of tables that are
-    /// not tracked any more.
-    ///
-    /// - Complexity: O(the later changes of each object)
-    private static func objects(
-        in transaction: Transaction, of store: Store, count: Int
-    ) throws -> [ObjectName: PastObject] {
-        var objects: [ObjectName: PastObject] = [:]
-        for change in transaction.changes.prefix(count) where change.kind != .delete {
-            let name = ObjectName(entity: change.entity, key: change.object.key)
-            do {
-                objects[name] = try store.object(name, asOf: transaction.token)
-            } catch let error as SyncError where error.code == .unknownEntity {
-                continue
-            }
-        }
-        return objects
     }
 
     private func showPending(of store: any StoreAccess) async throws {

@@ -14,11 +14,11 @@ struct PartText {
         return min(transaction.changes.count, text.changesMax - (isNew ? 0 : shown))
     }
 
-    /// The same with new values.
+    /// The same with new values, by ``Change/seq``.
     mutating func lines(
-        _ transaction: Transaction, after: [ObjectName: PastObject]?
+        _ transaction: Transaction, new: [Int64: NamedValues]?
     ) -> [String] {
-        text.after = after
+        text.new = new
         return lines(transaction)
     }
 

@@ -9,8 +9,8 @@ struct TransactionText {
     /// The maximum number of changes shown for a transaction; the rest are counted.
     var changesMax = changesShown
     var terminal = Terminal.output
-    /// Objects as they were after the transaction, where new values are shown.
-    var after: [ObjectName: PastObject]?
+    /// What changes left, by ``Change/seq``, where new values are shown.
+    var new: [Int64: NamedValues]?
 
     func lines(_ transaction: Transaction) -> [String] {
         [head(transaction)] + lines(transaction.changes)
@@ -97,16 +97,15 @@ struct TransactionText {
 
     /// `Title 'Load' -> 'Reload'`, or the values of a new object; nil: they are not shown.
     private func newValues(_ change: Change) -> String? {
-        guard let after else { return nil }
-        let name = ObjectName(entity: change.entity, key: change.object.key)
-        let new = after[name]?.values
+        guard let new = self.new else { return nil }
+        let values = new[change.seq]
         switch change.kind {
         case .delete: return nil
-        case .insert: return new.map(Self.values)
+        case .insert: return values.map(Self.values)
         case .update:
             var parts = change.properties.prefix(Self.valuesMax).map { property in
                 Printable.text(property) + " " + Self.value(change.oldValues?[property]) + " -> "
-                    + Self.value(new?[property])
+                    + Self.value(values?[property])
             }
             if change.properties.count > Self.valuesMax { parts.append("…") }
             return parts.joined(separator: ", ")

@@ -144,4 +144,58 @@ import Testing
         #expect(gone.map(\.object.key.description).sorted() == ["1", "2"])
         #expect(difference.objects.contains { $0.after.isPresent })
     }
+
+    /// What a change left is found although another table, and another column, has its name now.
+    @Test(arguments: UndoMode.all, Way.allCases)
+    func newValuesAreThoseOfTheSameTableAndColumn(_ mode: UndoMode, way: Way) throws {
+        let stage = try UndoStage(
+            mode, ["a": CaptureOptions(undo: true), "b": CaptureOptions(undo: true)],
+            """
+            CREATE TABLE a(id INTEGER PRIMARY KEY, v, w);
+            CREATE TABLE b(id INTEGER PRIMARY KEY, v, w);
+            INSERT INTO a VALUES (1, 'a1', 'w'); INSERT INTO b VALUES (1, 'b1', 'w')
+            """)
+        try stage.write("UPDATE a SET v = 'a2'")
+        try stage.write("UPDATE b SET v = 'b2'")
+        try stage.write("INSERT INTO b VALUES (2, 'new', 'w')")
+        try change(
+            stage, way,
+            """
+            BEGIN; ALTER TABLE a RENAME TO tmp; ALTER TABLE b RENAME TO a;
+            ALTER TABLE tmp RENAME TO b; ALTER TABLE a RENAME COLUMN v TO x;
+            ALTER TABLE a RENAME COLUMN w TO v; COMMIT
+            """)
+        try stage.write("UPDATE a SET x = 'b3' WHERE id = 1; UPDATE b SET v = 'a3'")
+        var told: [String] = []
+        for transaction in try stage.store.history() {
+            let new = try stage.store.newValues(of: transaction.changes, asOf: transaction.token)
+            for change in transaction.changes {
+                let values = new[change.seq]?.pairs.map { "\($0.name) \($0.value)" } ?? []
+                told.append("\(change.object.path): \(values.joined(separator: ", "))")
+            }
+        }
+        #expect(
+            told == [
+                "a/1: v 'a2'", "b/1: v 'b2'", "b/2: id 2, x 'new', v 'w'", "a/1: x 'b3'",
+                "b/1: v 'a3'",
+            ], "\(mode), \(way)")
+    }
+
+    /// The name of a deleted object may belong to a table that was made later.
+    @Test(arguments: UndoMode.all, Way.allCases)
+    func restoreNamesTheTableOfTheDeletedObject(_ mode: UndoMode, way: Way) throws {
+        let (stage, _) = try stage(mode)
+        try change(
+            stage, way,
+            """
+            ALTER TABLE album RENAME TO record;
+            CREATE TABLE album(id INTEGER PRIMARY KEY, title TEXT)
+            """)
+        let error = #expect(throws: SyncError.self) {
+            try stage.store.restore(.init(path: "album/1"))
+        }
+        #expect(error?.code == .unknownObject)
+        #expect(error?.hint?.contains("record/1") == true, "\(error?.hint ?? "")")
+        #expect(try stage.store.restore(.init(path: "record/1")).isComplete)
+    }
 }

@@ -240,7 +240,7 @@ import Testing
 
     @Test func batchesFollowTheRulesAndTellContexts() throws {
         let ids = try context.batchInsert(
-            "C_Task", objects: (0..<5).map { ["title": "t\($0)", "priority": $0] })
+            "C_Task", objects: (0..<5).map { (n: Int) in ["title": "t\(n)", "priority": n] })
         #expect(ids.count == 5)
         #expect(!context.hasChanges)
         let tasks = try other.fetch(FetchRequest<TodoTask>(sortedBy: [SortKey("title")]))
