@@ -86,7 +86,7 @@ struct Daemon: Sendable {
         let watcher = try StoreWatcher()
         let remembered = try RememberedStores(directory: configuration.stateDirectory)
         let stateLock = try StateLock(directory: configuration.stateDirectory)
-        let replicator = Replicator(options: configuration.replication, log: log)
+        let replicator = Replicator(configuration, log: log)
         let registry = StoreRegistry(
             StoreHub.Environment(
                 watcher: watcher, pool: pool, loop: group.next(), log: log,
@@ -176,7 +176,7 @@ struct Daemon: Sendable {
                 parts.registry.load(configuration)
                 parts.registry.retry()
             }
-            await parts.replicator.adopt(configuration.replication)
+            await parts.replicator.adopt(configuration)
             log.info("reloaded the configuration")
         } catch {
             log.error("reload failed, keeping the running configuration: \(error)")

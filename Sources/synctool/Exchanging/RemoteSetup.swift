@@ -1,4 +1,5 @@
 import Foundation
+import SyncClient
 import SyncRemotes
 import SyncReplica
 
@@ -19,11 +20,34 @@ struct RemoteSetup {
     private var absolute: String { StorePath.absolute(path) }
 
     /// - Returns: the key that was created, if the remote is encrypted and the store had none.
-    /// - Throws: `refused` for a name that exists, or another store without a join method;
-    ///   `cannotTrack` when the schema cannot be merged; `unreachable`.
+    /// - Throws: `refused` for a name that exists, another store without a join method, or a daemon
+    ///   that would not use the remote; `cannotTrack` when the schema cannot be merged; `unreachable`.
     func run() async throws -> StoreKey? {
+        try await requireUse()
         try await prepareRemote()
         return try addEntry()
+    }
+
+    /// A daemon that takes no remotes from this file would leave the remote unused without a word.
+    ///
+    /// - Throws: `refused`, after the lines that the daemon's configuration needs.
+    private func requireUse() async throws {
+        guard entry.options.manual != true,
+            let report = try? await StoreClient().status(absolute), report.ignoresRemotes
+        else { return }
+        try Terminal.error.line(
+            "To have the daemon use this remote, its administrator writes in a file in "
+                + "/etc/syncd/stores.d, and reloads it:")
+        for line in entry.configuration(of: absolute) {
+            try Terminal.error.line("    " + Printable.text(line))
+        }
+        throw SyncError(
+            .refused,
+            "the daemon takes no remotes from this file: it is not the daemon's own (it belongs to "
+                + "another user, or others may write it)",
+            path: absolute,
+            hint: "To use it in commands alone: synctool remote add DB \(entry.name) "
+                + "\(Shell.quoted(entry.url)) --manual")
     }
 
     /// Ensures that the address is a remote of this store.
