@@ -12,7 +12,7 @@ import Varlink
 /// down.
 ///
 /// Up: stores opened, then the socket (so that every client that can connect finds its store), then
-/// READY. Down: no new calls, then the stores written and closed.
+/// READY, then the stores that clients of other users had tracked (``StoreRegistry/load(_:)``). Down: no new calls, then the stores written and closed.
 ///
 /// Five mechanisms of concurrency, each for one reason:
 /// - the watch thread (``StoreWatcher``): it waits for all stores in one `poll()`, and takes a
@@ -68,6 +68,7 @@ struct Daemon: Sendable {
         ServiceManager.ready(status: line)
         log.info("ready, \(line)")
         let timers = startTimers(for: parts)
+        parts.pool.submit { if $0 == .active { parts.registry.retry() } }
         try await serve(parts)
         for timer in timers { timer.cancel() }
         ServiceManager.stopping()
