@@ -134,6 +134,28 @@ struct RemoteCommandTests {
         }
     }
 
+    @Test func anEncryptedFolderIsNotAddedWithoutEncryption() async throws {
+        try await withPair(["--encrypt"]) { scene, shared in
+            let before = try batches(scene)
+            try await scene.tool("remote", "remove", "a.db", "origin").expectSuccess()
+            expect(
+                try await scene.tool("remote", "add", "a.db", "origin", shared), 1,
+                "encrypted batches", "--encrypt")
+            try await scene.sql("a.db", "INSERT INTO note(body) VALUES ('secret')")
+            expect(try await scene.tool("push", "a.db"), 1, "no remotes")
+            // One that was added by an older version.
+            try await scene.sql(
+                "a.db", "INSERT INTO syncd_remote VALUES ('old', '\(shared)', '{}')")
+            expect(try await scene.tool("push", "a.db"), 1, "nothing is sent", "--encrypt")
+            #expect(try batches(scene) == before)
+            try await scene.tool("remote", "remove", "a.db", "old").expectSuccess()
+            try await scene.tool("remote", "add", "a.db", "origin", shared, "--encrypt")
+                .expectSuccess()
+            try await scene.tool("push", "a.db").expectSuccess()
+            #expect(try batches(scene).count == before.count + 1)
+        }
+    }
+
     @Test func anEncryptedRemoteIsOpenedByTheRightKeyAlone() async throws {
         try await withPair(["--encrypt"]) { scene, shared in
             for file in try batches(scene) {

@@ -68,8 +68,26 @@ struct RemoteSetup {
         }
         let other = try await RemoteConnection.store(at: address, options: entry.options)
         try requirePacket(of: other)
+        try await requireEncryption(like: other)
         if other != id { try await join(other) }
         try checkSchema()
+    }
+
+    /// - Throws: `refused` when the folder has encrypted batches and the entry does not encrypt.
+    private func requireEncryption(like store: StoreID) async throws {
+        guard case .directory(let folder) = address, !entry.isEncrypted else { return }
+        let remote = try DirectoryRemote(
+            folder, store: store, replica: DirectoryRemote.observer)
+        guard let sealed = try await remote.catalog(since: VersionVector()).firstSealed else {
+            return
+        }
+        let add = "synctool remote add DB \(entry.name) \(Shell.quoted(entry.url))"
+        let joining = joinMethod.map { " --join \($0.rawValue)" } ?? ""
+        throw sealed.refusal(
+            of: "it is not added",
+            remedy:
+                "With the key in the store: \(add)\(joining) --encrypt; else get the key packet, "
+                + "then: \(add)\(joining) --key PACKET")
     }
 
     private func requirePacket(of store: StoreID) throws {
