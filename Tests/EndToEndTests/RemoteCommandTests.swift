@@ -156,6 +156,39 @@ struct RemoteCommandTests {
         }
     }
 
+    @Test func aDatabaseWithAKeyIsForItsOwner() async throws {
+        try await withPair(["--encrypt"]) { scene, shared in
+            func mode(_ name: String) throws -> Int {
+                let attributes = try FileManager.default.attributesOfItem(
+                    atPath: scene.folder.path(name))
+                return try #require(attributes[.posixPermissions] as? Int)
+            }
+            try write(scene, "some words\n", "words")
+            let packet = try await scene.tool(
+                "key", "share", "a.db", "--passphrase-file", "words"
+            ).expectSuccess()
+            try write(scene, packet.text, "packet")
+            let cloned = try await scene.run([
+                "clone", shared, "b.db", "--key", "packet", "--passphrase-file", "words",
+            ]).expectSuccess()
+            #expect(try mode("b.db") == 0o600)
+            #expect(!cloned.errors.contains("other users may read"), "\(cloned.errors)")
+            // A database that others use keeps its permissions, with a warning.
+            try scene.chmod("a.db", 0o644)
+            let imported = try await scene.run([
+                "key", "import", "a.db", "packet", "--passphrase-file", "words",
+            ]).expectSuccess()
+            #expect(imported.errors.contains("other users may read the file"), "\(imported.errors)")
+            #expect(imported.errors.contains("chmod go= a.db*"))
+            #expect(try mode("a.db") == 0o644)
+            try scene.chmod("a.db", 0o600)
+            let again = try await scene.run([
+                "key", "import", "a.db", "packet", "--passphrase-file", "words",
+            ]).expectSuccess()
+            #expect(!again.errors.contains("other users may read"))
+        }
+    }
+
     @Test func anEncryptedRemoteIsOpenedByTheRightKeyAlone() async throws {
         try await withPair(["--encrypt"]) { scene, shared in
             for file in try batches(scene) {

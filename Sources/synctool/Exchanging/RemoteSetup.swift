@@ -21,7 +21,8 @@ struct RemoteSetup {
 
     /// - Returns: the key that was created, if the remote is encrypted and the store had none.
     /// - Throws: `refused` for a name that exists, another store without a join method, or a daemon
-    ///   that would not use the remote; `cannotTrack` when the schema cannot be merged; `unreachable`.
+    ///   that would not use the remote; `cannotTrack` when the schema cannot be merged;
+    ///   `unreachable`.
     func run() async throws -> StoreKey? {
         try await requireUse()
         try await prepareRemote()
@@ -78,9 +79,11 @@ struct RemoteSetup {
         guard case .directory(let folder) = address, !entry.isEncrypted else { return }
         let remote = try DirectoryRemote(
             folder, store: store, replica: DirectoryRemote.observer)
-        guard let sealed = try await remote.catalog(since: VersionVector()).firstSealed else {
-            return
-        }
+        guard let sealed = try await remote.catalog(since: VersionVector()).firstSealed,
+            let key = sealed.envelope.key
+        else { return }
+        // Without the key a join says which one is missing.
+        if joinMethod != nil, try ownRing()[key] == nil { return }
         let add = "synctool remote add DB \(entry.name) \(Shell.quoted(entry.url))"
         let joining = joinMethod.map { " --join \($0.rawValue)" } ?? ""
         throw sealed.refusal(
@@ -88,6 +91,12 @@ struct RemoteSetup {
             remedy:
                 "With the key in the store: \(add)\(joining) --encrypt; else get the key packet, "
                 + "then: \(add)\(joining) --key PACKET")
+    }
+
+    private func ownRing() throws -> KeyRing {
+        let store = try Store.open(absolute)
+        defer { try? store.close() }
+        return try store.keyRing()
     }
 
     private func requirePacket(of store: StoreID) throws {
@@ -126,9 +135,7 @@ struct RemoteSetup {
     private func download(
         _ other: StoreID, to copy: String, joiningBy method: JoinMethod
     ) async throws {
-        let store = try Store.open(absolute)
-        let ring = try packet?.ring ?? store.keyRing()
-        try store.close()
+        let ring = try packet?.ring ?? ownRing()
         do {
             try await RemoteConnection.with(
                 entry, store: other, replica: DirectoryRemote.observer, ring: ring
@@ -153,6 +160,7 @@ struct RemoteSetup {
         var key: StoreKey?
         if entry.isEncrypted, try store.keyRing().keys.isEmpty { key = try store.makeKey() }
         try store.add(remote: entry)
+        if packet != nil || key != nil { try KeyFile.warn(about: path) }
         return key
     }
 }
