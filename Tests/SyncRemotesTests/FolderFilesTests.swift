@@ -35,6 +35,30 @@ import Testing
         #expect(throws: SyncError(.unreachable, "")) { try files.read("sub/b", limit: 9) }
     }
 
+    private func mode(_ name: String) -> mode_t {
+        var status = stat()
+        return stat(directory.path + "/" + name, &status) == 0 ? status.st_mode & 0o7777 : 0
+    }
+
+    @Test func theGroupOfASharedFolderGetsWhatIsMade() throws {
+        // A umask of 022 leaves the group no permission to write.
+        chmod(directory.path, 0o2770)
+        try files.makeFolder("shared")
+        try files.write([1], to: "shared/a", temporaryPrefix: ".tmp-")
+        #expect(mode("shared") & 0o2070 == 0o2070)
+        #expect(mode("shared/a") & 0o060 == 0o060)
+        chmod(directory.path + "/shared", 0o2750)
+        try files.write([1], to: "shared/b", temporaryPrefix: ".tmp-")
+        #expect(mode("shared/b") & 0o060 == 0o040, "it may read, as it may the folder")
+    }
+
+    /// An identity, for one.
+    @Test func aPrivateFileIsNotShared() throws {
+        chmod(directory.path, 0o2770)
+        try files.write([1], to: "secret", temporaryPrefix: ".tmp-", mode: 0o600)
+        #expect(mode("secret") == 0o600)
+    }
+
     @Test func aPipeIsNotOpened() throws {
         mkfifo(directory.file("pipe"), 0o600)
         #expect(files.head(of: "pipe", limit: 10) == nil)

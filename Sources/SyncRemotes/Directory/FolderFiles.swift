@@ -8,6 +8,11 @@ import SyncCore
 /// Others may write the folder, and what is in it is not trusted. Below the folder no symbolic link
 /// is followed: it would lead to what this process may read or write and the author of the link may
 /// not. Only regular files are read, and nothing waits: opening a pipe would, for ever.
+///
+/// Policy: what is made here has the group of the folder around it, and that group may do with it
+/// what it may do with the folder, whatever the umask. The umask of a service (0077) is for its own
+/// files; with it the other users of a shared folder could not read what the service puts there.
+/// Others than the group get what the umask leaves them.
 struct FolderFiles: Sendable {
     /// The folder. Symbolic links on the way to it, and itself, are followed.
     let path: String
@@ -129,8 +134,30 @@ struct FolderFiles: Sendable {
             throw failure(to: "open the folder", at: name)
         }
         defer { close(directory) }
-        if mkdirat(directory, name, 0o777) == 0 || errno == EEXIST { return }
-        throw failure(to: "create the folder", at: name)
+        guard mkdirat(directory, name, 0o777) == 0 else {
+            if errno == EEXIST { return }
+            throw failure(to: "create the folder", at: name)
+        }
+        guard let made = openFolder(name) else { return }
+        defer { close(made) }
+        Self.share(made, as: directory, permissions: 0o2070)
+    }
+
+    /// Gives what was just made the group of its folder, and of the group's `permissions` those
+    /// that the group has on the folder. A file system without them, or a group that the user is
+    /// not in, leaves it as it is.
+    private static func share(_ made: Int32, as folder: Int32, permissions: mode_t) {
+        var around = stat()
+        var own = stat()
+        guard fstat(folder, &around) == 0, fstat(made, &own) == 0 else { return }
+        if own.st_gid != around.st_gid {
+            guard fchown(made, uid_t.max, around.st_gid) == 0, fstat(made, &own) == 0 else {
+                return
+            }
+        }
+        let mode = own.st_mode & 0o7777
+        let wanted = mode | (around.st_mode & permissions)
+        if wanted != mode { fchmod(made, wanted) }
     }
 
     /// Removes a file; without the file it does nothing.
@@ -169,6 +196,7 @@ struct FolderFiles: Sendable {
             directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw failure(to: "write the file", at: name) }
         defer { close(descriptor) }
+        Self.share(descriptor, as: directory, permissions: mode & 0o060)
         var start = 0
         while start < bytes.count {
             let written = bytes[start...].withUnsafeBytes {
