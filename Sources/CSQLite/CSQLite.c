@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,6 +98,29 @@ int syncd_sqlite_open_files_alone(void) {
     sqlite3_vfs *vfs = sqlite3_vfs_find("unix");
     if (!vfs || vfs->iVersion < 3 || !vfs->xSetSystemCall) return SQLITE_NOTFOUND;
     return vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_file);
+}
+
+// Of CLinux. Declared here, because the C targets depend on nothing of the package: SyncStorage links both.
+void syncd_guard_mapping(void *address, size_t length);
+void syncd_forget_mapping(void *address);
+
+static void *map_guarded(void *address, size_t length, int protection, int flags, int descriptor, off_t offset) {
+    void *memory = mmap(address, length, protection, flags, descriptor, offset);
+    if (memory != MAP_FAILED) syncd_guard_mapping(memory, length);
+    return memory;
+}
+
+static int unmap_guarded(void *address, size_t length) {
+    syncd_forget_mapping(address);
+    return munmap(address, length);
+}
+
+int syncd_sqlite_guard_mappings(void) {
+    sqlite3_vfs *vfs = sqlite3_vfs_find("unix");
+    if (!vfs || vfs->iVersion < 3 || !vfs->xSetSystemCall) return SQLITE_NOTFOUND;
+    int status = vfs->xSetSystemCall(vfs, "mmap", (sqlite3_syscall_ptr)map_guarded);
+    if (status == SQLITE_OK) status = vfs->xSetSystemCall(vfs, "munmap", (sqlite3_syscall_ptr)unmap_guarded);
+    return status;
 }
 
 // The beginning of unixFile in SQLite's os_unix.c, the same since version 3.7.

@@ -12,7 +12,8 @@ import Varlink
 /// down.
 ///
 /// Up: stores opened, then the socket (so that every client that can connect finds its store), then
-/// READY, then the stores that clients of other users had tracked (``StoreRegistry/load(_:)``). Down: no new calls, then the stores written and closed.
+/// READY, then the stores that clients of other users had tracked (``StoreRegistry/load(_:)``).
+/// Down: no new calls, then the stores written and closed.
 ///
 /// Five mechanisms of concurrency, each for one reason:
 /// - the watch thread (``StoreWatcher``): it waits for all stores in one `poll()`, and takes a
@@ -213,7 +214,10 @@ struct Daemon: Sendable {
         let unload = onPool(after: Self.unloadInterval, every: Self.unloadInterval) {
             registry.unloadIdle()
         }
-        let rest = onPool(after: Self.restInterval, every: Self.restInterval) { registry.rest() }
+        let rest = onPool(after: Self.restInterval, every: Self.restInterval) {
+            registry.reopenTruncated()
+            registry.rest()
+        }
         return [status, purge, unload, rest]
             + [comparing, startWatchdog(for: parts)].compactMap(\.self)
     }

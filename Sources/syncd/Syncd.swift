@@ -70,6 +70,7 @@ struct Syncd: AsyncParsableCommand {
             // Thousands of connections, most of which read a few pages.
             _ = syncd_sqlite_set_page_cache_start(0)
             DatabaseOpener.refuseSpecialFiles()
+            DatabaseOpener.surviveTruncation()
             DatabaseOpener.limitForeignStatements(to: Self.foreignStatementMax)
             let daemon = Daemon(
                 configuration: configuration, reread: { try read() },

@@ -42,6 +42,10 @@ int syncd_sqlite_use_tables_alone(sqlite3 *connection);
 // SQLITE_NOTFOUND where the layer is another one. Initializes SQLite: after sqlite3_config().
 int syncd_sqlite_open_files_alone(void);
 
+// From now on the mappings that SQLite's Unix layer makes are guarded (syncd_guard_mapping), in the whole process.
+// Returns as syncd_sqlite_open_files_alone() does, and initializes SQLite, too.
+int syncd_sqlite_guard_mappings(void);
+
 // The descriptor of the main database file, for fstat(2) alone; -1 where there is none or SQLite's Unix layer is not
 // the one that we know. SQLite opens by path; only the descriptor says which file it got.
 int syncd_sqlite_descriptor(sqlite3 *connection);

@@ -1,3 +1,4 @@
+import CLinux
 import CSQLite
 import GRDB
 import SyncValues
@@ -31,9 +32,20 @@ package enum DatabaseOpener {
         _ = syncd_sqlite_open_files_alone()
     }
 
+    /// For a process that opens databases of other users: from now on it survives that one of them
+    /// truncates a `-shm` file, which SQLite and ``WalIndex`` map into memory. The connection then
+    /// sees zeros and is of no use: the store has to be opened again.
+    package static func surviveTruncation() {
+        _ = configureSQLite
+        if syncd_sqlite_guard_mappings() == SQLITE_OK { _ = syncd_survive_truncation() }
+    }
+
+    /// How many pages were found truncated since the process began.
+    package static var truncatedPages: UInt64 { syncd_truncated_pages() }
+
     /// For a process that must not be kept busy by another user's database: from now on, on new
-    /// connections to such a file, a statement that runs for longer than this without a row is ended
-    /// (`refused`). A statement of ours takes milliseconds, a large table seconds.
+    /// connections to such a file, a statement that runs for longer than this without a row is
+    /// ended (`refused`). A statement of ours takes milliseconds, a large table seconds.
     package static func limitForeignStatements(to limit: Duration) {
         ForeignFile.limitStatements(to: limit)
     }
@@ -44,8 +56,8 @@ package enum DatabaseOpener {
         case reading
         /// Reads and writes. A file that cannot be written is opened for reading.
         case readingAndWriting
-        /// As `readingAndWriting`, but tables alone, without views and triggers: those of syncd need
-        /// none. Keeps up with other writers: see ``DatabaseOpener/relieve``.
+        /// As `readingAndWriting`, but tables alone, without views and triggers: those of syncd
+        /// need none. Keeps up with other writers: see ``DatabaseOpener/relieve``.
         case following
         /// Writes; a file that cannot be written, or whose writers would be locked out, is refused.
         case writing

@@ -21,6 +21,10 @@ final class StoreRegistry: Sendable {
         /// For the stores whose entry has no limits, and for the others.
         var limits = HistoryLimits()
         var limitsByPath: [String: HistoryLimits] = [:]
+        /// As of the last ``reopenTruncated()``.
+        var truncatedPages: UInt64 = 0
+        /// The last ``reopenTruncated()`` found one.
+        var isTruncationLeft = false
     }
 
     private let environment: StoreHub.Environment
@@ -44,9 +48,9 @@ final class StoreRegistry: Sendable {
     /// Opens the stores of the configuration and of the state directory, and closes those that are
     /// in neither any more. The stores that stay, and their clients, are not disturbed.
     ///
-    /// Stores that clients had tracked and that are not the daemon's own are left to ``retry()`` and
-    /// to the first call about them: what their owners do with their files must not keep the daemon
-    /// from serving the others.
+    /// Stores that clients had tracked and that are not the daemon's own are left to ``retry()``
+    /// and to the first call about them: what their owners do with their files must not keep the
+    /// daemon from serving the others.
     func load(_ configuration: Configuration) {
         let entries = configuration.stores
         var wanted: [String: Configuration.StoreEntry] = [:]
@@ -100,6 +104,21 @@ final class StoreRegistry: Sendable {
             hub.dismissExcluded()
             try? hub.store().unload()
         }
+    }
+
+    /// Opens the stores again whose `-shm` was truncated by another program: their connections see
+    /// memory of this process alone. Blocks: on the pool.
+    func reopenTruncated() {
+        let pages = DatabaseOpener.truncatedPages
+        let isDue = state.withLock { state in
+            defer { state.truncatedPages = pages }
+            return state.truncatedPages != pages || state.isTruncationLeft
+        }
+        guard isDue else { return }
+        // Asked again until none is found: another connection of this process, as that of an
+        // exchange, keeps SQLite's mapping while it is open.
+        let count = hubs.count { $0.isOpen && $0.reopenIfTruncated() }
+        state.withLock { $0.isTruncationLeft = count > 0 }
     }
 
     /// Closes the connections of stores that are not in use. Blocks: on the pool.
