@@ -134,6 +134,61 @@ struct RemoteCommandTests {
         }
     }
 
+    @Test func anEncryptedFolderIsNotAddedWithoutEncryption() async throws {
+        try await withPair(["--encrypt"]) { scene, shared in
+            let before = try batches(scene)
+            try await scene.tool("remote", "remove", "a.db", "origin").expectSuccess()
+            expect(
+                try await scene.tool("remote", "add", "a.db", "origin", shared), 1,
+                "encrypted batches", "--encrypt")
+            try await scene.sql("a.db", "INSERT INTO note(body) VALUES ('secret')")
+            expect(try await scene.tool("push", "a.db"), 1, "no remotes")
+            // One that was added by an older version.
+            try await scene.sql(
+                "a.db", "INSERT INTO syncd_remote VALUES ('old', '\(shared)', '{}')")
+            expect(try await scene.tool("push", "a.db"), 1, "nothing is sent", "--encrypt")
+            #expect(try batches(scene) == before)
+            try await scene.tool("remote", "remove", "a.db", "old").expectSuccess()
+            try await scene.tool("remote", "add", "a.db", "origin", shared, "--encrypt")
+                .expectSuccess()
+            try await scene.tool("push", "a.db").expectSuccess()
+            #expect(try batches(scene).count == before.count + 1)
+        }
+    }
+
+    @Test func aDatabaseWithAKeyIsForItsOwner() async throws {
+        try await withPair(["--encrypt"]) { scene, shared in
+            func mode(_ name: String) throws -> Int {
+                let attributes = try FileManager.default.attributesOfItem(
+                    atPath: scene.folder.path(name))
+                return try #require(attributes[.posixPermissions] as? Int)
+            }
+            try write(scene, "some words\n", "words")
+            let packet = try await scene.tool(
+                "key", "share", "a.db", "--passphrase-file", "words"
+            ).expectSuccess()
+            try write(scene, packet.text, "packet")
+            let cloned = try await scene.run([
+                "clone", shared, "b.db", "--key", "packet", "--passphrase-file", "words",
+            ]).expectSuccess()
+            #expect(try mode("b.db") == 0o600)
+            #expect(!cloned.errors.contains("other users may read"), "\(cloned.errors)")
+            // A database that others use keeps its permissions, with a warning.
+            try scene.chmod("a.db", 0o644)
+            let imported = try await scene.run([
+                "key", "import", "a.db", "packet", "--passphrase-file", "words",
+            ]).expectSuccess()
+            #expect(imported.errors.contains("other users may read the file"), "\(imported.errors)")
+            #expect(imported.errors.contains("chmod go= a.db*"))
+            #expect(try mode("a.db") == 0o644)
+            try scene.chmod("a.db", 0o600)
+            let again = try await scene.run([
+                "key", "import", "a.db", "packet", "--passphrase-file", "words",
+            ]).expectSuccess()
+            #expect(!again.errors.contains("other users may read"))
+        }
+    }
+
     @Test func anEncryptedRemoteIsOpenedByTheRightKeyAlone() async throws {
         try await withPair(["--encrypt"]) { scene, shared in
             for file in try batches(scene) {
