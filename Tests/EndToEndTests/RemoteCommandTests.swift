@@ -48,6 +48,21 @@ struct RemoteCommandTests {
         }
     }
 
+    @Test func rowsWithoutAKeyAreNamed() async throws {
+        try await Scene.with { scene in
+            let shared = "dir:" + scene.folder.path("shared")
+            mkdir(scene.folder.path("shared"), 0o755)
+            try await scene.sql(
+                "a.db", "CREATE TABLE t(k TEXT PRIMARY KEY, v); INSERT INTO t VALUES (NULL, 1)")
+            let tracked = try await scene.tool("track", "a.db").expectSuccess().text
+            #expect(tracked.contains("1 row of t with NULL in the primary key"), "\(tracked)")
+            let added = try await scene.tool("remote", "add", "a.db", "origin", shared)
+            expect(added, 0, "1 row of t with NULL in the primary key")
+            expect(
+                try await scene.tool("sync", "a.db"), 0, "1 row of t with NULL in the primary key")
+        }
+    }
+
     @Test func aCloneIsAReplicaThatGoesBothWays() async throws {
         try await withPair { scene, shared in
             try await scene.tool("clone", shared, "b.db").expectSuccess()

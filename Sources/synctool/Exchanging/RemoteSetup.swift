@@ -60,6 +60,7 @@ struct RemoteSetup {
         let replica = try StoreReplica(absolute)
         defer { try? replica.close() }
         try replica.prepare()
+        try UnsyncedText(rows: replica.unsyncedRows()).print()
     }
 
     private func join(_ other: StoreID) async throws {
