@@ -33,8 +33,10 @@ struct MergedTable: Sendable {
     let insert: String
     /// Deletes the row of a key.
     let delete: String
-    /// The greatest private number in use.
+    /// The greatest private number in use; with AUTOINCREMENT the greatest that ever was.
     let greatestNumber: String
+    /// Whether a private number is not used again after its row was deleted.
+    let isAutoincrement: Bool
 
     private let quoted: String
     private let list: String
@@ -78,7 +80,14 @@ struct MergedTable: Sendable {
             + "FROM \(quoted) WHERE \(matches)"
         insert = "INSERT INTO \(quoted)(\(list)) VALUES (\(marks))"
         delete = "DELETE FROM \(quoted) WHERE \(matches)"
-        greatestNumber = "SELECT max(\(number)) FROM \(quoted)"
+        isAutoincrement = entity.isPrivate && table.storedColumns[key[0]].isAutoincrement
+        greatestNumber =
+            isAutoincrement
+            ? """
+            SELECT max(coalesce(max(\(number)), 0), coalesce((SELECT max(seq)
+            FROM sqlite_sequence WHERE name = \(SQLName.literal(table.name))), 0)) FROM \(quoted)
+            """
+            : "SELECT max(\(number)) FROM \(quoted)"
     }
 
     /// The collation by which keys compare a column, where the table declares another one.
