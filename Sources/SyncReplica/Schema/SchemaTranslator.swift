@@ -130,7 +130,8 @@ struct SchemaTranslator {
     private func refusal(of table: TableSchema, _ reason: String) -> SyncError {
         SyncError(
             .cannotTrack, "\(table.name) cannot be merged: \(reason)",
-            hint: "Change the table's foreign keys, or leave it out: synctool track --without")
+            hint: "Change the table's foreign keys, or track the other tables alone: "
+                + "synctool untrack DB, then for each of them: synctool track DB --entity NAME")
     }
 
     // MARK: Checks

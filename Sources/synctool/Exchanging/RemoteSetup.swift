@@ -22,8 +22,22 @@ struct RemoteSetup {
     /// - Throws: `refused` for a name that exists, or another store without a join method;
     ///   `cannotTrack` when the schema cannot be merged; `unreachable`.
     func run() async throws -> StoreKey? {
+        if try restoreEmptied() { return nil }
         try await prepareRemote()
         return try addEntry()
+    }
+
+    /// Makes the folder of a remote that the store has already a remote again: somebody emptied it.
+    /// The next exchange sends everything.
+    private func restoreEmptied() throws -> Bool {
+        let store = try Store.open(absolute)
+        let (id, known) = (store.id, try store.remotes().first { $0.name == entry.name })
+        try store.close()
+        guard let known, known.url == entry.url, case .directory(let folder) = address,
+            try DirectoryRemote.isNew(folder)
+        else { return false }
+        try DirectoryRemote.create(folder, store: id)
+        return true
     }
 
     /// Ensures that the address is a remote of this store.
