@@ -38,6 +38,22 @@ struct UnsyncedRowsTests {
         #expect(try a.rows("SELECT count(*) FROM local") == [[3]])
     }
 
+    @Test("rows with NULL in the key that are older than history are not sent as one row")
+    func nullKeysFromBefore() throws {
+        let (a, b) = try TestStore.pair(
+            in: folder,
+            schema: """
+                CREATE TABLE t(k TEXT PRIMARY KEY, v TEXT);
+                INSERT INTO t VALUES (NULL, 'x'), ('a', '1'), (NULL, 'y');
+                """)
+        #expect(try b.rows("SELECT * FROM t") == [["a", "1"]])
+        try a.run("UPDATE t SET v = v || '!'")
+        try b.run("INSERT INTO t VALUES (NULL, 'z')")
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT v FROM t ORDER BY v") == [["1!"], ["x!"], ["y!"]])
+        #expect(try b.rows("SELECT v FROM t ORDER BY v") == [["1!"], ["z"]])
+    }
+
     @Test("rows with NULL in the key")
     func nullKeys() throws {
         let a = try TestStore(

@@ -67,8 +67,8 @@ final class RegionLoader {
             let select = try storage.statements.statement(table.selectAll)
             while try select.step() {
                 let row = table.columns.indices.map { select.value(Int32($0)) }
-                loader.region.rows[storage.schema.merge.key(position, table.key.map { row[$0] })] =
-                    row
+                let key = storage.schema.merge.key(position, table.key.map { row[$0] })
+                if loader.isIdentified(key) { loader.region.rows[key] = row }
             }
         }
         return loader
@@ -165,7 +165,7 @@ final class RegionLoader {
     }
 
     private func readRow(_ key: RowKey) throws {
-        guard region.rows[key] == nil else { return }
+        guard region.rows[key] == nil, isIdentified(key) else { return }
         let table = schema.tables[key.entity]
         let select =
             try selects[key.entity] ?? storage.statements.statement(table.selectOne)
@@ -176,6 +176,12 @@ final class RegionLoader {
         let row = table.columns.indices.map { select.value(Int32($0)) }
         // The row may spell its key otherwise.
         region.rows[schema.merge.key(key.entity, table.key.map { row[$0] })] = row
+    }
+
+    /// Whether a key names one row. NULL identifies nothing: several rows may have it, and none is
+    /// recorded, but one that an earlier version recorded.
+    private func isIdentified(_ key: RowKey) -> Bool {
+        !key.values.contains(.null) || region.names[key] != nil
     }
 
     /// The identity that the row of a key is shown under. It is stored by the key as the row
