@@ -48,6 +48,39 @@ struct RemoteCommandTests {
         }
     }
 
+    @Test func anEmptiedFolderIsMadeARemoteAgain() async throws {
+        try await withPair { scene, shared in
+            try await scene.tool("clone", shared, "b.db").expectSuccess()
+            let folder = scene.folder.path("shared")
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+                try FileManager.default.removeItem(atPath: folder + "/" + name)
+            }
+            expect(try await scene.tool("sync", "b.db"), 69, "synctool remote add", shared)
+            try await scene.tool("remote", "add", "b.db", "origin", shared).expectSuccess()
+            try await scene.tool("sync", "b.db").expectSuccess()
+            expect(
+                try await scene.tool("remote", "add", "b.db", "origin", shared), 1,
+                "already exists")
+            try await scene.tool("clone", shared, "c.db").expectSuccess()
+            #expect(try await notes(scene, "c.db") == "one\ntwo\n")
+        }
+    }
+
+    @Test func rowsWithoutAKeyAreNamed() async throws {
+        try await Scene.with { scene in
+            let shared = "dir:" + scene.folder.path("shared")
+            mkdir(scene.folder.path("shared"), 0o755)
+            try await scene.sql(
+                "a.db", "CREATE TABLE t(k TEXT PRIMARY KEY, v); INSERT INTO t VALUES (NULL, 1)")
+            let tracked = try await scene.tool("track", "a.db").expectSuccess().text
+            #expect(tracked.contains("1 row of t with NULL in the primary key"), "\(tracked)")
+            let added = try await scene.tool("remote", "add", "a.db", "origin", shared)
+            expect(added, 0, "1 row of t with NULL in the primary key")
+            expect(
+                try await scene.tool("sync", "a.db"), 0, "1 row of t with NULL in the primary key")
+        }
+    }
+
     @Test func aCloneIsAReplicaThatGoesBothWays() async throws {
         try await withPair { scene, shared in
             try await scene.tool("clone", shared, "b.db").expectSuccess()

@@ -187,7 +187,11 @@ package struct DirectoryRemote: Remote {
                 .unreachable,
                 "the folder has no readable file \(DirectoryLayout.marker): it is not mounted, not "
                     + "fully copied, or not a remote",
-                path: path, hint: "Mount it, or give the folder of a remote; then try again")
+                path: path,
+                hint:
+                    "Mount it, or give the folder of a remote; then try again. If it was emptied, "
+                    + "make it a remote again: synctool remote add DB NAME "
+                    + Shell.quoted("dir:" + path))
         }
         guard let store = DirectoryLayout.store(inMarker: String(decoding: bytes, as: UTF8.self))
         else {

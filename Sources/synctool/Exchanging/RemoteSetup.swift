@@ -25,6 +25,7 @@ struct RemoteSetup {
     ///   `unreachable`.
     func run() async throws -> StoreKey? {
         try await requireUse()
+        if try restoreEmptied() { return nil }
         try await prepareRemote()
         return try addEntry()
     }
@@ -49,6 +50,19 @@ struct RemoteSetup {
             path: absolute,
             hint: "To use it in commands alone: synctool remote add DB \(entry.name) "
                 + "\(Shell.quoted(entry.url)) --manual")
+    }
+
+    /// Makes the folder of a remote that the store has already a remote again: somebody emptied it.
+    /// The next exchange sends everything.
+    private func restoreEmptied() throws -> Bool {
+        let store = try Store.open(absolute)
+        let (id, known) = (store.id, try store.remotes().first { $0.name == entry.name })
+        try store.close()
+        guard let known, known.url == entry.url, case .directory(let folder) = address,
+            try DirectoryRemote.isNew(folder)
+        else { return false }
+        try DirectoryRemote.create(folder, store: id)
+        return true
     }
 
     /// Ensures that the address is a remote of this store.
@@ -111,6 +125,7 @@ struct RemoteSetup {
         let replica = try StoreReplica(absolute)
         defer { try? replica.close() }
         try replica.prepare()
+        try UnsyncedText(rows: replica.unsyncedRows()).print()
     }
 
     private func join(_ other: StoreID) async throws {
