@@ -33,7 +33,7 @@ WIDTH = str(max(2, os.cpu_count() or 2))
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SWIFT = shlex.split(os.environ.get("SWIFT", "swift"))
 CRASH = re.compile(r"Fatal error:|Program crashed:|unexpected signal code|Sanitizer: ")
-# Of the thread that crashed: its backtrace is the first.
+CRASHED_THREAD = re.compile(r'^Thread \d+ .*crashed:')
 FRAME = re.compile(r"^\s*\d+ (?:\[\w+\]\s*)*0x[0-9a-f]+ (.* in .*)")
 ERROR = re.compile(r"^(\S.*)?\berror: ")
 
@@ -62,7 +62,9 @@ class Group:
             [*SWIFT, "test", "--skip-build", "--event-stream-output-path", str(events), *width,
              "--filter", *self.arguments], GROUP_SECONDS_MAX, dict(os.environ, TMPDIR=str(folder)))
         self.crashes = [line for line in lines if CRASH.search(line)]
-        self.frames = [found[1] for line in lines if (found := FRAME.match(line))][:FRAMES_MAX]
+        crashed = next((place for place, line in enumerate(lines) if CRASHED_THREAD.match(line)), len(lines))
+        self.frames = [
+            found[1] for line in lines[crashed:] if (found := FRAME.match(line))][:FRAMES_MAX]
         if events.is_file():
             self.read(events)
 

@@ -65,18 +65,21 @@ extension CaptureContext.Table {
     /// The contexts before a user trigger came to write to the table. Triggers made for them record
     /// everything but the rows that such a trigger replaces inside of another statement.
     var beforeNesting: [Self] {
-        guard isNested else { return [] }
-        var flat = self
-        flat.isNested = false
-        return [flat] + flat.variants
+        isNested ? Self.all(isNested: false) : []
     }
 
-    /// Contexts whose triggers record the same rows, and other causes.
+    /// Contexts whose triggers record the same rows, and other causes. Where no trigger writes to
+    /// the table any more, those that reckon with one do.
     var variants: [Self] {
+        (Self.all(isNested: true) + (isNested ? [] : Self.all(isNested: false)))
+            .filter { $0 != self }
+    }
+
+    private static func all(isNested: Bool) -> [Self] {
         [false, true].flatMap { isParent in
             [false, true].map { reachesItself in
                 Self(isNested: isNested, isParent: isParent, reachesItself: reachesItself)
             }
-        }.filter { $0 != self }
+        }
     }
 }

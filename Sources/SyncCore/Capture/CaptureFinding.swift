@@ -79,7 +79,7 @@ extension CaptureFinding {
             "\(table): triggers are missing (\(names.joined(separator: ", ")))"
         case .triggersOutdated: "\(table): the table has changed since its triggers were created"
         case .triggersWithoutCauses:
-            "\(table): the triggers record every change, but not all causes; "
+            "\(table): the triggers record every change, but perhaps not all causes; "
                 + "run: synctool doctor DB --mend"
         case .triggersNotNested:
             "\(table): a new trigger writes to the table; rows that it replaces are not recorded"

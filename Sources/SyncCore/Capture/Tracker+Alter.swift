@@ -14,7 +14,8 @@ extension Tracker {
     ///
     /// BEGIN and COMMIT, which other tools print around their statements, are left out.
     ///
-    /// - Returns: what had to be made right again.
+    /// - Returns: what had to be made right again, and the tables of which only the presence of
+    ///   rows was compared (`partlyCompared`).
     /// - Throws: `refused` with SQLite's message, for a table of the store itself, or when a table
     ///   could not be recorded any more, and then nothing has changed; `invalidArgument` when there
     ///   is no statement, and for statements that leave the transaction; `notTracked`,

@@ -186,8 +186,8 @@ extension CaptureTriggers {
         }
     }
 
-    /// The triggers that are there were right for the table before others came to refer to it, or
-    /// ceased to: they miss no row.
+    /// The triggers that are there were right for the table before others came to refer to it or
+    /// ceased to, or while a user trigger wrote to it: they miss no row.
     fileprivate func recordTheSame(_ present: [PresentTrigger]) -> Bool {
         context.variants.contains { variant in
             CaptureTriggers(entity: entity, table: table, layout: layout, context: variant)

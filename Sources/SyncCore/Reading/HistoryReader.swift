@@ -104,12 +104,10 @@ final class HistoryReader {
         guard seq > 0, try select.step(), seq >= select.integer(1), seq <= number else {
             return nil
         }
-        selectChanges.bind(seq, at: 1)
-        selectChanges.bind(seq - 1, at: 2)
-        selectChanges.bind(seq, at: 3)
-        defer { selectChanges.reset() }
-        guard try selectChanges.step() else { return nil }
-        return try readChange(selectChanges).map {
+        selectChange.bind(seq, at: 1)
+        defer { selectChange.reset() }
+        guard try selectChange.step() else { return nil }
+        return try readChange(selectChange).map {
             try resolver.resolve($0, in: number, naming: delivery.naming)
         }
     }

@@ -121,7 +121,7 @@ package final class FullComparison {
         }
         if result.count > 0 || result.partlyComparedCount > 0 {
             result = try RawTransaction.write(on: connection) {
-                guard try isCurrent(database) else { return Result(next: self.step) }
+                guard try isCurrent(database) else { return Slice(next: self.step) }
                 return try compare(entity, in: database, isCounting: false)
             }
             recoveredCount += result.count
@@ -156,7 +156,7 @@ package final class FullComparison {
     }
 
     /// What a slice found.
-    private struct Result {
+    private struct Slice {
         var count = 0
         var partlyComparedCount = 0
         /// The next step for this entity; nil: it is done.
@@ -165,8 +165,8 @@ package final class FullComparison {
 
     private func compare(
         _ entity: TrackedEntity, in database: Database, isCounting: Bool
-    ) throws -> Result {
-        guard let recovery = try Recovery(database, isCounting: isCounting) else { return Result() }
+    ) throws -> Slice {
+        guard let recovery = try Recovery(database, isCounting: isCounting) else { return Slice() }
         let next: Step?
         switch step {
         case .rows(let position):
@@ -178,7 +178,7 @@ package final class FullComparison {
             next = end.map { .keys(after: $0) }
         }
         try recovery.finish()
-        return Result(
+        return Slice(
             count: recovery.count, partlyComparedCount: recovery.partlyComparedCount, next: next)
     }
 

@@ -48,6 +48,11 @@ extension Store {
         query.limit = 1
         guard let number = try presentHistory(query).first?.number else {
             try requireSettled()
+            // An entity that the store does not have is another mistake, which this names.
+            var known = HistoryQuery()
+            known.entities = [object.entity]
+            known.limit = 0
+            try forEachTransaction(matching: known) { _ in false }
             throw SyncError(
                 .unknownObject,
                 "the history has no deletion of \(object.entity)/\(object.key)",

@@ -89,11 +89,14 @@ final class Child: Sendable {
     }
 }
 
-/// Whether a process has ended, as the kernel knows: `Process` does not as long as a child of it
-/// lives that has inherited its descriptors.
+/// Whether a process has ended with all of its threads, so that its locks and sockets are free, as
+/// the kernel knows: `Process` does not as long as a child of it lives that has inherited its
+/// descriptors.
 private func hasEnded(_ process: Int32) -> Bool {
     guard let line = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else {
         return true
     }
-    return line.split(separator: ")").last?.hasPrefix(" Z") ?? true
+    // proc(5): the state is the third field, the number of threads the twentieth.
+    let fields = line.split(separator: ")").last?.split(separator: " ") ?? []
+    return fields.count > 17 && fields[0] == "Z" && fields[17] == "1"
 }
