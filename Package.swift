@@ -126,7 +126,12 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         .testTarget(name: "SyncValuesTests", dependencies: ["SyncValues", "SyncTesting"]),
-        .testTarget(name: "SyncStorageTests", dependencies: ["SyncStorage", "SyncTesting"]),
+        .testTarget(
+            name: "SyncStorageTests",
+            dependencies: [
+                "SyncStorage", "SyncValues", "SyncTesting", "CSQLite",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .testTarget(
             name: "SyncCoreTests",
             dependencies: ["SyncReplica", "SyncStorage", "SyncValues", "SyncTesting", "CSQLite"]),

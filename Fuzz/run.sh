@@ -18,7 +18,10 @@ token) sources="Fuzz/FuzzToken.swift Sources/SyncCore/History/Token.swift Source
 configuration) # Yams comes from a debug build of the package; of the other modules a few files are needed
     sources="Fuzz/FuzzConfiguration.swift Sources/syncd/Configuration/*.swift"
     sources="$sources Sources/SyncClient/Connecting/SocketPath.swift"
-    sources="$sources Sources/SyncCore/History/HistoryLimits.swift"
+    sources="$sources Sources/SyncCore/History/HistoryLimits.swift Sources/SyncValues/*/*.swift"
+    sources="$sources Sources/SyncStorage/Files/PathResolution.swift"
+    sources="$sources Sources/SyncReplica/Remotes/RemoteEntry.swift"
+    sources="$sources Sources/SyncRemotes/Connecting/RemoteAddress.swift Sources/SyncRemotes/SSH/SSHAddress.swift"
     flags="$(find .build/debug/Yams.build .build/debug/CYaml.build .build/debug/Logging.build -name '*.o')"
     flags="$flags -I .build/debug/Modules -Xcc -fmodule-map-file=.build/checkouts/Yams/Sources/CYaml/include/module.modulemap"
     ;;
@@ -39,7 +42,7 @@ case $target in json | framing | idl) sources="$sources $varlink/JSON/*.swift" ;
 rm -rf "$out/sources"
 mkdir -p "$out/corpus" "$out/sources"
 for file in $sources; do
-    sed -E '/^(@testable )?import Sync(Values|Storage|Core|Merge|Client)$/d' "$file" > "$out/sources/${file##*/}"
+    sed -E '/^(@testable )?import Sync(Values|Storage|Core|Merge|Replica|Remotes|Client)$/d' "$file" > "$out/sources/${file##*/}"
 done
 # shellcheck disable=SC2086 # the list of flags is meant to be split
 swiftc -O -parse-as-library -swift-version 6 -sanitize=fuzzer,address -module-name Fuzz -package-name syncd \

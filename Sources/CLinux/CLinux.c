@@ -44,9 +44,15 @@ int syncd_identify(const char *path, struct syncd_file *file) {
 }
 
 void *syncd_share_mapping(const volatile void *address, size_t length) {
-    // An old size of 0 asks for another mapping of the same shared pages: mremap(2).
     void *copy = mremap((void *)address, 0, length, MREMAP_MAYMOVE);
-    return copy == MAP_FAILED ? NULL : copy;
+    if (copy == MAP_FAILED) return NULL;
+    syncd_guard_mapping(copy, length);
+    return copy;
+}
+
+void syncd_unshare_mapping(void *address, size_t length) {
+    syncd_forget_mapping(address);
+    munmap(address, length);
 }
 
 ssize_t syncd_write(int descriptor, const void *bytes, size_t count) {

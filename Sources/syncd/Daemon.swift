@@ -12,7 +12,8 @@ import Varlink
 /// down.
 ///
 /// Up: stores opened, then the socket (so that every client that can connect finds its store), then
-/// READY. Down: no new calls, then the stores written and closed.
+/// READY, then the stores that clients of other users had tracked (``StoreRegistry/load(_:)``).
+/// Down: no new calls, then the stores written and closed.
 ///
 /// Five mechanisms of concurrency, each for one reason:
 /// - the watch thread (``StoreWatcher``): it waits for all stores in one `poll()`, and takes a
@@ -68,6 +69,7 @@ struct Daemon: Sendable {
         ServiceManager.ready(status: line)
         log.info("ready, \(line)")
         let timers = startTimers(for: parts)
+        parts.pool.submit { if $0 == .active { parts.registry.retry() } }
         try await serve(parts)
         for timer in timers { timer.cancel() }
         ServiceManager.stopping()
@@ -86,7 +88,7 @@ struct Daemon: Sendable {
         let watcher = try StoreWatcher()
         let remembered = try RememberedStores(directory: configuration.stateDirectory)
         let stateLock = try StateLock(directory: configuration.stateDirectory)
-        let replicator = Replicator(options: configuration.replication, log: log)
+        let replicator = Replicator(configuration, log: log)
         let registry = StoreRegistry(
             StoreHub.Environment(
                 watcher: watcher, pool: pool, loop: group.next(), log: log,
@@ -176,7 +178,7 @@ struct Daemon: Sendable {
                 parts.registry.load(configuration)
                 parts.registry.retry()
             }
-            await parts.replicator.adopt(configuration.replication)
+            await parts.replicator.adopt(configuration)
             log.info("reloaded the configuration")
         } catch {
             log.error("reload failed, keeping the running configuration: \(error)")
@@ -212,7 +214,10 @@ struct Daemon: Sendable {
         let unload = onPool(after: Self.unloadInterval, every: Self.unloadInterval) {
             registry.unloadIdle()
         }
-        let rest = onPool(after: Self.restInterval, every: Self.restInterval) { registry.rest() }
+        let rest = onPool(after: Self.restInterval, every: Self.restInterval) {
+            registry.reopenTruncated()
+            registry.rest()
+        }
         return [status, purge, unload, rest]
             + [comparing, startWatchdog(for: parts)].compactMap(\.self)
     }

@@ -5,6 +5,7 @@ import Glibc
 import Logging
 import SyncClient
 import SyncCore
+import SyncStorage
 
 /// `syncd`: reads flags, environment and files, and runs the ``Daemon``.
 @main
@@ -68,6 +69,9 @@ struct Syncd: AsyncParsableCommand {
             syncd_limit_heap()
             // Thousands of connections, most of which read a few pages.
             _ = syncd_sqlite_set_page_cache_start(0)
+            DatabaseOpener.refuseSpecialFiles()
+            DatabaseOpener.surviveTruncation()
+            DatabaseOpener.limitForeignStatements(to: Self.foreignStatementMax)
             let daemon = Daemon(
                 configuration: configuration, reread: { try read() },
                 log: Logger(label: "syncd"))
@@ -81,6 +85,11 @@ struct Syncd: AsyncParsableCommand {
                 error.description, exitStatus: ErrorTable.exitStatus(for: error.code))
         }
     }
+
+    /// How long a statement on a database of another user may run without a row. Shorter, and a
+    /// query over a very large table is ended; longer, and a database that was made for it keeps
+    /// one of the daemon's few threads for longer.
+    private static let foreignStatementMax = Duration.seconds(20)
 
     private func failure(_ message: String, exitStatus: Int32) -> ExitCode {
         StandardError.write("syncd: \(message)")

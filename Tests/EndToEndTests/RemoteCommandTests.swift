@@ -48,6 +48,39 @@ struct RemoteCommandTests {
         }
     }
 
+    @Test func anEmptiedFolderIsMadeARemoteAgain() async throws {
+        try await withPair { scene, shared in
+            try await scene.tool("clone", shared, "b.db").expectSuccess()
+            let folder = scene.folder.path("shared")
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+                try FileManager.default.removeItem(atPath: folder + "/" + name)
+            }
+            expect(try await scene.tool("sync", "b.db"), 69, "synctool remote add", shared)
+            try await scene.tool("remote", "add", "b.db", "origin", shared).expectSuccess()
+            try await scene.tool("sync", "b.db").expectSuccess()
+            expect(
+                try await scene.tool("remote", "add", "b.db", "origin", shared), 1,
+                "already exists")
+            try await scene.tool("clone", shared, "c.db").expectSuccess()
+            #expect(try await notes(scene, "c.db") == "one\ntwo\n")
+        }
+    }
+
+    @Test func rowsWithoutAKeyAreNamed() async throws {
+        try await Scene.with { scene in
+            let shared = "dir:" + scene.folder.path("shared")
+            mkdir(scene.folder.path("shared"), 0o755)
+            try await scene.sql(
+                "a.db", "CREATE TABLE t(k TEXT PRIMARY KEY, v); INSERT INTO t VALUES (NULL, 1)")
+            let tracked = try await scene.tool("track", "a.db").expectSuccess().text
+            #expect(tracked.contains("1 row of t with NULL in the primary key"), "\(tracked)")
+            let added = try await scene.tool("remote", "add", "a.db", "origin", shared)
+            expect(added, 0, "1 row of t with NULL in the primary key")
+            expect(
+                try await scene.tool("sync", "a.db"), 0, "1 row of t with NULL in the primary key")
+        }
+    }
+
     @Test func aCloneIsAReplicaThatGoesBothWays() async throws {
         try await withPair { scene, shared in
             try await scene.tool("clone", shared, "b.db").expectSuccess()
@@ -131,6 +164,61 @@ struct RemoteCommandTests {
         }
         return (names ?? []).filter { $0.hasSuffix(".synb") }.sorted().map {
             folder.appendingPathComponent($0)
+        }
+    }
+
+    @Test func anEncryptedFolderIsNotAddedWithoutEncryption() async throws {
+        try await withPair(["--encrypt"]) { scene, shared in
+            let before = try batches(scene)
+            try await scene.tool("remote", "remove", "a.db", "origin").expectSuccess()
+            expect(
+                try await scene.tool("remote", "add", "a.db", "origin", shared), 1,
+                "encrypted batches", "--encrypt")
+            try await scene.sql("a.db", "INSERT INTO note(body) VALUES ('secret')")
+            expect(try await scene.tool("push", "a.db"), 1, "no remotes")
+            // One that was added by an older version.
+            try await scene.sql(
+                "a.db", "INSERT INTO syncd_remote VALUES ('old', '\(shared)', '{}')")
+            expect(try await scene.tool("push", "a.db"), 1, "nothing is sent", "--encrypt")
+            #expect(try batches(scene) == before)
+            try await scene.tool("remote", "remove", "a.db", "old").expectSuccess()
+            try await scene.tool("remote", "add", "a.db", "origin", shared, "--encrypt")
+                .expectSuccess()
+            try await scene.tool("push", "a.db").expectSuccess()
+            #expect(try batches(scene).count == before.count + 1)
+        }
+    }
+
+    @Test func aDatabaseWithAKeyIsForItsOwner() async throws {
+        try await withPair(["--encrypt"]) { scene, shared in
+            func mode(_ name: String) throws -> Int {
+                let attributes = try FileManager.default.attributesOfItem(
+                    atPath: scene.folder.path(name))
+                return try #require(attributes[.posixPermissions] as? Int)
+            }
+            try write(scene, "some words\n", "words")
+            let packet = try await scene.tool(
+                "key", "share", "a.db", "--passphrase-file", "words"
+            ).expectSuccess()
+            try write(scene, packet.text, "packet")
+            let cloned = try await scene.run([
+                "clone", shared, "b.db", "--key", "packet", "--passphrase-file", "words",
+            ]).expectSuccess()
+            #expect(try mode("b.db") == 0o600)
+            #expect(!cloned.errors.contains("other users may read"), "\(cloned.errors)")
+            // A database that others use keeps its permissions, with a warning.
+            try scene.chmod("a.db", 0o644)
+            let imported = try await scene.run([
+                "key", "import", "a.db", "packet", "--passphrase-file", "words",
+            ]).expectSuccess()
+            #expect(imported.errors.contains("other users may read the file"), "\(imported.errors)")
+            #expect(imported.errors.contains("chmod go= a.db*"))
+            #expect(try mode("a.db") == 0o644)
+            try scene.chmod("a.db", 0o600)
+            let again = try await scene.run([
+                "key", "import", "a.db", "packet", "--passphrase-file", "words",
+            ]).expectSuccess()
+            #expect(!again.errors.contains("other users may read"))
         }
     }
 

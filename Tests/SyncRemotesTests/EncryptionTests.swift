@@ -145,6 +145,29 @@ struct EncryptionTests {
         #expect(report.pulledCount == 2 && report.problems.count == 2)
     }
 
+    @Test("nothing is sent unencrypted to where encrypted batches are")
+    func encryptedFolder() async throws {
+        let remote = MemoryRemote(store: store)
+        let a = try await peer("A", notes: 1)
+        _ = try await Exchange(
+            a, with: EncryptedRemote(remote, ring: ring(key), isSealing: true)
+        ).push()
+        let b = try await peer("B", notes: 1)
+        // With the key in the store, but not chosen for this remote.
+        let clear = EncryptedRemote(remote, ring: ring(key), isSealing: false, remedy: "remedy")
+        #expect(try await Exchange(b, with: clear).pull().pulledCount == 1)
+        do {
+            _ = try await Exchange(b, with: clear).push()
+            Issue.record("it was sent")
+        } catch let error as SyncError {
+            #expect(error.code == .refused)
+            #expect(error.reason.contains("nothing is sent"))
+            #expect(error.hint == "remedy")
+        }
+        let keys = try await remote.catalog(since: VersionVector()).items.map(\.envelope.key)
+        #expect(keys == [key.id])
+    }
+
     @Test("without a key nothing is sent unencrypted")
     func noKey() async throws {
         let remote = MemoryRemote(store: store)

@@ -134,6 +134,11 @@ struct SSHRemoteTests {
         #expect(try await exchange.pull().pulledCount == 1)
         await #expect(throws: SyncError(.notAllowed, "")) { try await exchange.push() }
         #expect(try await far.query("SELECT count(*) FROM note") == [[1]])
+        // What it says that it has merged is not kept either: collecting depends on it.
+        await #expect(throws: SyncError(.notAllowed, "")) {
+            try await exchange.remote.acknowledge(VersionVector([Dot(far.id, 1)]), of: near.id)
+        }
+        #expect(try await exchange.remote.acknowledged()[near.id] == nil)
     }
 
     @Test("a connection that is cut anywhere loses nothing, and the next exchange continues")

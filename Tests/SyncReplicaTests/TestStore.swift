@@ -1,4 +1,5 @@
 import Foundation
+import SyncMerge
 import SyncTesting
 
 @testable import SyncCore
@@ -55,6 +56,18 @@ struct TestStore {
                 throw SyncError(.internalFault, "a gap in an exchange")
             }
         }
+    }
+
+    /// A store in two files of a folder: the second one is a new replica made from the first.
+    static func pair(in folder: TemporaryFolder, schema: String) throws -> (TestStore, TestStore) {
+        let a = try TestStore(folder.file("a.db"), schema: schema)
+        return (a, try a.copy(at: folder.file("b.db")))
+    }
+
+    /// A new replica of the store.
+    func copy(at path: String) throws -> TestStore {
+        let snapshot = try replica.batches(since: VersionVector())
+        return try TestStore(path, StoreReplica.create(at: path, from: snapshot[0]))
     }
 
     /// Exchanges everything.

@@ -26,6 +26,44 @@ import Testing
         return configuration
     }
 
+    @Test func remotesOfAStoreAreRead() throws {
+        let configuration = try read(
+            """
+            stores:
+              - path: /srv/a.db
+                remotes:
+                  - {name: origin, url: "dir:/srv/shared", encrypted: true}
+                  - name: laptop
+                    url: ssh://alice@laptop/home/alice/a.db
+                    synctool: /opt/bin/synctool
+              - /srv/b.db
+            """)
+        let remotes = try #require(configuration.remotesByPath["/srv/a.db"])
+        #expect(remotes.map(\.name) == ["origin", "laptop"])
+        #expect(remotes.map(\.isEncrypted) == [true, false])
+        #expect(remotes.map(\.options.synctool) == [nil, "/opt/bin/synctool"])
+        #expect(configuration.remotesByPath.count == 1)
+    }
+
+    @Test(arguments: [
+        ("{name: origin}", "a remote needs a name and a url"),
+        (
+            "{name: o, url: /srv/x}",
+            "'/srv/x' is not a remote address. For a folder, use: dir:/srv/x"
+        ),
+        ("{name: a b, url: 'dir:/x'}", "is not a valid name"),
+        ("{name: o, url: 'dir:/x', key: y}", "unknown key 'key'"),
+        ("{name: o, url: 'dir:/x'}, {name: o, url: 'dir:/y'}", "there are two remotes 'o'"),
+    ])
+    func wrongRemotesAreFaults(_ remotes: String, reason: String) throws {
+        do {
+            _ = try read("stores: [{path: /srv/a.db, remotes: [\(remotes)]}]")
+            Issue.record("it was read")
+        } catch let fault as ConfigurationFault {
+            #expect(fault.reason.contains(reason), "\(fault)")
+        }
+    }
+
     @Test func everyKeyIsRead() throws {
         let configuration = try read(
             """

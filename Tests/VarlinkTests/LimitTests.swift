@@ -116,6 +116,65 @@ struct LimitTests {
         }
     }
 
+    @Test func theConnectionsOfAUserHoldNoMoreThanTheirLimit() async throws {
+        var limits = ServerLimits()
+        limits.bytesPerUserMax = 1_000_000
+        let dropped = Shared<[String]>([])
+        let onEvent: @Sendable (ServerEvent) -> Void = { event in
+            if case .connectionDropped(_, let reason) = event {
+                dropped.change { $0.append(reason) }
+            }
+        }
+        try await withServer(Ping.interface(), limits: limits, onEvent: onEvent) {
+            server, address in
+            let good = try RawClient(address)
+            // Half messages: each is below the limit of one message.
+            let half = [UInt8](repeating: UInt8(ascii: " "), count: 150_000)
+            let clients = try (0..<20).map { _ in try RawClient(address) }
+            for client in clients { client.send(half) }
+            #expect(await eventually { dropped.value.count >= 12 })
+            #expect(dropped.value.allSatisfy { $0.contains("hold more than 1000000 bytes") })
+            good.send(Ping.call("x"))
+            #expect(try await good.reply()?.parameters == ["text": "x"])
+            #expect(await eventually { server.connectionCount <= 7 }, "six and the good one")
+        }
+    }
+
+    @Test func whatAConnectionHeldIsFreeWhenItEnds() async throws {
+        var limits = ServerLimits()
+        limits.bytesPerUserMax = 400_000
+        try await withServer(Ping.interface(), limits: limits) { server, address in
+            let half = [UInt8](repeating: UInt8(ascii: " "), count: 150_000)
+            // One after the other they never hold too much.
+            for _ in 0..<20 {
+                let client = try RawClient(address)
+                client.send(half)
+                client.send(Ping.call("x"))
+                #expect(try await client.reply()?.parameters == ["text": "x"])
+            }
+            #expect(await eventually { server.connectionCount == 0 })
+        }
+    }
+
+    @Test func repliesThatAreNotReadCount() async throws {
+        var limits = ServerLimits()
+        limits.bytesPerUserMax = 500_000
+        let dropped = Shared(0)
+        let onEvent: @Sendable (ServerEvent) -> Void = { event in
+            if case .connectionDropped = event { dropped.change { $0 += 1 } }
+        }
+        try await withServer(Ping.interface(), limits: limits, onEvent: onEvent) {
+            _, address in
+            let bad = try (0..<10).map { _ in try RawClient(address) }
+            let call = Ping.call(String(repeating: "x", count: 100_000))
+            Thread { for client in bad { for _ in 0..<8 where client.send(call) {} } }.start()
+            #expect(await eventually { dropped.value >= 1 })
+            let good = try RawClient(address)
+            good.send(Ping.call("x"))
+            #expect(try await good.reply()?.parameters == ["text": "x"])
+        }
+    }
+
     @Test func aClientThatDoesNotReadWaitsForItself() async throws {
         var limits = ServerLimits()
         limits.queuedBytesMax = 100_000

@@ -47,6 +47,24 @@ int syncd_identify(const char *path, struct syncd_file *file);
 // copy outlives the first. Returns NULL on failure.
 void *syncd_share_mapping(const volatile void *address, size_t length);
 
+// Unmaps what syncd_share_mapping() made.
+void syncd_unshare_mapping(void *address, size_t length);
+
+// From now on SIGBUS does not end the process when it reads or writes memory of these mappings beyond the end of
+// their file, which another user has truncated: the page is then memory of this process, full of zeros, until it is
+// unmapped. Every other SIGBUS is handled as before. To be called once. Returns 0, or errno.
+int syncd_survive_truncation(void);
+
+// Adds a mapping to those, or removes it. Beyond 65,536 mappings nothing is added.
+void syncd_guard_mapping(void *address, size_t length);
+void syncd_forget_mapping(void *address);
+
+// Whether a page of the guarded mapping at this address was replaced.
+int syncd_mapping_is_truncated(const void *address);
+
+// How many pages were replaced since the process began.
+uint64_t syncd_truncated_pages(void);
+
 // ppoll(2) on one or more descriptors with a time-out in nanoseconds; below 0: none. Returns what ppoll returns.
 int syncd_poll(struct pollfd *descriptors, int count, int64_t nanoseconds);
 

@@ -5,6 +5,7 @@
 #define SQLITE_ENABLE_PREUPDATE_HOOK 1
 #define SQLITE_ENABLE_SESSION 1
 #include <sqlite3.h>
+#include <stdint.h>
 
 // Keeps statement journals in memory up to `bytes` (SQLITE_CONFIG_STMTJRNL_SPILL). Has an effect only
 // before the first connection of the process; returns SQLITE_MISUSE afterwards, which is harmless.
@@ -24,6 +25,26 @@ int syncd_sqlite_enable_triggers(sqlite3 *connection, int on);
 // For a connection that runs statements of somebody else: SQLITE_DBCONFIG_DEFENSIVE on, SQLITE_LIMIT_ATTACHED 0;
 // SQLITE_DBCONFIG_DQS_DDL on, so that old schemas can still be made.
 int syncd_sqlite_confine(sqlite3 *connection);
+
+// For a database that another user may have filled: SQLITE_DBCONFIG_DEFENSIVE on, SQLITE_DBCONFIG_TRUSTED_SCHEMA off,
+// and no text or blob of more than `bytes` (SQLITE_LIMIT_LENGTH). Returns SQLITE_OK or an error.
+int syncd_sqlite_distrust(sqlite3 *connection, int bytes);
+
+// Ends a statement (SQLITE_INTERRUPT) that runs for longer than this without a row. Takes the connection's progress
+// handler and its trace callback.
+void syncd_sqlite_limit_steps(sqlite3 *connection, int64_t nanoseconds);
+
+// The connection uses no view and fires no trigger (SQLITE_DBCONFIG_ENABLE_VIEW, _TRIGGER). Returns SQLITE_OK or an error.
+int syncd_sqlite_use_tables_alone(sqlite3 *connection);
+
+// From now on SQLite's Unix layer opens files and folders alone, in the whole process: a pipe, a device or a socket
+// that somebody put beside a database is refused at once, where open(2) would wait. Returns SQLITE_OK, or
+// SQLITE_NOTFOUND where the layer is another one. Initializes SQLite: after sqlite3_config().
+int syncd_sqlite_open_files_alone(void);
+
+// From now on the mappings that SQLite's Unix layer makes are guarded (syncd_guard_mapping), in the whole process.
+// Returns as syncd_sqlite_open_files_alone() does, and initializes SQLite, too.
+int syncd_sqlite_guard_mappings(void);
 
 // The descriptor of the main database file, for fstat(2) alone; -1 where there is none or SQLite's Unix layer is not
 // the one that we know. SQLite opens by path; only the descriptor says which file it got.

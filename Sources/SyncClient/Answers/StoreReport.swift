@@ -21,6 +21,8 @@ public struct StoreReport: Sendable, Equatable {
     public var remotes: [RemoteStatus] = []
     /// When all rows were last compared with the history; nil: never, or the daemon is older.
     public var compared: Timestamp?
+    /// The file is not the daemon's own: the daemon uses the remotes of its configuration alone.
+    public var ignoresRemotes = false
 
     /// Makes a report.
     public init(

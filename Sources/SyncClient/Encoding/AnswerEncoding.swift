@@ -76,6 +76,7 @@ extension StoreReport {
             "remotes": .array(remotes.map { .object($0.jsonObject) }),
         ]
         object["compared"] = compared.map { .string($0.description) }
+        if ignoresRemotes { object["ignoresRemotes"] = .bool(true) }
         return object
     }
 
@@ -90,6 +91,7 @@ extension StoreReport {
             consumers: try reader.array("consumers").map(Consumer.init(json:)),
             findings: try reader.strings("findings"))
         compared = try reader.optionalString("compared").flatMap { Timestamp($0) }
+        ignoresRemotes = reader.optional("ignoresRemotes")?.bool ?? false
         guard reader.optional("remotes") != nil else { return }
         remotes = try reader.array("remotes").map(RemoteStatus.init(json:))
     }

@@ -184,6 +184,8 @@ public enum StoreInterface {
 
         # The full status of one store. pending: log rows that are not in the history tables yet.
         # compared: when all rows were last compared with the history; absent: never.
+        # ignoresRemotes: the file is not the daemon's own, so that it uses the remotes of its
+        # configuration alone and none of the file.
         method Status(store: string) -> (
           store: Store,
           pending: int,
@@ -193,7 +195,8 @@ public enum StoreInterface {
           consumers: []Consumer,
           findings: []string,
           remotes: ?[]Remote,
-          compared: ?string
+          compared: ?string,
+          ignoresRemotes: ?bool
         )
 
         # Compares triggers and schema with what Track installed. findings: the problems found;

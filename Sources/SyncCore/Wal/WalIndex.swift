@@ -7,11 +7,15 @@ import SyncValues
 ///
 /// The memory is a second mapping of the pages that SQLite shares with all processes. It stays
 /// readable after the connection it came from is closed (and then shows nothing new), and no file
-/// is opened or closed for it: that would drop SQLite's locks.
+/// is opened or closed for it: that would drop SQLite's locks. Where the file is truncated, a
+/// process that prepared for it (``DatabaseOpener/surviveTruncation()``) reads zeros, which are no
+/// header.
 ///
 /// `@unchecked Sendable`: the memory is never written here; each load of it is atomic.
 public final class WalIndex: @unchecked Sendable {
     private let memory: UnsafeMutableRawPointer
+    /// Where SQLite has mapped the same pages; not read here.
+    private let source: UnsafeRawPointer
     private let byteCount: Int
 
     /// The wal-index of the store that `connection` (`sqlite3 *`) has open; nil when the store is
@@ -35,9 +39,16 @@ public final class WalIndex: @unchecked Sendable {
             throw SyncError(.refused, "the wal-index cannot be mapped (locking_mode=EXCLUSIVE?)")
         }
         self.memory = memory
+        source = UnsafeRawPointer(region)
     }
 
-    deinit { munmap(memory, byteCount) }
+    /// The `-shm` was truncated: this view, or SQLite's own one, has shown memory of this process
+    /// alone since then, also when the file has its size again.
+    package var isTruncated: Bool {
+        syncd_mapping_is_truncated(memory) != 0 || syncd_mapping_is_truncated(source) != 0
+    }
+
+    deinit { syncd_unshare_mapping(memory, byteCount) }
 
     /// What the last commit published: cheap enough to be polled, equal only when there was no
     /// commit in between.

@@ -80,7 +80,7 @@ extension MergeState {
     }
 
     /// A field as a reader of the table sees it: packed states decoded.
-    static func decoded(_ field: Field) -> Field {
+    package static func decoded(_ field: Field) -> Field {
         guard case .value(let value) = field, case .blob = value else { return field }
         return .value(BlendCoding.decoded(value))
     }

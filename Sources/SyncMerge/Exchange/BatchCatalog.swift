@@ -48,22 +48,16 @@ package struct BatchCatalog: Sendable {
     /// A receiver that has nothing begins with the snapshot that leads furthest; any other takes
     /// the smallest batch that leads further, so that no snapshot is fetched for three new
     /// transactions. The choice affects only the bytes sent: merging is idempotent.
-    /// - Complexity: O(n²) in the batches.
+    /// - Complexity: O(e log e) in the entries of the batches' vectors.
     package func path(since: VersionVector) -> [Item] {
-        var vector = since
-        var rest = items
+        var open = OpenBatches(items, since: since)
         var path: [Item] = []
-        while true {
-            rest.removeAll { vector.covers($0.envelope.upTo) }
-            let open = rest.filter { vector.covers($0.envelope.from) }
-            let best =
-                vector.isEmpty
-                ? open.max { $0.reach < $1.reach }
-                : open.min { $0.envelope.payloadBytes < $1.envelope.payloadBytes }
-            guard let best else { return path }
-            path.append(best)
-            vector.join(best.envelope.upTo)
+        if since.isEmpty {
+            guard let first = open.take(greatest: { $0.reach }) else { return [] }
+            path.append(first)
         }
+        while let next = open.takeSmallest() { path.append(next) }
+        return path
     }
 
     /// For a replica that others did not wait for when they collected: of the snapshots made after

@@ -78,9 +78,9 @@ package struct IdentityAssignment {
         for reference in entity.references
         where reference.columns.allSatisfy(entity.key.contains) {
             guard let key = targetKey(of: reference, in: row) else { continue }
-            if let name = names[key] {
+            if let name = target(of: reference, key: key) {
                 Self.refer(reference, to: name, in: &fields)
-            } else if committed.contains(key) {
+            } else if names[key] == nil, committed.contains(key) {
                 return nil
             }
         }
@@ -96,7 +96,7 @@ package struct IdentityAssignment {
         if entity.isPrivate { fields[entity.key[0]] = .value(.null) }
         for reference in entity.references {
             guard let key = targetKey(of: reference, in: row) else { continue }
-            if let name = names[key] {
+            if let name = target(of: reference, key: key) {
                 Self.refer(reference, to: name, in: &fields)
             } else if let shown = bystanders[row.key],
                 let target = shown[reference.columns[0]].target, !isKnown(target)
@@ -107,9 +107,17 @@ package struct IdentityAssignment {
         return fields
     }
 
+    /// The row that a reference names. Where a claim tells apart what the target's key calls equal,
+    /// only the target's own spelling names it: two rows would claim one value otherwise.
+    private func target(of reference: MergeEntity.Reference, key: RowKey) -> ObjectUID? {
+        guard let place = names.index(forKey: key) else { return nil }
+        let (spelled, name) = names[place]
+        return reference.isExact && spelled.values != key.values ? nil : name
+    }
+
     private func targetKey(of reference: MergeEntity.Reference, in row: Commit.Row) -> RowKey? {
         let values = reference.columns.map { row.values[$0] }
-        return values.contains(.null) ? nil : RowKey(entity: reference.target, values)
+        return values.contains(.null) ? nil : schema.key(reference.target, values)
     }
 
     private static func refer(

@@ -1,15 +1,57 @@
 import SyncValues
 
 /// The key of a row in the tables.
+///
+/// Two keys are equal when SQLite calls them equal: by the collation of each column, and numbers by
+/// their value. ``values`` keep the spelling of the row.
 package struct RowKey: Sendable, Hashable {
     /// Position of the entity in the schema.
     package let entity: Int
-    /// The key, in key order.
+    /// The key, in key order, as it is spelled.
     package let values: [Value]
+    /// One form for all spellings; nil: ``values`` have it.
+    private let folded: [Value]?
 
-    /// Makes a key.
+    /// Makes a key whose values have one spelling: a private number, or text that only bytes
+    /// compare.
     package init(entity: Int, _ values: [Value]) {
         self.entity = entity
         self.values = values
+        folded = nil
+    }
+
+    fileprivate init(entity: Int, _ values: [Value], folded: [Value]?) {
+        self.entity = entity
+        self.values = values
+        self.folded = folded
+    }
+
+    package static func == (left: RowKey, right: RowKey) -> Bool {
+        left.entity == right.entity
+            && (left.folded ?? left.values) == (right.folded ?? right.values)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(entity)
+        hasher.combine(folded ?? values)
+    }
+}
+
+extension MergeSchema {
+    /// The key of a row of an entity.
+    /// - Parameter values: one for each column of the entity's key, as they are spelled.
+    /// - Complexity: O(length of the values)
+    package func key(_ entity: Int, _ values: [Value]) -> RowKey {
+        let description = entities[entity]
+        if description.isPrivate { return RowKey(entity: entity, values) }
+        var folded = values
+        var isFolded = false
+        for (position, column) in description.key.enumerated() where position < values.count {
+            let form = description.columns[column].collation.folded(values[position])
+            if form == values[position] { continue }
+            folded[position] = form
+            isFolded = true
+        }
+        return RowKey(entity: entity, values, folded: isFolded ? folded : nil)
     }
 }

@@ -27,22 +27,6 @@ extension MergeEntity {
         }
     }
 
-    /// How the row with the later claim of a UNIQUE value is shown beside the row with the earlier
-    /// one. Only columns that no reference, CHECK or key names can be changed.
-    package enum LoserRename: Sendable, Hashable {
-        /// The column is shown as NULL.
-        case null(Int)
-        /// The column is shown with a suffix.
-        case name(Int)
-
-        /// The column that is changed.
-        package var column: Int {
-            switch self {
-            case .null(let column), .name(let column): return column
-            }
-        }
-    }
-
     /// A foreign key, or a declared reference.
     package struct Reference: Sendable {
         /// What the deletion of the target means.
@@ -63,6 +47,8 @@ extension MergeEntity {
         package let target: Int
         /// What the deletion of the target means.
         package let onDelete: Action
+        /// Whether a UNIQUE compares a column by another collation than the target's key does.
+        package fileprivate(set) var isExact = false
 
         /// Describes a foreign key.
         package init(_ columns: [Int], to target: Int, onDelete: Action) {
@@ -84,6 +70,22 @@ extension MergeEntity {
         package init(_ columns: [Int], accepts: @escaping @Sendable ([Field]) -> Bool) {
             self.columns = columns
             self.accepts = accepts
+        }
+    }
+}
+
+extension MergeEntity {
+    /// The references, with what depends on the entities that they name.
+    func resolvedReferences(in entities: [MergeEntity]) -> [Reference] {
+        let claimed = Set(claims.flatMap(\.columns))
+        return references.map { reference in
+            let target = entities[reference.target]
+            var reference = reference
+            reference.isExact = zip(reference.columns, target.key).contains { column, key in
+                claimed.contains(column)
+                    && columns[column].collation != target.columns[key].collation
+            }
+            return reference
         }
     }
 }

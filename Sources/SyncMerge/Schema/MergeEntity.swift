@@ -21,35 +21,36 @@ package struct MergeEntity: Sendable {
     /// What makes two rows the same object.
     package let identity: Identity
     /// Foreign keys.
-    package let references: [Reference]
+    package internal(set) var references: [Reference]
     /// CHECK constraints.
     package let checks: [Check]
     /// Which side of an edit concurrent with a delete is shown.
     package let deletePolicy: DeletePolicy
     /// What two objects that claim one UNIQUE value become.
     package let uniquePolicy: UniquePolicy
-    /// Every list of columns whose values belong to one row: UNIQUE constraints, then the key if it
+    /// What belongs to one row alone: UNIQUE constraints and indexes, then the key if it
     /// identifies.
-    package let claims: [[Int]]
+    package let claims: [Claim]
     /// The columns that are versioned together, in the order of their first column.
     package let cells: [[Int]]
     /// How the concurrent versions of each cell merge.
     package let policies: [CellPolicy]
     /// The cell of each column; nil for a private number.
     package let cellOfColumn: [Int?]
-    /// For each claim, how the later of two rows is shown; nil: it cannot be changed, the rows
-    /// become one.
-    package let loserRenames: [LoserRename?]
+    /// For each claim, how the later of two rows is shown, by preference; none: it cannot be
+    /// changed, the rows become one.
+    package let loserRenames: [[LoserRename]]
 
     /// Describes a table.
     /// - Parameters:
     ///   - uniques: the columns of each UNIQUE constraint but the key's own.
+    ///   - claims: the UNIQUE constraints and indexes that `uniques` does not describe.
     ///   - isWhole: the whole row is one cell.
     ///   - columnPolicies: by column; the others go by `policy`. Columns of one cell must agree;
     ///     one that blends must be a cell of its own.
     package init(
         name: String, columns: [Column], key: [Int], identity: Identity, uniques: [[Int]] = [],
-        references: [Reference] = [], checks: [Check] = [],
+        claims: [Claim] = [], references: [Reference] = [], checks: [Check] = [],
         deletePolicy: DeletePolicy = .deleteWins, uniquePolicy: UniquePolicy = .merge,
         isWhole: Bool = false, policy: CellPolicy = .lastWriter,
         columnPolicies: [Int: CellPolicy] = [:]
@@ -65,11 +66,15 @@ package struct MergeEntity: Sendable {
         self.checks = checks
         self.deletePolicy = deletePolicy
         self.uniquePolicy = uniquePolicy
-        claims = uniques + (identity == .key ? [key] : [])
+        let plain = (uniques + (identity == .key ? [key] : [])).map { members in
+            Claim(members, collations: members.map { columns[$0].collation })
+        }
+        let claims = claims + plain
+        self.claims = claims
         let free = columns.indices.filter { identity == .key || !key.contains($0) }
         cells = Coupling.cells(
             of: free,
-            ties: references.map(\.columns) + checks.map(\.columns) + claims
+            ties: references.map(\.columns) + checks.map(\.columns) + claims.map(\.columns)
                 + (isWhole ? [free] : []))
         policies = cells.map { cell in
             cell.lazy.compactMap { columnPolicies[$0] }.first ?? policy
@@ -79,12 +84,10 @@ package struct MergeEntity: Sendable {
             for column in members { cellOfColumn[column] = cell }
         }
         self.cellOfColumn = cellOfColumn
-        let tied = Set(references.flatMap(\.columns) + checks.flatMap(\.columns) + key)
         loserRenames = claims.map { claim in
-            let free = claim.filter { !tied.contains($0) }
-            let null = free.first { !columns[$0].isRequired }.map(LoserRename.null)
-            let name = free.first { columns[$0].isRenameable }.map(LoserRename.name)
-            return uniquePolicy == .keepBoth ? name ?? null : null ?? name
+            Self.renames(
+                for: claim, columns: columns, key: key, references: references, checks: checks,
+                policy: uniquePolicy)
         }
     }
 

@@ -13,6 +13,10 @@ package struct MergeSchema: Sendable {
                     "a reference has one column per key column of its target")
             }
         }
-        self.entities = entities
+        self.entities = entities.map { entity in
+            var entity = entity
+            entity.references = entity.resolvedReferences(in: entities)
+            return entity
+        }
     }
 }

@@ -9,6 +9,25 @@ package enum Collation: Sendable, Hashable {
     /// By bytes, without spaces at the end.
     case rtrim
 
+    /// The name that SQL has for it.
+    package var name: String {
+        switch self {
+        case .binary: return "BINARY"
+        case .nocase: return "NOCASE"
+        case .rtrim: return "RTRIM"
+        }
+    }
+
+    /// The collation of that name; nil for one that an application defines.
+    package init?(_ name: String) {
+        switch Self.lowercased(name) {
+        case "binary": self = .binary
+        case "nocase": self = .nocase
+        case "rtrim": self = .rtrim
+        default: return nil
+        }
+    }
+
     /// One form for all values that SQLite calls equal: numbers by value, text by the collation.
     package func folded(_ value: Value) -> Value {
         switch (self, value) {

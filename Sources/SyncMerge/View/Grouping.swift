@@ -206,7 +206,10 @@ private struct DefaultRows {
             }
             let row = grouping.row(at: position, of: target)
             return zip(target.key, key).allSatisfy { column, value in
-                target.isPrivate ? value == .null : row[column] == .value(value)
+                if target.isPrivate { return value == .null }
+                guard case .value(let present) = row[column] else { return false }
+                let collation = target.columns[column].collation
+                return collation.folded(present) == collation.folded(value)
             }
         }
         answers[question] = .some(answer)

@@ -159,8 +159,9 @@ struct Unification {
 
     private struct Clash {
         var rows: [Int]
-        let columns: [Int]
-        let rename: MergeEntity.LoserRename?
+        let claim: Int
+        /// The cell that the claim is part of; nil for a claim without columns.
+        let cell: Int?
     }
 
     /// The values that more than one row claims, in the order of the first of these rows.
@@ -172,45 +173,61 @@ struct Unification {
             guard let row = rows[part] else { continue }
             let entity = state.schema.entities[row.entity]
             if entity.claims.isEmpty { continue }
-            for (index, columns) in entity.claims.enumerated() {
-                guard let values = claimedValues(of: columns, in: row, entity: entity) else {
-                    continue
-                }
+            for (index, described) in entity.claims.enumerated() {
+                guard let values = claimedValues(of: described, by: row) else { continue }
                 let claim = Claim(entity: row.entity, claim: index, values: values)
                 guard let first = holders.updateValue(part, forKey: claim) else { continue }
                 if let place = places[claim] {
                     clashes[place].rows.append(part)
                 } else {
                     places[claim] = clashes.count
-                    let rename = entity.loserRenames[index]
-                    clashes.append(
-                        Clash(rows: [first, part], columns: columns, rename: rename))
+                    let cell = described.columns.first.flatMap { entity.cellOfColumn[$0] }
+                    clashes.append(Clash(rows: [first, part], claim: index, cell: cell))
                 }
             }
         }
         return clashes
     }
 
-    /// The values of a claim as UNIQUE compares them; nil when one is NULL: NULL claims nothing.
-    private func claimedValues(of columns: [Int], in row: ShownRow, entity: MergeEntity) -> [Field]?
-    {
-        var values: [Field] = []
-        for column in columns {
-            switch visible(row.fields[column]) {
-            case .value(.null): return nil
-            case .value(let value):
-                values.append(.value(entity.columns[column].collation.folded(value)))
-            case .reference(let uid, _): values.append(.reference(uid, part: 0))
-            }
-        }
-        return values
+    /// The values of a claim as UNIQUE compares them; nil when the row claims nothing.
+    /// - Parameter change: a column that is shown with another value.
+    private func claimedValues(
+        of claim: MergeEntity.Claim, by row: ShownRow,
+        with change: (column: Int, value: Value)? = nil
+    ) -> [Field]? {
+        claim.values { column in
+            if let change, change.column == column { return .value(change.value) }
+            return visible(row.fields[column])
+        }.map(claim.folded)
     }
 
-    /// Whether the rows of a clash become one.
+    /// How a row can be shown so that it does not claim what it claims now.
+    private func rename(of part: Int, in clash: Clash) -> MergeEntity.LoserRename? {
+        guard let row = rows[part] else { return nil }
+        let entity = state.schema.entities[row.entity]
+        let claim = entity.claims[clash.claim]
+        let renames = entity.loserRenames[clash.claim]
+        if claim.isPlain { return renames.first }
+        let present = claimedValues(of: claim, by: row)
+        return renames.first { rename in
+            guard case .value(let value) = row.fields[rename.column] else { return false }
+            let shown = rename.value(for: value, suffix: Self.suffix(of: row.name))
+            return claimedValues(of: claim, by: row, with: (rename.column, shown)) != present
+        }
+    }
+
+    private static func suffix(of name: ObjectUID) -> String { "~" + name.description.prefix(8) }
+
+    /// Whether the rows of a clash become one: where a row cannot be shown with another value, and
+    /// under `merge` where an insert made a claim. Rows that a flag puts into an index do not: the
+    /// flag is a property of theirs, and not what they are.
     private func becomesOne(_ clash: Clash) -> Bool {
-        guard clash.rename != nil, let first = rows[clash.rows[0]] else { return true }
+        guard let first = rows[clash.rows[0]] else { return true }
+        let renames = clash.rows.map { rename(of: $0, in: clash) }
+        if renames.contains(nil) { return true }
         let entity = state.schema.entities[first.entity]
-        guard entity.uniquePolicy == .merge, let cell = entity.cellOfColumn[clash.columns[0]]
+        if renames.allSatisfy({ $0?.isReset ?? false }) { return false }
+        guard entity.uniquePolicy == .merge, let cell = clash.cell
         else { return entity.uniquePolicy == .merge }
         return clash.rows.contains { part in
             let group = holder(of: cell, in: parts[part] ?? [])
@@ -221,11 +238,10 @@ struct Unification {
         }
     }
 
-    /// The oldest claim keeps the value; the others are shown as NULL, or as `value~uid`.
+    /// The oldest claim keeps the value; the others are shown as NULL, as `value~uid`, or with the
+    /// default of the column that put them into the index.
     private mutating func renameLoser(of clash: Clash) {
-        guard let rename = clash.rename, let first = rows[clash.rows[0]] else { return }
-        let column = rename.column
-        guard let cell = state.schema.entities[first.entity].cellOfColumn[column] else { return }
+        guard let cell = clash.cell else { return }
         let claimants = clash.rows.map { part -> (row: Int, group: Int) in
             (part, holder(of: cell, in: parts[part] ?? []))
         }
@@ -234,14 +250,12 @@ struct Unification {
             return (state.time(dot), dot, group)
         }
         for claimant in claimants.sorted(by: { age($0.group) < age($1.group) }).dropFirst() {
-            let place = GroupColumn(group: claimant.group, column: column)
-            guard case .value(let value)? = rows[claimant.row]?.fields[column] else { continue }
-            switch rename {
-            case .null: renamed[place] = .value(.null)
-            case .name:
-                let name = grouping.groups[claimant.group].name.description
-                renamed[place] = .value(value.appending("~" + name.prefix(8)))
-            }
+            guard let rename = rename(of: claimant.row, in: clash),
+                case .value(let value)? = rows[claimant.row]?.fields[rename.column]
+            else { continue }
+            let suffix = Self.suffix(of: grouping.groups[claimant.group].name)
+            renamed[GroupColumn(group: claimant.group, column: rename.column)] = .value(
+                rename.value(for: value, suffix: suffix))
         }
     }
 
@@ -256,18 +270,5 @@ struct Unification {
             }
             return state.schema.entities[row.entity].refuses(row.fields.map(visible))
         }.flatMap { parts[$0] ?? [] }
-    }
-}
-
-extension Value {
-    /// The value with text at its end.
-    fileprivate func appending(_ suffix: String) -> Value {
-        switch self {
-        case .null: return self
-        case .integer(let number): return .text(String(number) + suffix)
-        case .real(let number): return .text(String(number) + suffix)
-        case .text(let text): return .text(text + suffix)
-        case .blob(let bytes): return .blob(bytes + Array(suffix.utf8))
-        }
     }
 }

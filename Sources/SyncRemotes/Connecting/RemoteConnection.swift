@@ -19,7 +19,10 @@ package struct RemoteConnection: Sendable {
         switch try RemoteAddress(entry.url) {
         case .directory(let path):
             let folder = try Self.folder(at: path, of: entry, store: store, replica: replica)
-            remote = EncryptedRemote(folder, ring: ring, isSealing: entry.isEncrypted)
+            remote = EncryptedRemote(
+                folder, ring: ring, isSealing: entry.isEncrypted,
+                remedy: "To encrypt: synctool remote remove DB \(entry.name) then "
+                    + "synctool remote add DB \(entry.name) \(Shell.quoted(entry.url)) --encrypt")
         case .ssh(let address):
             remote = SSHRemote(address, store: store, options: Self.options(entry.options))
         }

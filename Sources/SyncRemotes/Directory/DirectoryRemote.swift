@@ -23,6 +23,8 @@ package struct DirectoryRemote: Remote {
     private let store: StoreID
     private let replica: ReplicaID
 
+    private var files: FolderFiles { FolderFiles(path) }
+
     /// Opens a folder on behalf of a replica.
     /// - Throws: `unreachable` when it does not exist or is not a remote; `refused` when it is a
     ///   remote of another store.
@@ -38,9 +40,8 @@ package struct DirectoryRemote: Remote {
     ///   another store; `notAllowed`, `diskFull` when the marker cannot be written.
     package static func create(_ path: String, store: StoreID) throws {
         if try isNew(path) {
-            try FileOperations.write(
-                Array(DirectoryLayout.markerText(store).utf8),
-                to: path + "/" + DirectoryLayout.marker,
+            try FolderFiles(path).write(
+                Array(DirectoryLayout.markerText(store).utf8), to: DirectoryLayout.marker,
                 temporaryPrefix: DirectoryLayout.temporaryPrefix)
         }
         _ = try DirectoryRemote(path, store: store, replica: observer)
@@ -58,9 +59,9 @@ package struct DirectoryRemote: Remote {
         let other = try Self.store(of: path)
         guard other == store else {
             throw SyncError(
-                .refused, "the folder is a remote of another store (\(other))", path: path,
+                .refused, "the folder is a remote of another store", path: path,
                 hint:
-                    "Use another folder, or join that store: "
+                    "Use another folder, or join that store (\(other)): "
                     + "synctool remote add DB NAME \(Shell.quoted("dir:" + path)) --join by-key")
         }
     }
@@ -83,7 +84,7 @@ package struct DirectoryRemote: Remote {
     /// - Throws: `unreachable` when the file no longer exists; `badData` when it is too large.
     package func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] {
         try checkMarker()
-        return try FileOperations.read(path + "/" + item.name, limit: Self.fileBytesMax)
+        return try files.read(item.name, limit: Self.fileBytesMax)
     }
 
     /// Adds a batch.
@@ -95,12 +96,11 @@ package struct DirectoryRemote: Remote {
         guard envelope.store == store else {
             throw SyncError(.refused, "the batch belongs to another store", path: path)
         }
-        let folder = path + "/" + DirectoryLayout.folder(of: replica)
-        try FileOperations.makeFolder(folder)
+        let folder = DirectoryLayout.folder(of: replica)
+        try files.makeFolder(folder)
         let file = folder + "/" + DirectoryLayout.name(of: envelope)
-        if let (_, size) = FileOperations.head(of: file, limit: 0), size == batch.count { return }
-        try FileOperations.write(
-            batch, to: file, temporaryPrefix: DirectoryLayout.temporaryPrefix)
+        if let (_, size) = files.head(of: file, limit: 0), size == batch.count { return }
+        try files.write(batch, to: file, temporaryPrefix: DirectoryLayout.temporaryPrefix)
     }
 
     /// Records what a replica has merged.
@@ -122,9 +122,9 @@ package struct DirectoryRemote: Remote {
     /// - Throws: `unreachable`, `notAllowed`, `diskFull` when it cannot be written.
     package func requestSnapshot(covering collected: VersionVector) async throws {
         try checkMarker()
-        let folder = path + "/" + DirectoryLayout.folder(of: replica)
         if collected.isEmpty {
-            try FileOperations.remove(folder + "/" + DirectoryLayout.asked)
+            let folder = DirectoryLayout.folder(of: replica)
+            try files.remove(folder + "/" + DirectoryLayout.asked)
         } else {
             try write(collected, as: DirectoryLayout.asked, of: replica)
         }
@@ -141,25 +141,23 @@ package struct DirectoryRemote: Remote {
     private func write(
         _ vector: VersionVector, as name: String, of replica: ReplicaID
     ) throws {
-        let folder = path + "/" + DirectoryLayout.folder(of: replica)
+        let folder = DirectoryLayout.folder(of: replica)
         let file = folder + "/" + name
         let note = MergedNote.encode(vector, store: store)
-        if let (bytes, _) = FileOperations.head(of: file, limit: MergedNote.bytesMax), bytes == note
-        {
+        if let (bytes, _) = files.head(of: file, limit: MergedNote.bytesMax), bytes == note {
             return
         }
-        try FileOperations.makeFolder(folder)
-        try FileOperations.write(
-            note, to: file, temporaryPrefix: DirectoryLayout.temporaryPrefix)
+        try files.makeFolder(folder)
+        try files.write(note, to: file, temporaryPrefix: DirectoryLayout.temporaryPrefix)
     }
 
     /// The vectors that replicas have written under a name.
     private func notes(named name: String) -> [ReplicaID: VersionVector] {
         var vectors: [ReplicaID: VersionVector] = [:]
-        for folder in FileOperations.names(in: path) ?? [] {
+        for folder in files.names() ?? [] {
             guard let replica = ReplicaID(folder) else { continue }
-            let file = path + "/" + folder + "/" + name
-            guard let (bytes, _) = FileOperations.head(of: file, limit: MergedNote.bytesMax),
+            let file = folder + "/" + name
+            guard let (bytes, _) = files.head(of: file, limit: MergedNote.bytesMax),
                 let vector = try? MergedNote.decode(bytes, store: store)
             else { continue }
             vectors[replica] = vector
@@ -170,9 +168,8 @@ package struct DirectoryRemote: Remote {
     /// Whether a folder is not a remote yet.
     /// - Throws: `unreachable` when it does not exist or cannot be read.
     package static func isNew(_ path: String) throws -> Bool {
-        guard let names = FileOperations.names(in: path) else {
-            throw unreadable(
-                path, remedy: "Mount or create it: mkdir \(FileOperations.quoted(path))")
+        guard let names = FolderFiles(path).names() else {
+            throw unreadable(path, remedy: "Mount or create it: mkdir \(Shell.quoted(path))")
         }
         return !names.contains(DirectoryLayout.marker)
     }
@@ -181,15 +178,20 @@ package struct DirectoryRemote: Remote {
     /// - Throws: `unreachable` when it does not exist or is not a remote.
     package static func store(of path: String) throws -> StoreID {
         let marker = path + "/" + DirectoryLayout.marker
-        guard let (bytes, _) = FileOperations.head(of: marker, limit: 256) else {
-            guard FileOperations.names(in: path) != nil else {
+        let files = FolderFiles(path)
+        guard let (bytes, _) = files.head(of: DirectoryLayout.marker, limit: 256) else {
+            guard files.names() != nil else {
                 throw unreadable(path, remedy: "Mount it, then try again")
             }
             throw SyncError(
                 .unreachable,
                 "the folder has no readable file \(DirectoryLayout.marker): it is not mounted, not "
                     + "fully copied, or not a remote",
-                path: path, hint: "Mount it, or give the folder of a remote; then try again")
+                path: path,
+                hint:
+                    "Mount it, or give the folder of a remote; then try again. If it was emptied, "
+                    + "make it a remote again: synctool remote add DB NAME "
+                    + Shell.quoted("dir:" + path))
         }
         guard let store = DirectoryLayout.store(inMarker: String(decoding: bytes, as: UTF8.self))
         else {
@@ -220,7 +222,7 @@ package struct DirectoryRemote: Remote {
         default:
             return SyncError(
                 .unreachable, "the folder cannot be read: \(String(cString: strerror(error)))",
-                path: path, hint: "Check its permissions: ls -ld \(FileOperations.quoted(path))")
+                path: path, hint: "Check its permissions: ls -ld \(Shell.quoted(path))")
         }
     }
 
@@ -231,7 +233,7 @@ package struct DirectoryRemote: Remote {
     /// - Complexity: O(n) in the own batch files: reads the envelope of each.
     package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] {
         let folder = DirectoryLayout.folder(of: replica)
-        let names = FileOperations.names(in: path + "/" + folder) ?? []
+        let names = files.names(in: folder) ?? []
         guard names.count(where: { $0.hasSuffix(DirectoryLayout.suffix) }) > count else {
             return []
         }
@@ -244,13 +246,13 @@ package struct DirectoryRemote: Remote {
     /// - Throws: `unreachable`, `notAllowed` when a file cannot be removed.
     package func remove(_ items: [BatchCatalog.Item]) async throws {
         try checkMarker()
-        let prefix = DirectoryLayout.folder(of: replica) + "/"
-        for item in items where item.name.hasPrefix(prefix) {
-            try FileOperations.remove(path + "/" + item.name)
+        let folder = DirectoryLayout.folder(of: replica)
+        for item in items where item.name.hasPrefix(folder + "/") {
+            try files.remove(item.name)
         }
         // Left behind by a process that was killed while it wrote.
-        FileOperations.removeFiles(
-            withPrefix: DirectoryLayout.temporaryPrefix, in: path + "/" + prefix,
+        files.removeFiles(
+            withPrefix: DirectoryLayout.temporaryPrefix, in: folder,
             olderThan: Self.temporaryAgeMax)
     }
 
@@ -260,7 +262,7 @@ package struct DirectoryRemote: Remote {
         try checkMarker()
         var items: [BatchCatalog.Item] = []
         var problems: [BatchCatalog.Problem] = []
-        for folder in FileOperations.names(in: path) ?? [] where ReplicaID(folder) != nil {
+        for folder in files.names() ?? [] where ReplicaID(folder) != nil {
             items += self.items(in: folder, problems: &problems)
         }
         return BatchCatalog(items, problems: problems)
@@ -271,7 +273,7 @@ package struct DirectoryRemote: Remote {
         in folder: String, problems: inout [BatchCatalog.Problem]
     ) -> [BatchCatalog.Item] {
         var items: [BatchCatalog.Item] = []
-        for file in FileOperations.names(in: path + "/" + folder) ?? []
+        for file in files.names(in: folder) ?? []
         where file.hasSuffix(DirectoryLayout.suffix) {
             let name = folder + "/" + file
             do {
@@ -289,8 +291,10 @@ package struct DirectoryRemote: Remote {
     /// The envelope of a file; nil when the file does not exist.
     /// - Throws: `badData` when it is not an intact batch of this store.
     private func envelope(of name: String) throws -> BatchEnvelope? {
-        guard let (bytes, size) = FileOperations.head(of: path + "/" + name, limit: Self.headBytes)
-        else { return nil }
+        guard let (bytes, size) = files.head(of: name, limit: Self.headBytes) else {
+            if files.isIrregular(name) { throw SyncError(.badData, "not a regular file") }
+            return nil
+        }
         let (envelope, start) = try BatchEnvelope.read(bytes)
         guard size == start + envelope.payloadBytes else {
             throw SyncError(.badData, "the file is truncated, or has trailing data")

@@ -1,4 +1,5 @@
 import SyncMerge
+import Synchronization
 
 /// A remote whose batches are encrypted with the store's keys: a carrier sees only sizes and
 /// vectors.
@@ -8,18 +9,32 @@ import SyncMerge
 ///   merged, but a push is refused: it might send again what is already there.
 /// - With `isSealing`, unencrypted batches are ignored: the next push sends their content again,
 ///   encrypted.
+/// - Without it, nothing is sent where encrypted batches are: those who encrypt trust that the
+///   folder shows nothing, and would pass over what is sent.
 package struct EncryptedRemote<Inner: Remote>: Remote {
     private let inner: Inner
     private let ring: KeyRing
     private let isSealing: Bool
+    /// What to do when the folder is encrypted and this remote is not.
+    private let remedy: String
+    private let clearance = Clearance()
+
+    /// Whether the remote was found to have no encrypted batch: looked at once for each exchange.
+    private final class Clearance: Sendable { let isClear = Mutex(false) }
 
     /// Wraps a remote.
-    /// - Parameter isSealing: whether outgoing batches are encrypted; incoming ones are decrypted
-    ///   in either case.
-    package init(_ inner: Inner, ring: KeyRing, isSealing: Bool) {
+    /// - Parameters:
+    ///   - isSealing: whether outgoing batches are encrypted; incoming ones are decrypted in either
+    ///     case.
+    ///   - remedy: what to do when the folder is encrypted and `isSealing` is false.
+    package init(
+        _ inner: Inner, ring: KeyRing, isSealing: Bool,
+        remedy: String = "Add the remote again, with --encrypt"
+    ) {
         self.inner = inner
         self.ring = ring
         self.isSealing = isSealing
+        self.remedy = remedy
     }
 
     /// The batches that a receiver can fetch.
@@ -61,10 +76,13 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
     }
 
     /// Adds a batch.
-    /// - Throws: `refused` when the store has no key, `badData` for invalid bytes; what the inner
-    ///   remote throws.
+    /// - Throws: `refused` when the store has no key, or for an unencrypted batch where encrypted
+    ///   ones are; `badData` for invalid bytes; what the inner remote throws.
     package func append(_ batch: [UInt8]) async throws {
-        guard isSealing else { return try await inner.append(batch) }
+        guard isSealing else {
+            try await requireClear()
+            return try await inner.append(batch)
+        }
         guard let key = ring.activeKey else {
             throw SyncError(
                 .refused, "the remote is encrypted, but the store has no key",
@@ -74,6 +92,14 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
         // Invalid bytes must be refused before sealing makes them look like a batch.
         _ = try BatchDecoder.decode(batch)
         try await inner.append(try BatchSeal.seal(batch, with: key))
+    }
+
+    private func requireClear() async throws {
+        if clearance.isClear.withLock({ $0 }) { return }
+        if let sealed = try await inner.catalog(since: VersionVector()).firstSealed {
+            throw sealed.refusal(of: "nothing is sent", remedy: remedy)
+        }
+        clearance.isClear.withLock { $0 = true }
     }
 
     /// Records what a replica has merged.

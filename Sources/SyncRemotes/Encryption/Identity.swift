@@ -75,8 +75,10 @@ package struct Identity: Sendable {
             at: URL(filePath: path).deletingLastPathComponent(), withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
         let text = prefix + Data(identity.secret).base64EncodedString() + "\n"
-        try FileOperations.write(
-            Array(text.utf8), to: path, temporaryPrefix: ".syncd-identity-", mode: 0o600)
+        let place = URL(filePath: path)
+        try FolderFiles(place.deletingLastPathComponent().path).write(
+            Array(text.utf8), to: place.lastPathComponent, temporaryPrefix: ".syncd-identity-",
+            mode: 0o600)
         return identity
     }
 }

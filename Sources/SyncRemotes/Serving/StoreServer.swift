@@ -18,7 +18,7 @@ package struct StoreServer<Local: Replica>: Sendable {
     private let isReadOnly: Bool
 
     /// Serves a replica.
-    /// - Parameter isReadOnly: whether batches of the client are refused.
+    /// - Parameter isReadOnly: whether batches and acknowledgements of the client are refused.
     /// - Throws: what the replica throws.
     package init(_ replica: Local, isReadOnly: Bool = false) async throws {
         remote = ReplicaRemote(replica)
@@ -49,14 +49,12 @@ package struct StoreServer<Local: Replica>: Sendable {
             case .head: return .vector(try await remote.head())
             case .fetch(let name): return .bytes(try await remote.batch(named: name))
             case .append(let batch):
-                guard !isReadOnly else {
-                    throw SyncError(
-                        .notAllowed, "the remote store is served read-only",
-                        hint: "Only pull from it: synctool pull DB")
-                }
+                try requireWriting()
                 try await remote.append(batch)
                 return .done
             case .acknowledge(let replica, let vector):
+                // Kept in the store, and what it collects depends on it. The client's pull goes on.
+                try requireWriting()
                 try await remote.acknowledge(vector, of: replica)
                 return .done
             case .acknowledged: return .acknowledged(try await remote.acknowledged())
@@ -66,6 +64,13 @@ package struct StoreServer<Local: Replica>: Sendable {
         } catch {
             return .failure(SyncError(.internalFault, "\(error)"))
         }
+    }
+
+    private func requireWriting() throws {
+        guard isReadOnly else { return }
+        throw SyncError(
+            .notAllowed, "the remote store is served read-only",
+            hint: "Only pull from it: synctool pull DB")
     }
 
     private func reportingWork(

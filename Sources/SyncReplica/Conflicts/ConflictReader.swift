@@ -24,7 +24,7 @@ struct ConflictReader {
         let columns = ConflictStorage.columns(from: row.columnNames)
         let key =
             try storage.objects.keyOrNumber(of: row.version.object)
-            ?? StoredKey.key(from: row.key)
+            ?? StoredKey.key(from: row.key) ?? recordedKey(of: row.version.object)
         return ConflictRecord(
             id: row.id, entity: row.entity,
             key: key.flatMap { $0.isEmpty ? nil : ObjectKey($0) }, properties: columns,
@@ -33,6 +33,34 @@ struct ConflictReader {
             shown: try side(
                 of: row.met, values: try present(columns, entity: row.entity, key: key)),
             isOpen: row.isOpen)
+    }
+
+    /// The key of an object that has no row here, by its facts; nil for a private number, which an
+    /// object has where it is shown.
+    /// - Parameter depth: how many keys that refer to each other were followed; facts that were
+    ///   merged may do so in a circle.
+    private func recordedKey(of uid: ObjectUID, depth: Int = 0) throws -> [Value]? {
+        guard depth <= storage.schema.tables.count,
+            let record = try storage.objects.object(uid)?.record
+        else { return nil }
+        let entity = storage.schema.merge.entities[record.entity]
+        var key: [Value] = []
+        for column in entity.key {
+            guard let cell = entity.cellOfColumn[column],
+                let place = entity.cells[cell].firstIndex(of: column),
+                let version = record.cells[cell].max(by: { $0.dot < $1.dot })
+            else { return nil }
+            switch MergeState.decoded(version.value[place]) {
+            case .value(let value): key.append(value)
+            case .reference(let target, let part):
+                let parts =
+                    try storage.objects.keyOrNumber(of: target)
+                    ?? recordedKey(of: target, depth: depth + 1)
+                guard let parts, parts.indices.contains(part) else { return nil }
+                key.append(parts[part])
+            }
+        }
+        return key
     }
 
     private func side(of dot: Dot?, values: NamedValues) throws -> ConflictRecord.Side {

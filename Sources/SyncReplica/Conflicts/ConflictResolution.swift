@@ -61,6 +61,14 @@ struct ConflictResolution {
             recorder.writeCell(id.cell, fields: fields, to: row)
             recorder.overwrite(id, with: fields)
             recorder.consolidate(row, with: fields)
+            // Where the row is shown with another value because a row with an older claim has this
+            // one, that row steps back: the later claim would lose again.
+            guard row.sources[id.cell] == nil else { return }
+            let rivals = view.rivals(
+                of: host, with: fields, cell: id.cell, schema: recorder.schema)
+            for rival in rivals {
+                recorder.writeCell(id.cell, fields: rival.fields, to: rival.row)
+            }
         } else {
             try restoreObject(of: id, conflict: conflict, with: &recorder)
         }

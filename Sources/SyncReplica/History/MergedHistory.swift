@@ -95,8 +95,8 @@ struct MergedHistory {
         of change: Batch.Change, in differences: [RowKey: RowDifference]
     ) -> Item? {
         guard schema.tables.indices.contains(change.entity) else { return nil }
-        let old = before(change.object).map { RowKey(entity: change.entity, $0) }
-        let new = after(change.object).map { RowKey(entity: change.entity, $0) }
+        let old = before(change.object).map { schema.merge.key(change.entity, $0) }
+        let new = after(change.object).map { schema.merge.key(change.entity, $0) }
         switch change.kind {
         case .delete:
             guard let old, let difference = differences[old], difference.after == nil,

@@ -1,3 +1,4 @@
+import SyncMerge
 import SyncStorage
 
 /// Finds the rows with private numbers that two databases have in common, and writes their
@@ -62,6 +63,15 @@ struct JoinMatch {
             """, on: connection)
         try insert.run()
         return insert.changes
+    }
+
+    /// The time of the oldest transaction of the store, ms since 1970.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(transactions)
+    func beginning() throws -> Int64 {
+        let oldest = try Statement("SELECT min(time) FROM theirs.syncd_header", on: connection)
+        guard try oldest.step() else { return 0 }
+        return HybridTime(rawValue: UInt64(bitPattern: oldest.integer(0))).milliseconds
     }
 
     /// Matches by each UNIQUE constraint.

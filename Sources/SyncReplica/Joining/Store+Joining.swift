@@ -16,8 +16,8 @@ extension Store {
     ///
     /// Its own history is dropped, and with it the consumers: their transactions are not in the
     /// history of the other store. The tables do not change. Where rows that are the same object
-    /// differ, or other rows clash, the first merge treats them as concurrent edits, with the
-    /// overridden values in the conflict log.
+    /// differ, or other rows clash, the first merge treats them as concurrent edits that are older
+    /// than everything in the store, with the overridden values in the conflict log.
     /// - Parameters:
     ///   - copy: a replica of the store that no other connection has open.
     ///   - method: which rows are the same objects.
@@ -90,6 +90,7 @@ extension Store {
             try RawTransaction.execute(JoinedNames.createSQL, on: connection)
             let same = try match.write(method)
             let settings = Metadata(connection)
+            try settings.set(.joined, to: .integer(try match.beginning() - 1))
             try settings.set(.store, to: .blob(store.bytes))
             if policies != .null { try settings.set(.policies, to: policies) }
             return same

@@ -61,7 +61,7 @@ struct CommitConsolidation {
             var keyed: [KeyedChange] = []
             for change in entry.changes {
                 guard let map = map(change.entity) else { continue }
-                let key = RowKey(entity: map.position, change.key.values)
+                let key = schema.merge.key(map.position, change.key.values)
                 touched.insert(key)
                 let step = Step(
                     change: change, key: key, dot: dot,
@@ -89,7 +89,7 @@ struct CommitConsolidation {
         let key = step.key
         var origin = Origin.new(step.birth)
         if case .renumbered(let old) = step.change.cause {
-            let former = RowKey(entity: key.entity, old.values)
+            let former = schema.merge.key(key.entity, old.values)
             if let moved = moving.removeValue(forKey: former) { origin = moved }
         }
         origins[key] = origin

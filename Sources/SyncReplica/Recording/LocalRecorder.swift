@@ -107,12 +107,15 @@ struct LocalRecorder {
         }
     }
 
-    /// The header of the rows that are older than history: they are as old as the store.
+    /// The header of the rows that are older than history: they are as old as the store. Where the
+    /// database joined another store they are older than that one: what was written there since
+    /// is newer than a value that nobody has changed here.
     private func headerOfOlderRows(after last: TransactionHeader?) throws -> TransactionHeader {
         let number = storage.history.allocate(1).upperBound
         var seen = try storage.headers.vector()
         if let last { seen.advance(to: last.dot) }
-        let created = try transaction.settings.integer(.created)
+        let joined = try transaction.settings.value(.joined)
+        let created = try transaction.settings.integer(joined == .null ? .created : .joined)
         return TransactionHeader(
             Dot(transaction.identity.replica, number), time: HybridTime(milliseconds: created),
             seen: seen)

@@ -42,7 +42,7 @@ struct LocalRecording {
             positions[change.entity.id] = .some(position)
             guard let position, schema.tables[position].key.count == change.key.values.count
             else { continue }
-            keys.insert(RowKey(entity: position, change.key.values))
+            keys.insert(schema.merge.key(position, change.key.values))
         }
         return keys
     }

@@ -147,10 +147,11 @@ struct MissedChanges {
     ) -> [Int] {
         guard let fields = image.names[key].flatMap({ view.rows[$0]?.fields }) else { return [] }
         return schema.merge.entities[key.entity].references.flatMap { reference -> [Int] in
-            let target = RowKey(entity: reference.target, reference.columns.map { row[$0] })
-            guard image.rows[target] != nil, fields[reference.columns[0]].target == nil else {
-                return []
-            }
+            let target = schema.merge.key(reference.target, reference.columns.map { row[$0] })
+            guard let place = image.rows.index(forKey: target),
+                !reference.isExact || image.rows[place].key.values == target.values,
+                fields[reference.columns[0]].target == nil
+            else { return [] }
             return reference.columns
         }
     }
@@ -163,7 +164,7 @@ struct MissedChanges {
             guard let position = schema.position(of: change.entity.name),
                 schema.tables[position].key.count == change.entity.keyCount
             else { continue }
-            let key = RowKey(entity: position, change.key.values)
+            let key = schema.merge.key(position, change.key.values)
             switch change.kind {
             case .insert: logged[key] = Logged(kind: .insert, isWhole: true)
             case .delete: logged[key] = Logged(kind: .delete)

@@ -31,6 +31,6 @@ struct AffectedRegion {
     /// The row of an object, as the tables have it; nil when it has none.
     func row(of uid: ObjectUID) -> [Value]? {
         guard let object = objects[uid], let key = object.key else { return nil }
-        return rows[RowKey(entity: object.record.entity, key)]
+        return rows[state.schema.key(object.record.entity, key)]
     }
 }

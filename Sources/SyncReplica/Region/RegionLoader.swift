@@ -32,7 +32,7 @@ final class RegionLoader {
 
     private struct Claim: Hashable {
         let entity: Int
-        let columns: [Int]
+        let claim: Int
         let values: [Value]
     }
 
@@ -67,7 +67,8 @@ final class RegionLoader {
             let select = try storage.statements.statement(table.selectAll)
             while try select.step() {
                 let row = table.columns.indices.map { select.value(Int32($0)) }
-                loader.region.rows[RowKey(entity: position, table.key.map { row[$0] })] = row
+                let key = storage.schema.merge.key(position, table.key.map { row[$0] })
+                if loader.isIdentified(key) { loader.region.rows[key] = row }
             }
         }
         return loader
@@ -129,7 +130,7 @@ final class RegionLoader {
     func add(keys: some Sequence<RowKey>) throws {
         for key in keys {
             try readRow(key)
-            if let uid = try storage.objects.uid(of: key) { try add([uid]) }
+            if let uid = try uid(of: key) { try add([uid]) }
         }
     }
 
@@ -137,7 +138,7 @@ final class RegionLoader {
     private func addBoundary(keys: some Sequence<RowKey>) throws -> Bool {
         var isNew = false
         for key in keys where region.names[key] == nil {
-            guard let uid = try storage.objects.uid(of: key) else { continue }
+            guard let uid = try uid(of: key) else { continue }
             isNew = try addBoundary([uid]) || isNew
         }
         return isNew
@@ -147,7 +148,7 @@ final class RegionLoader {
         region.objects[uid] = object
         region.state.objects[uid] = object.record
         if let key = object.key {
-            region.names[RowKey(entity: object.record.entity, key)] = uid
+            region.names[schema.merge.key(object.record.entity, key)] = uid
         }
         for dot in object.record.dots { try loadHeader(dot) }
     }
@@ -160,11 +161,11 @@ final class RegionLoader {
 
     private func readRow(of object: StoredObject) throws {
         guard let key = object.key else { return }
-        try readRow(RowKey(entity: object.record.entity, key))
+        try readRow(schema.merge.key(object.record.entity, key))
     }
 
     private func readRow(_ key: RowKey) throws {
-        guard region.rows[key] == nil else { return }
+        guard region.rows[key] == nil, isIdentified(key) else { return }
         let table = schema.tables[key.entity]
         let select =
             try selects[key.entity] ?? storage.statements.statement(table.selectOne)
@@ -172,7 +173,30 @@ final class RegionLoader {
         select.bind(key.values)
         defer { select.reset() }
         guard try select.step() else { return }
-        region.rows[key] = table.columns.indices.map { select.value(Int32($0)) }
+        let row = table.columns.indices.map { select.value(Int32($0)) }
+        // The row may spell its key otherwise.
+        region.rows[schema.merge.key(key.entity, table.key.map { row[$0] })] = row
+    }
+
+    /// Whether a key names one row. NULL identifies nothing: several rows may have it, and none is
+    /// recorded, but one that an earlier version recorded.
+    private func isIdentified(_ key: RowKey) -> Bool {
+        !key.values.contains(.null) || region.names[key] != nil
+    }
+
+    /// The identity that the row of a key is shown under. It is stored by the key as the row
+    /// spelled it when it was last recorded or merged.
+    private func uid(of key: RowKey) throws -> ObjectUID? {
+        if let uid = try storage.objects.uid(of: key) { return uid }
+        guard schema.tables[key.entity].hasSpellings else { return nil }
+        let table = schema.tables[key.entity]
+        let select = try storage.statements.statement(table.selectKey)
+        select.bind(key.values)
+        defer { select.reset() }
+        guard try select.step() else { return nil }
+        let spelled = table.key.indices.map { select.value(Int32($0)) }
+        return spelled == key.values
+            ? nil : try storage.objects.uid(of: schema.merge.key(key.entity, spelled))
     }
 
     // MARK: Surroundings
@@ -206,7 +230,7 @@ final class RegionLoader {
             }
             let stored = region.objects[uid]
             guard let key = stored?.key else { continue }
-            let old = RowKey(entity: record.entity, key)
+            let old = schema.merge.key(record.entity, key)
             if stored?.state == .unresolved || keys[uid] != old {
                 isNew = try addReferrers(to: old) || isNew
             }
@@ -246,8 +270,9 @@ final class RegionLoader {
         var isNew = false
         for (position, entity) in schema.merge.entities.enumerated() {
             for reference in entity.references where reference.target == key.entity {
-                isNew =
-                    try addRows(of: position, with: key.values, in: reference.columns) || isNew
+                let sql = schema.tables[position].select(
+                    by: reference.columns, collations: schema.tables[key.entity].keyCollations)
+                isNew = try addRows(of: position, with: key.values, by: sql) || isNew
             }
         }
         return isNew
@@ -257,29 +282,25 @@ final class RegionLoader {
     private func addClaimants(
         of row: [Value], entity position: Int, old: [Value]?
     ) throws -> Bool {
-        let entity = schema.merge.entities[position]
+        let table = schema.tables[position]
         var isNew = false
-        for columns in entity.claims {
-            let values = columns.map { row[$0] }
-            if values.contains(.null) || old.map({ old in columns.map { old[$0] } }) == values {
-                continue
-            }
-            let claim = Claim(entity: position, columns: columns, values: values)
-            guard claimed.insert(claim).inserted else { continue }
-            isNew = try addRows(of: position, with: values, in: columns) || isNew
+        for (index, claim) in schema.merge.entities[position].claims.enumerated() {
+            guard let values = claim.values(of: row), claim.values(of: old) != values,
+                claimed.insert(Claim(entity: position, claim: index, values: values)).inserted
+            else { continue }
+            isNew =
+                try addRows(of: position, with: values, by: table.selectClaimants[index]) || isNew
         }
         return isNew
     }
 
-    private func addRows(
-        of entity: Int, with values: [Value], in columns: [Int]
-    ) throws -> Bool {
+    private func addRows(of entity: Int, with values: [Value], by sql: String) throws -> Bool {
         let table = schema.tables[entity]
-        let select = try storage.statements.statement(table.select(by: columns))
+        let select = try storage.statements.statement(sql)
         select.bind(values)
         var keys: [RowKey] = []
         while try select.step() {
-            keys.append(RowKey(entity: entity, table.key.map { select.value(Int32($0)) }))
+            keys.append(schema.merge.key(entity, table.key.map { select.value(Int32($0)) }))
         }
         return try addBoundary(keys: keys)
     }
@@ -292,7 +313,7 @@ final class RegionLoader {
         for reference in entity.references where reference.onDelete == .setDefault {
             let values = reference.columns.map { entity.columns[$0].defaultValue }
             if values.contains(.null) { continue }
-            let key = RowKey(entity: reference.target, values)
+            let key = schema.merge.key(reference.target, values)
             isNew = try addBoundary(keys: [key]) || isNew
         }
         return isNew
@@ -308,10 +329,21 @@ final class RegionLoader {
                 let values = reference.columns.map { row[$0] }
                 if values.contains(.null) { continue }
                 isNew =
-                    try addBoundary(keys: [RowKey(entity: reference.target, values)]) || isNew
+                    try addBoundary(keys: [schema.merge.key(reference.target, values)]) || isNew
             }
         }
         return isNew
+    }
+}
+
+extension MergeEntity.Claim {
+    /// The values that a row of a table claims; nil when it claims nothing, or does not exist.
+    fileprivate func values(of row: [Value]?) -> [Value]? {
+        guard let row else { return nil }
+        return values { Field.value(row[$0]) }?.map { field in
+            if case .value(let value) = field { return value }
+            return .null
+        }
     }
 }
 

@@ -63,6 +63,8 @@ struct RegionUpdate {
         let writer = TableWriter(
             tables: schema.tables, statements: storage.statements, triggers: storage.triggers)
         try writer.write(differences)
+        try NumberSequences(schema, statements: storage.statements)
+            .raise(to: hints) { state.objects[$0]?.entity }
         let after = Self.keys(of: image.names)
         try history(from: region, to: view, keys: after).write(
             transactions, differences: differences)

@@ -49,10 +49,12 @@ struct StateVerifier {
                 continue
             }
             for reference in transaction.schema.merge.entities[key.entity].references {
-                let target = RowKey(
-                    entity: reference.target, reference.columns.map { row[$0] })
-                guard image.rows[target] == nil || fields[reference.columns[0]].target != nil
-                else {
+                let target = transaction.schema.merge.key(
+                    reference.target, reference.columns.map { row[$0] })
+                guard let place = image.rows.index(forKey: target),
+                    !reference.isExact || image.rows[place].key.values == target.values
+                else { continue }
+                guard fields[reference.columns[0]].target != nil else {
                     throw SyncError(
                         .internalFault,
                         "after \(step) \(name) holds a number where it refers to a row")

@@ -9,11 +9,12 @@ extension StoreReplica {
     /// in which the snapshot is merged. Batches that follow are merged into it.
     ///
     /// The file gets its name when it is complete.
+    /// - Parameter isPrivate: no other user may read it: it will have keys.
     /// - Throws: ``SyncError``: `refused` when the file exists; `badData` when the batch is no
     ///   snapshot, or its schema has a statement that ``ReceivedSchema`` does not run; `readOnly`.
     /// - Complexity: O(rows and facts of the store)
     package static func create(
-        at path: String, from snapshot: [UInt8],
+        at path: String, from snapshot: [UInt8], isPrivate: Bool = false,
         wall: @escaping @Sendable () -> Int64 = { Timestamp.now().milliseconds }
     ) throws -> StoreReplica {
         let batch = try BatchDecoder.decode(snapshot)
@@ -30,7 +31,7 @@ extension StoreReplica {
         let draft = path + ".syncd-clone"
         try removeDraft(draft)
         do {
-            try makeEmptyStore(at: draft, for: batch)
+            try makeEmptyStore(at: draft, for: batch, mode: isPrivate ? 0o600 : 0o666)
             let replica = try StoreReplica(draft, wall: wall)
             _ = try replica.merge(snapshot, isAlone: true)
             try replica.close()
@@ -49,8 +50,10 @@ extension StoreReplica {
         }
     }
 
-    private static func makeEmptyStore(at path: String, for batch: Batch) throws {
-        try ReceivedSchema(batch).create(at: path)
+    private static func makeEmptyStore(
+        at path: String, for batch: Batch, mode: mode_t
+    ) throws {
+        try ReceivedSchema(batch).create(at: path, mode: mode)
         let queue = try DatabaseOpener.open(path)
         // Of tables that the sender does not have either, it may have forwarded facts.
         let names = try queue.read { database in

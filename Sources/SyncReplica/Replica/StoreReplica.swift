@@ -19,6 +19,8 @@ public final class StoreReplica: Sendable {
     public var storeID: StoreID { local.id }
     /// The identifier of this copy.
     public var replicaID: ReplicaID { local.replica }
+    /// The open file.
+    package var file: FileIdentity { local.file }
 
     private let local: Store
     private let connection: MergeConnection
@@ -73,6 +75,10 @@ public final class StoreReplica: Sendable {
         try connection.close()
         try local.close()
     }
+
+    /// The keys of the store.
+    /// - Throws: as ``Store/keyRing()``.
+    package func keyRing() throws -> KeyRing { try local.keyRing() }
 
     /// Runs `body` on the connection's queue.
     /// - Parameter operation: for the error.

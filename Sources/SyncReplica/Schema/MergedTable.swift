@@ -1,3 +1,4 @@
+import SyncMerge
 import SyncStorage
 
 /// A tracked table as merging and SQL see it: the SQL of its rows, by position of the entity's
@@ -15,53 +16,107 @@ struct MergedTable: Sendable {
     /// and inserted, because SQLite checks UNIQUE row by row.
     let claimed: Set<Int>
 
+    /// The collation by which references compare with each of the key's columns.
+    let keyCollations: [String]
+    /// Whether a key may be spelled in several ways.
+    let hasSpellings: Bool
+
+    /// Reads the rows that claim given values, for each claim of the entity.
+    let selectClaimants: [String]
     /// Reads all rows.
     let selectAll: String
     /// Reads the row of a key.
     let selectOne: String
+    /// Reads the key of the row of a key, which may spell it otherwise.
+    let selectKey: String
     /// Inserts a row.
     let insert: String
     /// Deletes the row of a key.
     let delete: String
-    /// The greatest private number in use.
+    /// The greatest private number in use; with AUTOINCREMENT the greatest that ever was.
     let greatestNumber: String
+    /// Whether a private number is not used again after its row was deleted.
+    let isAutoincrement: Bool
 
     private let quoted: String
     private let list: String
+    private let terms: [String]
 
-    init(name: String, sql: String, columns: [String], key: [Int], claimed: Set<Int>) {
-        self.name = name
-        self.sql = sql
+    init(_ table: TableSchema, entity: MergeEntity, claims: TableClaims) {
+        let columns = entity.columns.map(\.name)
+        let key = entity.key
+        name = table.name
+        sql = table.sql
         self.columns = columns
         self.key = key
-        self.claimed = claimed
-        let quoted = SQLName.quoted(name)
+        let tied =
+            claims.isIncomplete ? Array(columns.indices) : claims.items.flatMap(\.claim.columns)
+        claimed = Set(key + tied)
+        let collations = zip(table.storedColumns, entity.columns).map(Self.collation)
+        keyCollations = key.map { entity.columns[$0].collation.name }
+        hasSpellings =
+            !entity.isPrivate
+            && key.contains {
+                entity.columns[$0].collation != .binary || table.storedColumns[$0].isUntyped
+            }
+        let quoted = SQLName.quoted(table.name)
         let list = columns.map(SQLName.quoted).joined(separator: ", ")
-        let matches = Self.matches(key, of: columns)
+        let terms = zip(columns, collations).map { column, collation in
+            SQLName.quoted(column) + (collation.map { " COLLATE " + $0 } ?? "")
+        }
+        self.terms = terms
+        let matches = Self.matches(key, of: terms)
         let marks = columns.map { _ in "?" }.joined(separator: ", ")
         let number = SQLName.quoted(columns[key[0]])
         self.quoted = quoted
         self.list = list
+        selectClaimants = (claims.items.map(\.condition) + [matches]).map {
+            "SELECT \(list) FROM \(quoted) WHERE \($0)"
+        }
         selectAll = "SELECT \(list) FROM \(quoted)"
         selectOne = "SELECT \(list) FROM \(quoted) WHERE \(matches)"
+        selectKey =
+            "SELECT \(key.map { SQLName.quoted(columns[$0]) }.joined(separator: ", ")) "
+            + "FROM \(quoted) WHERE \(matches)"
         insert = "INSERT INTO \(quoted)(\(list)) VALUES (\(marks))"
         delete = "DELETE FROM \(quoted) WHERE \(matches)"
-        greatestNumber = "SELECT max(\(number)) FROM \(quoted)"
+        isAutoincrement = entity.isPrivate && table.storedColumns[key[0]].isAutoincrement
+        greatestNumber =
+            isAutoincrement
+            ? """
+            SELECT max(coalesce(max(\(number)), 0), coalesce((SELECT max(seq)
+            FROM sqlite_sequence WHERE name = \(SQLName.literal(table.name))), 0)) FROM \(quoted)
+            """
+            : "SELECT max(\(number)) FROM \(quoted)"
     }
 
-    private static func matches(_ places: [Int], of columns: [String]) -> String {
-        places.map { SQLName.quoted(columns[$0]) + " IS ?" }.joined(separator: " AND ")
+    /// The collation by which keys compare a column, where the table declares another one.
+    private static func collation(
+        of column: ColumnSchema, in merged: MergeEntity.Column
+    ) -> String? {
+        guard let declared = Collation(column.collation), declared != merged.collation else {
+            return nil
+        }
+        return merged.collation.name
     }
 
-    /// Reads the rows with given values in some columns.
-    func select(by columns: [Int]) -> String {
-        "SELECT \(list) FROM \(quoted) WHERE \(Self.matches(columns, of: self.columns))"
+    private static func matches(_ places: [Int], of terms: [String]) -> String {
+        places.map { terms[$0] + " IS ?" }.joined(separator: " AND ")
+    }
+
+    /// Reads the rows whose columns refer to a key.
+    /// - Parameter collations: ``keyCollations`` of the table that they refer to.
+    func select(by columns: [Int], collations: [String]) -> String {
+        let matches = zip(columns, collations).map { column, collation in
+            SQLName.quoted(self.columns[column]) + " COLLATE \(collation) IS ?"
+        }
+        return "SELECT \(list) FROM \(quoted) WHERE \(matches.joined(separator: " AND "))"
     }
 
     /// Writes some columns of the row of a key.
     func update(_ columns: [Int]) -> String {
         let assignments = columns.map { SQLName.quoted(self.columns[$0]) + " = ?" }
         return "UPDATE \(quoted) SET \(assignments.joined(separator: ", "))"
-            + " WHERE \(Self.matches(key, of: self.columns))"
+            + " WHERE \(Self.matches(key, of: terms))"
     }
 }

@@ -44,10 +44,11 @@ struct ReceivedSchema {
     }
 
     /// Makes a database file in WAL mode with this schema. The file must not exist.
+    /// - Parameter mode: its permissions, as far as the umask leaves them.
     /// - Throws: `badData` for a statement that is refused, or that SQLite does not accept;
     ///   `readOnly` when the file cannot be made. A file that was begun stays.
-    func create(at path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    func create(at path: String, mode: mode_t = 0o666) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard descriptor >= 0 else {
             let error = errno
             throw SyncError(

@@ -31,26 +31,12 @@ struct ReplicaSchema: Sendable {
         positions = Dictionary(zip(names, names.indices)) { first, _ in first }
         let rules = try RuleDatabase()
         for table in tables { try rules.add(table) }
-        var translator = SchemaTranslator(
+        let translator = SchemaTranslator(
             tables: tables, positions: positions, policies: policies, rules: rules)
-        var entities: [MergeEntity] = []
-        for table in tables { entities.append(try translator.entity(table)) }
-        merge = MergeSchema(entities)
-        self.tables = zip(tables, entities).map { table, entity in
-            MergedTable(
-                name: table.name, sql: table.sql, columns: entity.columns.map(\.name),
-                key: entity.key,
-                claimed: Set(
-                    entity.key
-                        + table.uniqueIndexes.flatMap { index in
-                            entity.columns.indices.filter { column in
-                                index.isExpression || index.isPartial
-                                    || index.terms.contains {
-                                        SQLName.isEqual(
-                                            $0.column ?? "", to: entity.columns[column].name)
-                                    }
-                            }
-                        }))
+        let translated = try tables.map(translator.translated)
+        merge = MergeSchema(translated.map(\.entity))
+        self.tables = zip(tables, translated).map { table, translated in
+            MergedTable(table, entity: translated.entity, claims: translated.claims)
         }
     }
 }

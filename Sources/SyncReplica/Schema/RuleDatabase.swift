@@ -3,8 +3,8 @@ import SyncStorage
 import SyncValues
 import Synchronization
 
-/// Evaluates the CHECKs and defaults of a schema with SQLite, on an empty database in memory that
-/// has the same columns, with their affinity and collation.
+/// Evaluates the CHECKs, defaults and indexes of a schema with SQLite, on an empty database in
+/// memory that has the same columns, with their affinity and collation.
 ///
 /// `@unchecked Sendable`: the connection and its statements are used inside `lock` alone.
 final class RuleDatabase: @unchecked Sendable {
@@ -31,17 +31,70 @@ final class RuleDatabase: @unchecked Sendable {
         sqlite3_close_v2(connection)
     }
 
-    /// Creates a table with the columns of `table` and none of its constraints.
+    /// Creates a table with the columns of `table` and none of its constraints. Without the
+    /// generated ones where these cannot be computed here: they need a function of the application.
     /// - Throws: SQLite errors.
     func add(_ table: TableSchema) throws {
-        let columns = table.storedColumns.map { column in
-            let collation = ["NOCASE", "RTRIM"].first { SQLName.isEqual($0, to: column.collation) }
-            return SQLName.quoted(column.name) + " " + column.affinity.rawValue.uppercased()
-                + (collation.map { " COLLATE " + $0 } ?? "")
+        let stored = table.storedColumns.map(Self.definition)
+        let generated = table.columns.filter(\.isGenerated).map(Self.definition)
+        func create(_ columns: [String]) throws {
+            try RawTransaction.execute(
+                "CREATE TABLE \(SQLName.quoted(table.name))(\(columns.joined(separator: ", ")))",
+                on: connection)
         }
-        try RawTransaction.execute(
-            "CREATE TABLE \(SQLName.quoted(table.name))(\(columns.joined(separator: ", ")))",
-            on: connection)
+        if !generated.isEmpty, (try? create(stored + generated)) != nil { return }
+        try create(stored)
+    }
+
+    private static func definition(_ column: ColumnSchema) -> String {
+        let collation = ["NOCASE", "RTRIM"].first { SQLName.isEqual($0, to: column.collation) }
+        return SQLName.quoted(column.name) + " " + column.affinity.rawValue.uppercased()
+            + (collation.map { " COLLATE " + $0 } ?? "")
+            + (column.generatedSQL.map { " AS (\($0))" } ?? "")
+    }
+
+    /// What an index holds of a row.
+    struct Terms: Sendable {
+        fileprivate let insert: String
+        fileprivate let select: String
+        fileprivate let clear: String
+        fileprivate let count: Int
+
+        /// - Parameters:
+        ///   - columns: the stored columns that the index depends on.
+        ///   - terms: what it holds, as SQL.
+        ///   - condition: which rows are in it, as SQL; nil: all.
+        init(table: String, columns: [String], terms: [String], condition: String?) {
+            let name = SQLName.quoted(table)
+            let list = columns.map(SQLName.quoted).joined(separator: ", ")
+            let marks = columns.map { _ in "?" }.joined(separator: ", ")
+            clear = "DELETE FROM \(name)"
+            insert =
+                columns.isEmpty
+                ? "INSERT INTO \(name) DEFAULT VALUES"
+                : "INSERT INTO \(name)(\(list)) VALUES (\(marks))"
+            select =
+                "SELECT \(terms.joined(separator: ", ")) FROM \(name)"
+                + (condition.map { " WHERE (\($0))" } ?? "")
+            count = terms.count
+        }
+    }
+
+    /// The values of an index' terms for a row; nil when the row is not in the index, and when they
+    /// cannot be computed here because they need a function of the application.
+    func values(of terms: Terms, _ row: [Value]) -> [Value]? {
+        lock.withLock { _ in
+            do {
+                try run(terms.clear)
+                try run(terms.insert, with: row)
+                let select = try statement(terms.select)
+                defer { select.reset() }
+                guard try select.step() else { return nil }
+                return (0..<terms.count).map { select.value(Int32($0)) }
+            } catch {
+                return nil
+            }
+        }
     }
 
     /// Whether a CHECK accepts a row: NULL is accepted, as in SQLite, and so is a CHECK that cannot

@@ -12,10 +12,9 @@ struct SchemaTranslator {
 
     /// Translates a table.
     /// - Throws: `cannotTrack` for a foreign key that cannot be merged.
-    mutating func entity(_ table: TableSchema) throws -> MergeEntity {
+    func translated(_ table: TableSchema) throws -> (entity: MergeEntity, claims: TableClaims) {
         let policy = policies.policy(of: table.name)
-        let names = table.storedColumns.map(\.name)
-        let places = Places(names)
+        let places = ColumnUse(table)
         let key = table.key.compactMap { places[$0] }
         let references = try references(of: table, places: places, policy: policy)
         // A key that is a reference (a profile under the number of its user) is no private number.
@@ -24,7 +23,8 @@ struct SchemaTranslator {
             && !references.contains { !Set($0.columns).isDisjoint(with: key) }
         let checks = checks(of: table, places: places)
         let tied = Set(references.flatMap(\.columns) + checks.flatMap(\.columns) + key)
-        let uniques = table.alternateKeys.filter { !$0.isExpression && !$0.isPartial }
+        let claims = TableClaims(
+            table, uses: places, rules: rules, privateNumber: isPrivate ? key.first : nil)
         let columns = table.storedColumns.enumerated().map { position, column in
             MergeEntity.Column(
                 column.name, isRequired: column.isNotNull,
@@ -33,12 +33,10 @@ struct SchemaTranslator {
                 collation: collation(of: column, in: table),
                 isRenameable: column.affinity == .text && !tied.contains(position))
         }
-        return MergeEntity(
+        let entity = MergeEntity(
             name: table.name, columns: columns, key: key,
             identity: isPrivate ? .privateNumber : .key,
-            uniques: uniques.map { index in
-                index.terms.compactMap { $0.column.flatMap { places[$0] } }
-            },
+            claims: claims.items.map(\.claim),
             references: references, checks: checks,
             deletePolicy: policy.deletes ?? .deleteWins,
             uniquePolicy: policy.unique ?? .merge,
@@ -46,19 +44,17 @@ struct SchemaTranslator {
             policy: (policy.properties ?? .lastWriter).cellPolicy,
             columnPolicies: columnPolicies(
                 of: table, places: places, chosen: policy.columns ?? [:],
-                tied: tied.union(
-                    table.uniqueIndexes.flatMap(\.terms).compactMap {
-                        $0.column.flatMap { places[$0] }
-                    })))
+                tied: tied.union(claims.items.flatMap(\.claim.columns)),
+                isFree: !claims.isIncomplete))
+        return (entity, claims)
     }
 
     /// The policies of single columns that are possible: a column whose versions become one value
     /// must have no constraint.
     private func columnPolicies(
-        of table: TableSchema, places: Places, chosen columns: [String: CellPolicy],
-        tied: Set<Int>
+        of table: TableSchema, places: ColumnUse, chosen columns: [String: CellPolicy],
+        tied: Set<Int>, isFree: Bool
     ) -> [Int: CellPolicy] {
-        let isFree = !table.uniqueIndexes.contains(where: \.isExpression)
         var policies: [Int: CellPolicy] = [:]
         for (name, policy) in columns {
             guard let place = places[name] else { continue }
@@ -74,14 +70,13 @@ struct SchemaTranslator {
         let name =
             terms.first { SQLName.isEqual($0.column ?? "", to: column.name) }?.collation
             ?? column.collation
-        if SQLName.isEqual(name, to: "NOCASE") { return .nocase }
-        return SQLName.isEqual(name, to: "RTRIM") ? .rtrim : .binary
+        return Collation(name) ?? .binary
     }
 
     // MARK: References
 
     private func references(
-        of table: TableSchema, places: Places, policy: MergePolicies.EntityPolicy
+        of table: TableSchema, places: ColumnUse, policy: MergePolicies.EntityPolicy
     ) throws -> [MergeEntity.Reference] {
         var references: [MergeEntity.Reference] = []
         var used: Set<Int> = []
@@ -135,54 +130,21 @@ struct SchemaTranslator {
     private func refusal(of table: TableSchema, _ reason: String) -> SyncError {
         SyncError(
             .cannotTrack, "\(table.name) cannot be merged: \(reason)",
-            hint: "Change the table's foreign keys, or leave it out: synctool track --without")
+            hint: "Change the table's foreign keys, or track the other tables alone: "
+                + "synctool untrack DB, then for each of them: synctool track DB --entity NAME")
     }
 
     // MARK: Checks
 
-    private func checks(of table: TableSchema, places: Places) -> [MergeEntity.Check] {
+    private func checks(of table: TableSchema, places: ColumnUse) -> [MergeEntity.Check] {
         table.checks.map { sql in
-            let named = Set(SQLTokens(sql).tokens.compactMap { places[SQLName.unquoted($0.text)] })
-            let columns = named.sorted()
+            let columns = places.columns(namedIn: sql)
             let names = columns.map { table.storedColumns[$0].name }
             let (rules, name) = (rules, table.name)
             return MergeEntity.Check(columns) { fields in
                 rules.accepts(
-                    sql, table: name, columns: names, values: fields.map(Self.placeholder))
+                    sql, table: name, columns: names, values: fields.map(\.placeholder))
             }
         }
-    }
-
-    /// A private number is replaced by the same number wherever it is in a row, and by different
-    /// numbers for different objects.
-    private static func placeholder(_ field: Field) -> Value {
-        switch field {
-        case .value(let value): return value
-        case .reference(let uid, _): return .integer(Int64(uid.low >> 1))
-        }
-    }
-}
-
-/// Positions of columns by name, as SQLite compares names.
-private struct Places {
-    private let places: [String: Int]
-
-    init(_ names: [String]) {
-        places = Dictionary(zip(names.map(SQLName.folded), names.indices)) { first, _ in first }
-    }
-
-    subscript(name: String) -> Int? { places[SQLName.folded(name)] }
-}
-
-extension SQLName {
-    /// A name without its quotes.
-    static func unquoted(_ token: String) -> String {
-        guard let first = token.first, "\"`['".contains(first), token.count > 1 else {
-            return token
-        }
-        let doubled = "\(first)\(first)"
-        return token.dropFirst().dropLast()
-            .split(separator: doubled, omittingEmptySubsequences: false)
-            .joined(separator: String(first))
     }
 }

@@ -7,6 +7,8 @@ import SyncValues
 /// - A row keeps its number while it is shown here.
 /// - Two shown rows of one entity have two numbers.
 /// - The number of a hidden object stays reserved until another row takes it.
+/// - A reference to a key that may be spelled in several ways keeps the spelling of its row, as it
+///   does in SQLite when the key changes its spelling.
 struct TableImage {
     /// The rows by key.
     private(set) var rows: [RowKey: [Value]] = [:]
@@ -59,7 +61,9 @@ struct TableImage {
             var values: [Value] = []
             for (column, field) in row.fields.enumerated() {
                 if let value = spelled(field) {
-                    values.append(value)
+                    let isReference = field.target != nil
+                    values.append(
+                        isReference ? kept(storedRow(name)?[column], for: field, value) : value)
                     continue
                 }
                 let old = storedRow(name)
@@ -71,7 +75,7 @@ struct TableImage {
                 }
             }
             if entity.isPrivate { values[entity.key[0]] = .integer(numbers[name] ?? 0) }
-            let key = RowKey(entity: row.entity, entity.key.map { values[$0] })
+            let key = schema.key(row.entity, entity.key.map { values[$0] })
             guard rows.updateValue(values, forKey: key) == nil else {
                 throw SyncError(.internalFault, "two rows of \(entity.name) have one key")
             }
@@ -107,6 +111,30 @@ struct TableImage {
             }
             return spelled(row.fields[entity.key[part]], depth: depth + 1)
         }
+    }
+
+    /// What a row holds in place of `value`, where that is another spelling of the same key.
+    private func kept(_ old: @autoclosure () -> Value?, for field: Field, _ value: Value) -> Value {
+        guard let key = spelledColumn(field), let old = old(), old != value,
+            key.collation.folded(old) == key.collation.folded(value)
+        else { return value }
+        return old
+    }
+
+    /// The column whose value a reference holds; nil for a plain value.
+    private func spelledColumn(_ field: Field) -> MergeEntity.Column? {
+        var field = field
+        var column: MergeEntity.Column?
+        for _ in 0...schema.entities.count {
+            guard case .reference(let uid, let part) = field, let row = view.rows[uid] else {
+                break
+            }
+            let entity = schema.entities[row.entity]
+            guard !entity.isPrivate, entity.key.indices.contains(part) else { return nil }
+            column = entity.columns[entity.key[part]]
+            field = row.fields[entity.key[part]]
+        }
+        return column
     }
 
     /// The object that the view would have to show for a column to be spelled.

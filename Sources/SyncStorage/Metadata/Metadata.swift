@@ -36,6 +36,9 @@ package final class Metadata {
         /// hybrid clock; the policies that the owner chose; the replicas that the file was copied
         /// from, each with its last log row; the newest own transaction that was sent.
         case stated, clock, policies, former, sent
+        /// Merging, of a database that joined a store: the time that the rows from before have, ms
+        /// since 1970. Earlier than everything in the store.
+        case joined
         /// Garbage collection: the version vector that every replica has merged and up to which
         /// unneeded facts were dropped; the vector up to which others had collected before this
         /// replica knew of it; the time of the last collection, ms since 1970.

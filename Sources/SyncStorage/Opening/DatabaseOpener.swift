@@ -1,3 +1,4 @@
+import CLinux
 import CSQLite
 import GRDB
 import SyncValues
@@ -24,16 +25,51 @@ package enum DatabaseOpener {
         _ = syncd_sqlite_set_statement_journal_spill(statementJournalBytes)
     }()
 
+    /// For a process that opens databases of other users: from now on SQLite opens nothing but
+    /// files and folders, also beside a database. A pipe there would have it wait for ever.
+    package static func refuseSpecialFiles() {
+        _ = configureSQLite
+        _ = syncd_sqlite_open_files_alone()
+    }
+
+    /// For a process that opens databases of other users: from now on it survives that one of them
+    /// truncates a `-shm` file, which SQLite and ``WalIndex`` map into memory. The connection then
+    /// sees zeros and is of no use: the store has to be opened again.
+    package static func surviveTruncation() {
+        _ = configureSQLite
+        if syncd_sqlite_guard_mappings() == SQLITE_OK { _ = syncd_survive_truncation() }
+    }
+
+    /// How many pages were found truncated since the process began.
+    package static var truncatedPages: UInt64 { syncd_truncated_pages() }
+
+    /// For a process that must not be kept busy by another user's database: from now on, on new
+    /// connections to such a file, a statement that runs for longer than this without a row is
+    /// ended (`refused`). A statement of ours takes milliseconds, a large table seconds.
+    package static func limitForeignStatements(to limit: Duration) {
+        ForeignFile.limitStatements(to: limit)
+    }
+
     /// What the connection is for.
     package enum Purpose: Sendable {
-        /// Reads only; a write is an error.
+        /// Reads only, from tables alone; a write is an error.
         case reading
         /// Reads and writes. A file that cannot be written is opened for reading.
         case readingAndWriting
-        /// As `readingAndWriting`, and keeps up with other writers: see ``DatabaseOpener/relieve``.
+        /// As `readingAndWriting`, but tables alone, without views and triggers: those of syncd
+        /// need none. Keeps up with other writers: see ``DatabaseOpener/relieve``.
         case following
         /// Writes; a file that cannot be written, or whose writers would be locked out, is refused.
         case writing
+
+        /// Whether neither views nor triggers are used. The owner of a database can put either in
+        /// the place of a table of syncd, or on one.
+        fileprivate var usesTablesAlone: Bool {
+            switch self {
+            case .reading, .following: true
+            case .readingAndWriting, .writing: false
+            }
+        }
     }
 
     /// Which file has to be at the path.
@@ -79,6 +115,7 @@ package enum DatabaseOpener {
             configuration.acceptsDoubleQuotedStringLiterals = !configuration.readonly
             configuration.prepareDatabase { database in
                 try require(expectation, of: database, at: path)
+                try confine(database, for: purpose)
                 try database.execute(sql: "PRAGMA cache_size = -\(cacheKibibytes)")
                 if case .following = purpose { try relieve(database) }
             }
@@ -131,6 +168,14 @@ package enum DatabaseOpener {
                 .storeReplaced, "the file was replaced while this process has the former one open",
                 path: path, hint: "Close the former store, then try again")
         }
+    }
+
+    private static func confine(_ database: Database, for purpose: Purpose) throws {
+        guard let connection = database.sqliteConnection else { return }
+        try ForeignFile.confine(connection)
+        guard purpose.usesTablesAlone else { return }
+        let status = syncd_sqlite_use_tables_alone(connection)
+        guard status == SQLITE_OK else { throw SyncError.sqlite(on: connection, status: status) }
     }
 
     /// Frames in the WAL from which a following connection checkpoints; writers do from 1,000 on.

@@ -5,7 +5,7 @@ import SyncValues
 /// What is checked of a database file before it is opened: SQLite would report most of it as
 /// "unable to open database file".
 enum FileAccessCheck {
-    /// - Throws: `noSuchFile`, `notADatabase`, `notAllowed`.
+    /// - Throws: `noSuchFile`, `notADatabase` (also for a pipe beside it), `notAllowed`.
     static func requireReadable(_ path: String) throws {
         guard let file = FilePermissions(path: path) else {
             switch errno {
@@ -30,6 +30,22 @@ enum FileAccessCheck {
             throw SyncError(
                 .notAllowed, "permission to read the file is denied for user id \(geteuid())",
                 path: path, hint: "Ask its owner, who is shown by: ls -l DB")
+        }
+        try requireRegularCompanions(of: path)
+    }
+
+    /// What SQLite opens beside the database is a file, too, or missing: it would wait for ever for
+    /// the other end of a pipe. One that comes later is refused when it is opened
+    /// (``DatabaseOpener/refuseSpecialFiles()``).
+    private static func requireRegularCompanions(of path: String) throws {
+        for ending in ["-journal", "-wal", "-shm"] {
+            var status = stat()
+            guard lstat(path + ending, &status) == 0, status.st_mode & S_IFMT != S_IFREG else {
+                continue
+            }
+            throw SyncError(
+                .notADatabase, "the file \(ending) beside the database is not a regular file",
+                path: path, hint: "Remove it: rm \(Shell.quoted(path + ending))")
         }
     }
 

@@ -52,6 +52,10 @@ extension SyncError {
             return SyncError(
                 .ioError, "input/output error \(extended): \(message)",
                 hint: "Check the device and its file system")
+        case SQLITE_INTERRUPT:
+            return SyncError(
+                .refused, "a statement did not end and was interrupted: \(reason)",
+                hint: "A trigger or view of the database may not end: sqlite3 DB .schema")
         default:
             return SyncError(.refused, reason)
         }

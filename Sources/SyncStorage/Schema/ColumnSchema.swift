@@ -26,6 +26,8 @@ package struct ColumnSchema: Sendable, Hashable {
     package var defaultSQL: String?
     /// Where values come from.
     package var storage: Storage
+    /// The SQL text from which a generated column is computed; nil for any other.
+    package var generatedSQL: String?
     /// Declared AUTOINCREMENT.
     package var isAutoincrement: Bool
 

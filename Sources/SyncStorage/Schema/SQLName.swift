@@ -16,6 +16,17 @@ package enum SQLName {
         return text + "\""
     }
 
+    /// A name of an SQL text without its quotes.
+    package static func unquoted(_ token: String) -> String {
+        guard let first = token.first, let last = token.last, "\"`['".contains(first),
+            token.count > 1
+        else { return token }
+        let inner = token.dropFirst().dropLast()
+        if first == "[" { return String(inner) }
+        return inner.split(separator: "\(last)\(last)", omittingEmptySubsequences: false)
+            .joined(separator: String(last))
+    }
+
     /// `text` as a string literal.
     package static func literal(_ text: String) -> String { Value.text(text).description }
 

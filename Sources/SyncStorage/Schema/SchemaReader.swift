@@ -99,6 +99,13 @@ package struct SchemaReader {
             db, sql: "SELECT * FROM pragma_table_xinfo(?, 'main') ORDER BY cid",
             arguments: [name])
         table.columns = info.map { column($0, of: name, strict: strict) }
+        if table.columns.contains(where: \.isGenerated) {
+            let expressions = Self.generatedColumns(in: table.sql)
+            for index in table.columns.indices where table.columns[index].isGenerated {
+                let name = SQLName.folded(table.columns[index].name)
+                table.columns[index].generatedSQL = expressions[name]
+            }
+        }
         let key = info.filter { ($0["pk"] as Int) > 0 }
             .sorted { ($0["pk"] as Int) < ($1["pk"] as Int) }
         table.key = key.map { $0["name"] }
@@ -223,6 +230,26 @@ package struct SchemaReader {
             }
         }
         return keys
+    }
+
+    /// The expression of each generated column of a CREATE TABLE, by the column's folded name.
+    package static func generatedColumns(in sql: String) -> [String: String] {
+        let tokens = SQLTokens(sql)
+        guard let open = tokens.tokens.firstIndex(where: { $0.text == "(" }),
+            let close = tokens.close(of: open)
+        else { return [:] }
+        var columns: [String: String] = [:]
+        for item in tokens.items(between: open, and: close) {
+            guard let first = item.first else { continue }
+            let word = item.first { index in
+                tokens.tokens[index].depth == 1 && tokens.tokens[index].isWord("AS")
+                    && index > first && index + 1 < close && tokens.tokens[index + 1].text == "("
+            }
+            guard let word, let end = tokens.close(of: word + 1) else { continue }
+            let name = SQLName.folded(SQLName.unquoted(tokens.tokens[first].text))
+            columns[name] = tokens.text((word + 2)..<end)
+        }
+        return columns
     }
 
     package static func checks(in sql: String) -> [String] {

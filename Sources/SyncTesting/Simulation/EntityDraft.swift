@@ -9,6 +9,8 @@ struct EntityDraft {
     var references: [MergeEntity.Reference] = []
     var defaults: [Int: Value] = [:]
     var policies: [Int: CellPolicy] = [:]
+    var collations: [Int: Collation] = [:]
+    var index: SimulatedIndex?
     private(set) var roles: [SimulatedSchema.Role] = []
     private var columns: [(name: String, type: String, isRequired: Bool)] = []
     private var rules: [(rule: SimulatedCheck, columns: [Int])] = []
@@ -18,8 +20,10 @@ struct EntityDraft {
         self.isPrivate = isPrivate
     }
 
-    /// The types of the key's columns.
-    var keyTypes: [String] { key.map { columns[$0].type } }
+    /// The types and collations of the key's columns.
+    var keyTypes: [(type: String, collation: Collation)] {
+        key.map { (columns[$0].type, collations[$0] ?? .binary) }
+    }
 
     mutating func addKey(_ name: String, role: SimulatedSchema.Role) {
         key.append(add(name, role: role, isRequired: true))
@@ -52,9 +56,11 @@ struct EntityDraft {
                 MergeEntity.Column(
                     columns[index].name, isRequired: columns[index].isRequired,
                     defaultValue: defaults[index] ?? .null,
+                    collation: collations[index] ?? .binary,
                     isRenameable: roles[index] == .unique)
             },
             key: key, identity: isPrivate ? .privateNumber : .key, uniques: uniques,
+            claims: index.map { [$0.claim] } ?? [],
             references: references,
             checks: rules.map { rule in .init(rule.columns, accepts: rule.rule.accepts) },
             deletePolicy: deleteWins ? .deleteWins : .editWins,
@@ -69,6 +75,7 @@ struct EntityDraft {
             if isPrivate && key == [index] { return "\(column.name) INTEGER PRIMARY KEY" }
             return "\(column.name) \(column.type)" + (column.isRequired ? " NOT NULL" : "")
                 + (defaults[index].map { " DEFAULT \($0.simpleLiteral)" } ?? "")
+                + (collations[index].map { " COLLATE \($0.name)" } ?? "")
         }
         if !isPrivate { parts.append("PRIMARY KEY(\(names(key, of: self)))") }
         parts += uniques.map { "UNIQUE(\(names($0, of: self)))" }

@@ -43,6 +43,9 @@ struct ForeignMigration {
         guard case .text(let sql)? = sql?.first?[0], let columns = sql.firstIndex(of: "(") else {
             throw SimulationFailure("there is no table \(table)")
         }
+        let indexes = try database.run(
+            "SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL "
+                + "AND tbl_name = ?", with: [.text(table)])
         // A pragma takes effect when it is compiled: the text differs each time, so that it is.
         count += 1
         try database.run("PRAGMA foreign_keys = OFF -- \(count)")
@@ -52,6 +55,9 @@ struct ForeignMigration {
         try database.run("INSERT INTO rebuilt SELECT * FROM \(table)")
         try database.run("DROP TABLE \(table)")
         try database.run("ALTER TABLE rebuilt RENAME TO \(table)")
+        for index in indexes ?? [] {
+            if case .text(let sql) = index[0] { try database.run(sql) }
+        }
         try store.willCommit()
         if isAtOnce { try database.run("COMMIT") }
         try database.run("PRAGMA foreign_keys = ON -- \(count)")

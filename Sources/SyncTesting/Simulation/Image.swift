@@ -6,9 +6,12 @@ struct Image {
     private(set) var names: [RowKey: ObjectUID] = [:]
 
     init(
-        of view: View, schema: MergeSchema, numbers: inout NumberMap, before: [RowKey: ObjectUID]
+        of view: View, schema: MergeSchema, numbers: inout NumberMap, before: [RowKey: ObjectUID],
+        rows tables: [RowKey: [Value]]
     ) throws {
         numbers.assign(for: view, schema: schema, before: before)
+        var present: [ObjectUID: [Value]] = [:]
+        for (key, name) in before { present[name] = tables[key] }
         func value(_ field: Field) -> Value {
             switch field {
             case .value(let value): return value
@@ -23,8 +26,19 @@ struct Image {
             guard let row = view.rows[name] else { continue }
             let entity = schema.entities[row.entity]
             var values = row.fields.map(value)
+            // A reference keeps the spelling of its row.
+            for reference in entity.references {
+                let target = schema.entities[reference.target]
+                for (column, key) in zip(reference.columns, target.key)
+                where row.fields[column].target != nil {
+                    let fold = target.columns[key].collation.folded
+                    if let old = present[name]?[column], fold(old) == fold(values[column]) {
+                        values[column] = old
+                    }
+                }
+            }
             if entity.isPrivate { values[entity.key[0]] = .integer(numbers.number(of: name)) }
-            let key = RowKey(entity: row.entity, entity.key.map { values[$0] })
+            let key = schema.key(row.entity, entity.key.map { values[$0] })
             guard rows.updateValue(values, forKey: key) == nil else {
                 throw SimulationFailure("two rows with one key")
             }

@@ -3,11 +3,14 @@ import SyncMerge
 /// Draws schemas: two to four entities with private integer, text, composite and join keys (made of
 /// references, also to other join keys), UNIQUE over one and several columns, CHECKs over several
 /// columns and over references, references of every action, to others, to themselves and in
-/// circles, with and without NOT NULL and defaults.
+/// circles, with and without NOT NULL and defaults; keys that NOCASE and RTRIM compare, and UNIQUE
+/// indexes over expressions and over a part of the rows.
 struct RandomSchema {
     private enum KeyKind { case number, text, composite, join }
 
     private var random: SeededRandom
+    /// For what was added later: the rest of a seed's schema stays as it was.
+    private var added: SeededRandom
     private let kinds: [KeyKind]
     private let favourite: MergeEntity.Reference.Action?
     private var drafts: [EntityDraft] = []
@@ -21,6 +24,8 @@ struct RandomSchema {
 
     private init(_ random: SeededRandom) {
         var random = random
+        var twin = random
+        added = SeededRandom(seed: twin.next() &+ 0xD_0000_0000)
         var kinds: [KeyKind] = []
         for index in 0..<(2 + random.below(3)) {
             let plain: [KeyKind] = [.number, .text, .composite]
@@ -42,6 +47,7 @@ struct RandomSchema {
             var draft = drafts[index]
             addColumns(&draft)
             addReferences(to: &draft, index: index)
+            if added.chance(0.35) { addIndex(to: &draft) }
             drafts[index] = draft
         }
         let policies: [UniquePolicy] = [.merge, .merge, .merge, .keepBoth, .laterLoses]
@@ -50,7 +56,9 @@ struct RandomSchema {
         }
         let deferred = drafts.map { draft in draft.references.map { _ in random.chance(0.2) } }
         let tables = drafts.indices.map { drafts[$0].sql(drafts, isDeferred: deferred[$0]) }
-        return SimulatedSchema(MergeSchema(entities), tables: tables, roles: drafts.map(\.roles))
+        return SimulatedSchema(
+            MergeSchema(entities), tables: tables, roles: drafts.map(\.roles),
+            indexes: drafts.map(\.index))
     }
 
     private mutating func addKey(to draft: inout EntityDraft, index: Int) {
@@ -61,9 +69,13 @@ struct RandomSchema {
             fallback = [1]
         case .text:
             draft.addKey("k", role: .text(choices: 3))
+            if added.chance(0.35) {
+                draft.collations[draft.key[0]] = added.pick([.nocase, .nocase, .rtrim])
+            }
             fallback = ["k0"]
         case .composite:
             draft.addKey("k1", role: .text(choices: 3))
+            if added.chance(0.2) { draft.collations[draft.key[0]] = .nocase }
             draft.addKey("k2", role: .number(choices: 2))
             fallback = ["k0", 0]
         case .join:
@@ -116,6 +128,27 @@ struct RandomSchema {
         }
     }
 
+    /// Adds an index over lower-case text, over the rows with a flag, or both.
+    private mutating func addIndex(to draft: inout EntityDraft) {
+        let unique = draft.roles.firstIndex(of: .unique)
+        let kinds = ["flag"] + (unique == nil ? [] : ["lower", "both", "part"])
+        let kind = added.pick(kinds)
+        guard kind != "lower" else {
+            draft.index = SimulatedIndex(terms: [unique ?? 0], lower: [unique ?? 0], flag: nil)
+            return
+        }
+        let flag = draft.add("g", role: .number(choices: 2), isRequired: true)
+        draft.defaults[flag] = added.pick([0, 0, 1])
+        var terms = draft.references.last?.columns ?? []
+        if let unique, kind != "flag" {
+            terms = [unique]
+        } else if terms.isEmpty || terms.contains(where: draft.key.contains) || added.chance(0.3) {
+            terms = [draft.add("h", role: .number(choices: 2))]
+        }
+        draft.index = SimulatedIndex(
+            terms: terms, lower: kind == "both" ? Set(terms) : [], flag: (column: flag, value: 1))
+    }
+
     private mutating func addReferences(to draft: inout EntityDraft, index: Int) {
         let count = index > 0 || random.chance(0.5) ? random.pick([0, 1, 1, 1, 2]) : 0
         for place in 0..<count {
@@ -147,8 +180,11 @@ struct RandomSchema {
         to draft: inout EntityDraft, prefix: String, target: Int, isRequired: Bool
     ) -> [Int] {
         let target = target < drafts.count ? drafts[target] : draft
-        return target.keyTypes.enumerated().map { part, type in
-            draft.add("\(prefix)\(part)", role: .reference, type: type, isRequired: isRequired)
+        return target.keyTypes.enumerated().map { part, key in
+            let column = draft.add(
+                "\(prefix)\(part)", role: .reference, type: key.type, isRequired: isRequired)
+            if key.collation != .binary { draft.collations[column] = key.collation }
+            return column
         }
     }
 

@@ -128,7 +128,7 @@ struct RandomWriter {
         case .writeChecked:
             columns = roles.indices.filter { column in
                 ["a", "b"].contains(entity.columns[column].name) && random.chance(0.6)
-                    || entity.columns[column].name.hasPrefix("c")
+                    || ["c", "g", "h"].contains(entity.columns[column].name.prefix(1))
             }
         case .writeReference:
             let free = entity.references.filter { !$0.columns.contains(where: entity.key.contains) }
@@ -161,13 +161,13 @@ struct RandomWriter {
         let values =
             entity.isPrivate
             ? [.integer(Int64(1 + random.below(7)))] : entity.key.map { row[$0] }
-        let new = RowKey(entity: key.entity, values)
-        guard !values.contains(.null), new != key, replica.tables[new] == nil,
-            replica.tables[key] != nil
+        let new = schema.merge.key(key.entity, values)
+        guard !values.contains(.null), replica.tables[key] != nil,
+            new == key ? values != key.values : replica.tables[new] == nil
         else { return }
         let update = schema.update(key.entity, columns: entity.key)
         if try replica.database.run(update, with: values + key.values) != nil,
-            try replica.read()[new] != nil
+            new != key, try replica.read()[new] != nil
         {
             rekeyed[new] = key
         }
@@ -206,12 +206,13 @@ struct RandomWriter {
         var row = schema.roles[entity].enumerated().map { column, role -> Value in
             switch role {
             case .token: return .text(tokens.next())
-            case .text(let choices): return .text("k\(random.below(choices))")
+            case .text(let choices):
+                return spelled("k\(random.below(choices))", column: column, of: entity)
             case .number(let choices): return .integer(Int64(random.below(choices)))
             case .privateNumber: return privateNumber(in: entity, rows: rows)
             case .unique:
                 if !description.columns[column].isRequired && random.chance(0.2) { return .null }
-                return .text("u\(random.below(4))")
+                return spelled("u\(random.below(4))", column: column, of: entity)
             case .counter:
                 if random.chance(0.1) { return random.pick([.null, .text("many"), .real(0.5)]) }
                 let step = Int64(random.below(9)) - 4
@@ -253,6 +254,15 @@ struct RandomWriter {
             for (column, value) in zip(description.key, key.values) { row[column] = value }
         }
         return row
+    }
+
+    /// A text, or another one that is equal to it.
+    private mutating func spelled(_ text: String, column: Int, of entity: Int) -> Value {
+        guard schema.hasSpellings(column, of: entity), random.chance(0.5) else {
+            return .text(text)
+        }
+        let isPadded = schema.merge.entities[entity].columns[column].collation == .rtrim
+        return .text(isPadded ? text + " " : text.uppercased())
     }
 
     private mutating func privateNumber(in entity: Int, rows: [RowKey: [Value]]) -> Value {

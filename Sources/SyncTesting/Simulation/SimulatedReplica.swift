@@ -41,7 +41,7 @@ package final class SimulatedReplica: SimulatedTables {
         view = View(state)
         random = SeededRandom(seed: seed)
         database = try WriterDatabase()
-        for table in schema.tables { try database.run(table) }
+        for statement in schema.statements { try database.run(statement) }
         try database.run("PRAGMA foreign_keys=ON")
     }
 
@@ -70,7 +70,7 @@ package final class SimulatedReplica: SimulatedTables {
         var rows: [RowKey: [Value]] = [:]
         for (position, entity) in schema.merge.entities.enumerated() {
             for row in try database.run(schema.select(position)) ?? [] {
-                rows[RowKey(entity: position, entity.key.map { row[$0] })] = row
+                rows[schema.merge.key(position, entity.key.map { row[$0] })] = row
             }
         }
         return rows
@@ -98,7 +98,8 @@ package final class SimulatedReplica: SimulatedTables {
         numbers.adopt(recorded, schema: schema.merge)
         state = recorded.state
         let image = try Image(
-            of: recorded.view, schema: schema.merge, numbers: &numbers, before: recorded.names)
+            of: recorded.view, schema: schema.merge, numbers: &numbers, before: recorded.names,
+            rows: after)
         guard image.rows == after else {
             throw SimulationFailure("the view after a commit differs from what was committed")
         }
@@ -187,7 +188,8 @@ package final class SimulatedReplica: SimulatedTables {
 
     /// Writes the view into the tables.
     func show(_ view: View) throws {
-        let image = try Image(of: view, schema: schema.merge, numbers: &numbers, before: names)
+        let image = try Image(
+            of: view, schema: schema.merge, numbers: &numbers, before: names, rows: tables)
         if image.rows != tables {
             try write(image.rows)
             tables = try read()
@@ -256,7 +258,7 @@ package final class SimulatedReplica: SimulatedTables {
             for reference in entity.references {
                 let target = reference.columns.map { row[$0] }
                 if target.contains(.null) { continue }
-                let uid = names[RowKey(entity: reference.target, target)] ?? name
+                let uid = names[schema.merge.key(reference.target, target)] ?? name
                 for (part, column) in reference.columns.enumerated() {
                     fields[column] = .reference(uid, part: part)
                 }

@@ -26,14 +26,35 @@ package struct SimulatedSchema: Sendable {
     package let merge: MergeSchema
     /// One CREATE TABLE per entity.
     package let tables: [String]
+    /// For each entity the UNIQUE index that is no constraint of the table.
+    let indexes: [SimulatedIndex?]
     /// One per column of each entity.
     package let roles: [[Role]]
 
     /// Describes a store.
-    package init(_ merge: MergeSchema, tables: [String], roles: [[Role]] = []) {
+    package init(
+        _ merge: MergeSchema, tables: [String], roles: [[Role]] = [],
+        indexes: [SimulatedIndex?]? = nil
+    ) {
         self.merge = merge
+        self.indexes = indexes ?? merge.entities.map { _ in nil }
         self.tables = tables
         self.roles = roles
+    }
+
+    /// The statements that create the tables and indexes.
+    var statements: [String] {
+        tables
+            + zip(merge.entities, indexes).compactMap { entity, index in
+                index?.sql(
+                    entity.name + "_index", on: entity.name, columns: entity.columns.map(\.name))
+            }
+    }
+
+    /// Whether a column has texts that something calls equal although they differ.
+    func hasSpellings(_ column: Int, of entity: Int) -> Bool {
+        merge.entities[entity].columns[column].collation != .binary
+            || indexes[entity]?.lower.contains(column) ?? false
     }
 
     /// The SQL that reads an entity's rows, one column per column.

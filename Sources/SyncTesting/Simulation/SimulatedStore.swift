@@ -37,7 +37,7 @@ final class SimulatedStore: SimulatedTables {
         try database.run("PRAGMA journal_mode = WAL")
         try database.run("PRAGMA synchronous = OFF")
         try database.run("PRAGMA foreign_keys = ON")
-        for table in schema.tables { try database.run(table) }
+        for statement in schema.statements { try database.run(statement) }
         try populate(database)
         try Store.track(path)
         try database.run("UPDATE syncd_meta SET value = 0 WHERE key = 'created'")
@@ -111,7 +111,7 @@ final class SimulatedStore: SimulatedTables {
         var rows: [RowKey: [Value]] = [:]
         for (position, entity) in schema.merge.entities.enumerated() {
             for row in try database.run(schema.select(position)) ?? [] {
-                rows[RowKey(entity: position, entity.key.map { row[$0] })] = row
+                rows[schema.merge.key(position, entity.key.map { row[$0] })] = row
             }
         }
         return rows
@@ -144,7 +144,7 @@ final class SimulatedStore: SimulatedTables {
         for (key, name) in try replica.names() {
             let table = order[key.entity]
             let position = schema.merge.entities.firstIndex { $0.name == table }
-            if let position { names[RowKey(entity: position, key.values)] = name }
+            if let position { names[schema.merge.key(position, key.values)] = name }
         }
         return names
     }
@@ -178,7 +178,7 @@ final class SimulatedStore: SimulatedTables {
             for reference in entity.references {
                 let target = reference.columns.map { row[$0] }
                 if target.contains(.null) { continue }
-                guard let uid = names[RowKey(entity: reference.target, target)] else {
+                guard let uid = names[schema.merge.key(reference.target, target)] else {
                     throw SimulationFailure("a reference of \(key) dangles")
                 }
                 for (part, column) in reference.columns.enumerated() {

@@ -71,7 +71,10 @@ struct TableGrowth {
     /// The rows of the table by their identity, with the identity of what they refer to.
     func values(_ store: SimulatedStore) throws -> [ObjectUID: [Value]] {
         let names = try store.names(of: name)
-        let targets = try target.map { try store.names(of: $0.name) }
+        let targets = try target.map { target in
+            let names = try store.names(of: target.name).map { (folded($0.key), $0.value) }
+            return Dictionary(uniqueKeysWithValues: names)
+        }
         let columns = (["id", "text"] + references).joined(separator: ", ")
         var values: [ObjectUID: [Value]] = [:]
         let rows = try store.database.run("SELECT \(columns) FROM \(name)") ?? []
@@ -82,7 +85,7 @@ struct TableGrowth {
             var value = [hasPrivateKey ? .null : row[0], row[1]]
             let key = Array(row.dropFirst(2))
             if let targets, !key.contains(.null) {
-                guard let target = targets[key] else {
+                guard let target = targets[folded(key)] else {
                     throw SimulationFailure("a reference of the new table dangles")
                 }
                 value.append(.text(target.description))
@@ -93,6 +96,12 @@ struct TableGrowth {
             throw SimulationFailure("rows of the new table are missing")
         }
         return values
+    }
+
+    /// One form for all spellings of a key of the target.
+    private func folded(_ key: [Value]) -> [Value] {
+        guard let target else { return key }
+        return zip(target.key, key).map { target.columns[$0].collation.folded($1) }
     }
 
     // MARK: Steps

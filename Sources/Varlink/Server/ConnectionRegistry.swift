@@ -1,23 +1,27 @@
 import Synchronization
 
-/// The open connections of a server, counted in total and by user.
+/// The open connections of a server, counted in total and by user, and the bytes that they hold.
 ///
 /// Invariants, guarded by the mutex: `perUser` holds the number of `connections` by uid and no
-/// zeros; once stopped, no connection is admitted.
+/// zeros; `bytesPerUser` the sum of what these have noted, and no zeros; once stopped, no
+/// connection is admitted.
 final class ConnectionRegistry: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: ServerConnection] = [:]
         var perUser: [UInt32: Int] = [:]
+        var bytesPerUser: [UInt32: Int] = [:]
         var isStopped = false
     }
 
     private let connectionsMax: Int
     private let connectionsPerUserMax: Int
+    private let bytesPerUserMax: Int
     private let state = Mutex(State())
 
     init(limits: ServerLimits) {
         connectionsMax = limits.connectionsMax
         connectionsPerUserMax = limits.connectionsPerUserMax
+        bytesPerUserMax = limits.bytesPerUserMax
     }
 
     var count: Int { state.withLock { $0.connections.count } }
@@ -52,6 +56,20 @@ final class ConnectionRegistry: Sendable {
             state.perUser[uid] = left > 0 ? left : nil
         }
     }
+
+    /// A connection of a user holds `change` bytes more, or less.
+    ///
+    /// - Returns: whether those of the user hold more than they may, all together.
+    func note(_ change: Int, ofUser uid: UInt32) -> Bool {
+        state.withLock { state in
+            let bytes = state.bytesPerUser[uid, default: 0] + change
+            state.bytesPerUser[uid] = bytes == 0 ? nil : bytes
+            return bytes > bytesPerUserMax
+        }
+    }
+
+    /// What the connections of a user hold.
+    func bytes(ofUser uid: UInt32) -> Int { state.withLock { $0.bytesPerUser[uid] ?? 0 } }
 
     /// Admits no connection any more.
     ///

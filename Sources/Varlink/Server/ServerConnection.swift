@@ -33,6 +33,8 @@ final class ServerConnection: ChannelDuplexHandler, @unchecked Sendable {
     private var partialMessage: (timeout: Scheduled<Void>, messagesBefore: Int)?
     private var messages = 0
     private let buffered = Atomic(0)
+    /// What the registry was told that this connection holds.
+    private var noted = 0
 
     /// What all connections of a server share.
     struct Service: Sendable {
@@ -40,6 +42,8 @@ final class ServerConnection: ChannelDuplexHandler, @unchecked Sendable {
         let limits: ServerLimits
         let mapError: VarlinkServer.ErrorMapper
         let onEvent: @Sendable (ServerEvent) -> Void
+        /// The connection of a user holds so many bytes more or less; true: that is too much.
+        let onHeld: @Sendable (_ change: Int, _ uid: UInt32) -> Bool
         let onClose: @Sendable (ServerConnection) -> Void
     }
 
@@ -68,6 +72,7 @@ extension ServerConnection {
         guard !isClosed else { return }
         framer.append(unwrapInboundIn(data).readableBytesView)
         process()
+        noteHeld()
     }
 
     func read(context: ChannelHandlerContext) {
@@ -107,6 +112,8 @@ extension ServerConnection {
         }
         // Oneway calls that were received completely are run nevertheless.
         process()
+        _ = service.onHeld(-noted, peer.uid)
+        noted = 0
         service.onClose(self)
     }
 
@@ -141,6 +148,23 @@ extension ServerConnection {
         // The option belongs to socket channels; others (in tests) count as empty.
         let bytes = try? channel.syncOptions?.getOption(ChannelOptions.bufferedWritableBytes)
         buffered.store(bytes ?? 0, ordering: .relaxed)
+        noteHeld()
+    }
+
+    /// Fewer bytes are not worth the registry's lock.
+    private static let notedStep = 16 << 10
+
+    /// Tells the registry what the connection holds now, and closes it where that is too much.
+    private func noteHeld() {
+        guard !isClosed else { return }
+        let held = framer.bufferedBytes + bufferedBytes
+        let change = held - noted
+        guard abs(change) >= Self.notedStep || held == 0 && noted != 0 else { return }
+        noted = held
+        if service.onHeld(change, peer.uid), change > 0 {
+            let limit = service.limits.bytesPerUserMax
+            drop("the connections of user \(peer.uid) hold more than \(limit) bytes")
+        }
     }
 }
 

@@ -20,6 +20,12 @@ public struct ServerLimits: Sendable, Hashable {
     /// the product with `connectionsMax` is memory.
     public var queuedBytesMax = 1 << 20
 
+    /// Bytes that the server holds for all connections of one user: messages that are not complete,
+    /// calls that wait, replies that were not read. The connection that exceeds it is closed.
+    /// Without it a user has `connectionsPerUserMax` times the limits above; too low disconnects a
+    /// user with many slow clients.
+    public var bytesPerUserMax = 64 << 20
+
     /// How long a message may take from its first byte to its last. Too short disconnects a
     /// suspended client; too long lets incomplete messages hold memory.
     public var messageTimeout: Duration = .seconds(30)

@@ -50,7 +50,8 @@ public final class VarlinkServer: Sendable {
         self.limits = limits
         service = ServerConnection.Service(
             methods: try MethodTable(info: info, interfaces: interfaces), limits: limits,
-            mapError: mapError, onEvent: onEvent, onClose: { registry.remove($0) })
+            mapError: mapError, onEvent: onEvent,
+            onHeld: { registry.note($0, ofUser: $1) }, onClose: { registry.remove($0) })
     }
 
     /// The connections that are open.

@@ -1,5 +1,6 @@
 import Logging
-import SyncCore
+import SyncReplica
+import SyncStorage
 
 /// The daemon's settings: its files, overridden by the environment, overridden by flags.
 struct Configuration: Sendable, Equatable {
@@ -17,6 +18,9 @@ struct Configuration: Sendable, Equatable {
         var keepsValues = true
         /// What is purged automatically; empty: as `purge` of the whole daemon says.
         var limits = HistoryLimits()
+        /// What the daemon synchronises the store with, besides the remotes in its file if the
+        /// store is the daemon's own.
+        var remotes: [RemoteEntry] = []
     }
 
     /// Where to listen, unless a socket is passed in.
@@ -40,6 +44,12 @@ struct Configuration: Sendable, Equatable {
     var replication = ReplicationOptions()
     /// Stores to open at start.
     var stores: [StoreEntry] = []
+
+    /// The remotes of ``stores``, by paths with their links resolved.
+    var remotesByPath: [String: [RemoteEntry]] {
+        let named = stores.map { (PathResolution.resolved($0.path), $0.remotes) }
+        return Dictionary(named) { _, last in last }.filter { !$0.value.isEmpty }
+    }
 
     /// The defaults of a system's or a user's daemon.
     init(_ paths: ConfigurationPaths) {

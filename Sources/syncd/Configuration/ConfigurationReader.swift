@@ -1,6 +1,7 @@
 import Foundation
 import Logging
-import SyncCore
+import SyncRemotes
+import SyncReplica
 import Yams
 
 /// Reads the configuration's files. Unknown keys and values of a wrong type are faults that name
@@ -74,7 +75,9 @@ struct ConfigurationReader {
         }
     }
 
-    private static let storeKeys = ["path", "track", "entities", "undo", "keep", "purge"]
+    private static let storeKeys = [
+        "path", "track", "entities", "undo", "keep", "purge", "remotes",
+    ]
 
     private static func readStore(_ node: YAMLReader) throws -> Configuration.StoreEntry {
         if let path = try node.pathAlone() { return Configuration.StoreEntry(path: path) }
@@ -88,12 +91,46 @@ struct ConfigurationReader {
             case "undo": entry.undo = try value.list { try $0.string() }
             case "keep": entry.keepsValues = try value.choice(["all": true, "none": false])
             case "purge": entry.limits = try readLimits(value)
+            case "remotes": entry.remotes = try readRemotes(value)
             default: throw node.unknown(key, at: value, known: storeKeys)
             }
         }
         guard let path else { throw node.fault("a store needs a path") }
         entry.path = path
         return entry
+    }
+
+    private static func readRemotes(_ node: YAMLReader) throws -> [RemoteEntry] {
+        let remotes = try node.list(readRemote)
+        var names: Set<String> = []
+        for remote in remotes where !names.insert(remote.name).inserted {
+            throw node.fault("there are two remotes '\(remote.name)'")
+        }
+        return remotes
+    }
+
+    private static let remoteKeys = ["name", "url", "encrypted", "synctool"]
+
+    private static func readRemote(_ node: YAMLReader) throws -> RemoteEntry {
+        var name: String?
+        var url: String?
+        var options = RemoteEntry.Options()
+        try node.members { key, value in
+            switch key {
+            case "name": name = try value.string()
+            case "url": url = try value.string()
+            case "encrypted": options.encrypted = try value.bool() ? true : nil
+            case "synctool": options.synctool = try value.string()
+            default: throw node.unknown(key, at: value, known: remoteKeys)
+            }
+        }
+        guard let name, let url else { throw node.fault("a remote needs a name and a url") }
+        do {
+            _ = try RemoteAddress(url)
+            return try RemoteEntry(name: name, url: url, options: options)
+        } catch let error as SyncError {
+            throw node.fault(error.reason + (error.hint.map { ". " + $0 } ?? ""))
+        }
     }
 
     private static func readLimits(_ node: YAMLReader) throws -> HistoryLimits {

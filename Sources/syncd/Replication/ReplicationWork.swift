@@ -1,5 +1,6 @@
 import SyncRemotes
 import SyncReplica
+import SyncStorage
 
 /// Exchanges one store with its remotes. Calls block on the store: use a ``BlockingExecutor``.
 struct ReplicationWork: Sendable {
@@ -10,22 +11,33 @@ struct ReplicationWork: Sendable {
     private static let collectionInterval: Duration = .seconds(86_400)
 
     /// The store's remotes and its replica identifier.
-    /// - Throws: what opening and reading the store throws.
-    func remotes() async throws -> (entries: [RemoteEntry], replica: ReplicaID) {
+    /// - Parameter configured: the remotes that the configuration names for the path.
+    /// - Throws: what opening and reading the store throws; `storeReplaced` when another file is at
+    ///   the path by then.
+    func remotes(configured: [RemoteEntry]) async throws -> FoundRemotes {
         let store = try Store.open(path, isResolved: true)
         defer { try? store.close() }
-        return (try store.remotes(), store.replica)
+        // After the file was opened: the answer is about this one, and no other.
+        guard let ownership = FileOwnership(of: path), ownership.file == store.file else {
+            throw isReplaced
+        }
+        return FoundRemotes(
+            configured: configured, inFile: try store.remotes(), ownership: ownership,
+            replica: store.replica)
     }
 
     /// Pulls from a remote, then pushes to it.
-    /// - Throws: what the exchange throws; `notAllowed` when a key is missing, after everything
-    ///   that is readable without it has been merged.
-    func exchange(_ entry: RemoteEntry) async throws -> ExchangeReport {
-        let ring = try keyRing()
+    /// - Parameter file: what has to be at the path: the file for which the remote was chosen.
+    /// - Throws: what the exchange throws; `storeReplaced` when another file is at the path;
+    ///   `notAllowed` when a key is missing, after everything that is readable without it has been
+    ///   merged.
+    func exchange(_ entry: RemoteEntry, of file: FileIdentity) async throws -> ExchangeReport {
         let replica = try StoreReplica(path, isResolved: true)
         defer { try? replica.close() }
+        guard replica.file == file else { throw isReplaced }
         return try await replica.exchange(
-            .sync, with: entry, ring: ring, completed: { _ in try collect(replica) })
+            .sync, with: entry, ring: try replica.keyRing(),
+            completed: { _ in try collect(replica) })
     }
 
     private func collect(_ replica: StoreReplica) throws {
@@ -36,9 +48,8 @@ struct ReplicationWork: Sendable {
         }
     }
 
-    private func keyRing() throws -> KeyRing {
-        let store = try Store.open(path, isResolved: true)
-        defer { try? store.close() }
-        return try store.keyRing()
+    private var isReplaced: SyncError {
+        SyncError(
+            .storeReplaced, "the file was replaced by another one", path: path, hint: "Try again")
     }
 }

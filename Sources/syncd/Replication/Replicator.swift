@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import Logging
 import SyncClient
 import SyncRemotes
@@ -11,7 +12,8 @@ import SyncReplica
 /// - At most one exchange is under way for a store, and ``exchangesMax`` in all: a merge takes the
 ///   store's write lock in turns with its writers.
 /// - The remotes of a store are read from the store with each exchange: a program that adds or
-///   removes one need not notify the daemon.
+///   removes one need not notify the daemon. Which of them are used: ``FoundRemotes``.
+/// - An exchange is made with the file that its remote was chosen for, and with no other.
 /// - Nothing here is stored. A daemon that was killed learns what to exchange by asking both sides.
 actor Replicator {
     private static let exchangesMax = 2
@@ -21,6 +23,8 @@ actor Replicator {
     private struct Tracked {
         var schedules: [String: RemoteSchedule] = [:]
         var entries: [String: RemoteEntry] = [:]
+        /// Those of the file that are not used.
+        var ignored: [RemoteEntry] = []
         var watches: [String: FolderWatch] = [:]
         var isBusy = false
         /// The remotes have to be read again.
@@ -31,6 +35,8 @@ actor Replicator {
     /// Takes events from any thread.
     nonisolated let queue = ReplicationQueue()
     private var options: ReplicationOptions
+    /// The remotes that the configuration names, by the path of the store.
+    private var configured: [String: [RemoteEntry]]
     private let log: Logger
     private let executor = BlockingExecutor()
     private let watchQueue = DispatchQueue(label: "syncd.folders")
@@ -39,8 +45,9 @@ actor Replicator {
     /// When the next timer fires; nil: none is set.
     private var timer: ContinuousClock.Instant?
 
-    init(options: ReplicationOptions, log: Logger) {
-        self.options = options
+    init(_ configuration: Configuration, log: Logger) {
+        options = configuration.replication
+        configured = configuration.remotesByPath
         self.log = log
     }
 
@@ -67,8 +74,14 @@ actor Replicator {
         }
     }
 
-    /// Continues with other options: each remote is checked soon.
-    func adopt(_ options: ReplicationOptions) {
+    /// Continues with another configuration: if its options differ, each remote is checked soon.
+    func adopt(_ configuration: Configuration) {
+        let (options, remotes) = (configuration.replication, configuration.remotesByPath)
+        for path in stores.keys where remotes[path] != configured[path] {
+            stores[path]?.isStale = true
+        }
+        configured = remotes
+        defer { queue.wake() }
         guard options != self.options else { return }
         self.options = options
         let now = ContinuousClock.now
@@ -77,7 +90,6 @@ actor Replicator {
                 stores[path]?.schedules[name]?.adopt(options, at: now)
             }
         }
-        queue.wake()
     }
 
     // MARK: Events
@@ -145,9 +157,11 @@ actor Replicator {
         }
         let work = ReplicationWork(path: path)
         do {
-            renew(path, from: try await work.remotes())
+            let found = try await work.remotes(configured: configured[path] ?? [])
+            renew(path, from: found)
             guard let name, let entry = stores[path]?.entries[name] else { return }
-            finish(path, with: name, result: .success(try await work.exchange(entry)))
+            let report = try await work.exchange(entry, of: found.file)
+            finish(path, with: name, result: .success(report))
         } catch {
             // The hub reports a store that cannot be opened.
             if let name { finish(path, with: name, result: .failure(error)) }
@@ -155,12 +169,10 @@ actor Replicator {
     }
 
     /// Takes over the remotes of the store, as they were read.
-    private func renew(
-        _ path: String, from found: (entries: [RemoteEntry], replica: ReplicaID)
-    ) {
+    private func renew(_ path: String, from found: FoundRemotes) {
         guard var store = stores[path] else { return }
         let now = ContinuousClock.now
-        let wanted = found.entries.filter { $0.options.manual != true }
+        let wanted = found.used
         for entry in wanted where store.entries[entry.name] != entry {
             store.schedules[entry.name] = RemoteSchedule(options, now: now)
             store.watches[entry.name] = watch(entry, of: path, replica: found.replica)
@@ -170,7 +182,28 @@ actor Replicator {
         store.watches = store.watches.filter { names.contains($0.key) }
         store.entries = Dictionary(uniqueKeysWithValues: wanted.map { ($0.name, $0) })
         for watch in store.watches.values { watch.renew() }
+        if found.ignored != store.ignored { report(found, of: path) }
+        store.ignored = found.ignored
         stores[path] = store
+    }
+
+    /// A file may name any number of remotes.
+    private static let reportedMax = 8
+
+    /// Logs which remotes are not used, and what would have the daemon use them.
+    private func report(_ found: FoundRemotes, of path: String) {
+        for entry in found.ignored.prefix(Self.reportedMax) {
+            let lines = entry.configuration(of: path).map {
+                $0.trimmingPrefix(while: { $0 == " " })
+            }
+            let text =
+                "remote \(entry.name) is not used: the database belongs to uid \(found.owner), or "
+                + "others may write it, and the daemon runs as uid \(geteuid()). To use it, write "
+                + "in stores.d: \(lines.joined(separator: " "))"
+            log.warning(
+                "\(text)",
+                metadata: ["store": .string(path)])
+        }
     }
 
     private func watch(
@@ -217,7 +250,12 @@ actor Replicator {
     /// How the remotes of a store are.
     func status(of path: String) -> [RemoteStatus] {
         guard let store = stores[path] else { return [] }
-        return store.entries.values.sorted { $0.name < $1.name }.map { entry in
+        let ignored = store.ignored.filter { store.entries[$0.name] == nil }.map { entry in
+            RemoteStatus(
+                name: entry.name, url: entry.url, state: .failed, lastSync: nil,
+                behindSince: nil, error: Self.ignoredReason)
+        }
+        let used = store.entries.values.map { entry in
             let schedule = store.schedules[entry.name]
             return RemoteStatus(
                 name: entry.name, url: entry.url,
@@ -225,5 +263,10 @@ actor Replicator {
                 lastSync: schedule?.lastSuccess, behindSince: schedule?.behindSince,
                 error: schedule?.error?.reason)
         }
+        return (used + ignored).sorted { $0.name < $1.name }
     }
+
+    private static let ignoredReason =
+        "not used by the daemon, because the database is not its own: see docs/syncd.md, "
+        + "Remotes of other users' stores"
 }

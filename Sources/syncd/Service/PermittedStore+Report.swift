@@ -24,6 +24,7 @@ extension PermittedStore {
             consumers: status.consumers,
             findings: try findings())
         report.compared = try store.lastComparison()
+        report.ignoresRemotes = !(FileOwnership(of: path)?.isOwn ?? false)
         return report
     }
 

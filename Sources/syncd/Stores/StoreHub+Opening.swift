@@ -31,6 +31,18 @@ extension StoreHub {
         }
     }
 
+    /// Opens the store again if its `-shm` was truncated while it was mapped.
+    ///
+    /// - Returns: whether it was.
+    func reopenIfTruncated() -> Bool {
+        guard let store = try? store(), (try? store.walIndex())??.isTruncated == true else {
+            return false
+        }
+        logOnce("another program truncated \(path)-shm: the store is opened again")
+        reopenLater()
+        return true
+    }
+
     /// Runs `body` while no connection of this process has the file open, then opens it.
     /// Subscriptions stay, and go on with what they missed.
     ///

@@ -108,6 +108,11 @@ final class StoreHub: Sendable {
 
     var isOpen: Bool { state.opened != nil }
 
+    /// Nobody has tried to open it.
+    var isUntried: Bool {
+        if case .unavailable(.notOpened) = state.lifecycle { true } else { false }
+    }
+
     /// Logs a failure that may come with every event only when it changes.
     func logOnce(_ message: String) {
         if state.isNewFailure(message) { log.warning("\(message)") }

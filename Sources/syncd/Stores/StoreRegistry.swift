@@ -21,6 +21,10 @@ final class StoreRegistry: Sendable {
         /// For the stores whose entry has no limits, and for the others.
         var limits = HistoryLimits()
         var limitsByPath: [String: HistoryLimits] = [:]
+        /// As of the last ``reopenTruncated()``.
+        var truncatedPages: UInt64 = 0
+        /// The last ``reopenTruncated()`` found one.
+        var isTruncationLeft = false
     }
 
     private let environment: StoreHub.Environment
@@ -43,13 +47,23 @@ final class StoreRegistry: Sendable {
 
     /// Opens the stores of the configuration and of the state directory, and closes those that are
     /// in neither any more. The stores that stay, and their clients, are not disturbed.
+    ///
+    /// Stores that clients had tracked and that are not the daemon's own are left to ``retry()``
+    /// and to the first call about them: what their owners do with their files must not keep the
+    /// daemon from serving the others.
     func load(_ configuration: Configuration) {
         let entries = configuration.stores
         var wanted: [String: Configuration.StoreEntry] = [:]
         for path in remembered.all {
             wanted[PathResolution.resolved(path)] = Configuration.StoreEntry(path: path)
         }
-        for entry in entries { wanted[PathResolution.resolved(entry.path)] = entry }
+        var later = Set(wanted.keys)
+        for entry in entries {
+            let path = PathResolution.resolved(entry.path)
+            wanted[path] = entry
+            later.remove(path)
+        }
+        later = later.filter { FileOwnership(of: $0)?.isOwn == false }
         let (new, old) = state.withLock { state -> ([StoreHub], [StoreHub]) in
             state.limits = configuration.limits
             state.limitsByPath = wanted.mapValues(\.limits).filter { !$0.value.isEmpty }
@@ -62,10 +76,12 @@ final class StoreRegistry: Sendable {
             return (new, old)
         }
         for hub in old { hub.close(Self.forgotten(hub.path)) }
-        for hub in new.sorted(by: { $0.path < $1.path }) { hub.open() }
+        for hub in new.sorted(by: { $0.path < $1.path }) where !later.contains(hub.path) {
+            hub.open()
+        }
     }
 
-    /// Tries again what could not be opened.
+    /// Tries again what could not be opened, and opens what was not tried yet.
     func retry() { for hub in hubs where !hub.isOpen { hub.retry() } }
 
     /// Purges what is beyond the limits of the configuration. Blocks: on the pool.
@@ -88,6 +104,21 @@ final class StoreRegistry: Sendable {
             hub.dismissExcluded()
             try? hub.store().unload()
         }
+    }
+
+    /// Opens the stores again whose `-shm` was truncated by another program: their connections see
+    /// memory of this process alone. Blocks: on the pool.
+    func reopenTruncated() {
+        let pages = DatabaseOpener.truncatedPages
+        let isDue = state.withLock { state in
+            defer { state.truncatedPages = pages }
+            return state.truncatedPages != pages || state.isTruncationLeft
+        }
+        guard isDue else { return }
+        // Asked again until none is found: another connection of this process, as that of an
+        // exchange, keeps SQLite's mapping while it is open.
+        let count = hubs.count { $0.isOpen && $0.reopenIfTruncated() }
+        state.withLock { $0.isTruncationLeft = count > 0 }
     }
 
     /// Closes the connections of stores that are not in use. Blocks: on the pool.
@@ -147,6 +178,8 @@ final class StoreRegistry: Sendable {
 
     private func find(_ name: String, for peer: PeerIdentity) -> PermittedStore? {
         if let id = StoreID(name) {
+            // One that was not opened yet may be it.
+            for hub in hubs { openIfUntried(hub, for: peer) }
             for hub in hubs where (try? hub.store().id) == id {
                 let store = permitted(hub, for: peer, need: .read)
                 if let store, store.openedNow?.store.id == id { return store }
@@ -155,7 +188,13 @@ final class StoreRegistry: Sendable {
         }
         let path = PathResolution.resolved(name)
         guard let hub = state.withLock({ $0.hubs[path] }) else { return nil }
+        openIfUntried(hub, for: peer)
         return permitted(hub, for: peer, need: .read)
+    }
+
+    /// Opens a store that was left for later (``load(_:)``), for a caller that may read it.
+    private func openIfUntried(_ hub: StoreHub, for peer: PeerIdentity) {
+        if hub.isUntried, FilePermission.allows(.read, at: hub.path, peer: peer) { hub.open() }
     }
 
     /// What the caller may use of a store; nil: nothing.

@@ -38,6 +38,7 @@ extension Key {
                     hint: "To use a new key from now on: synctool key rotate DB")
             }
             let key = try store.makeKey()
+            try KeyFile.warn(about: path)
             if output.isJSON {
                 return try Terminal.output.json(KeyText.json(key, in: try store.keyRing()))
             }
@@ -134,6 +135,7 @@ extension Key {
                 )
             }
             let count = try store.addKeys(ring)
+            try KeyFile.warn(about: path)
             if output.isJSON {
                 return try Terminal.output.json(["imported": .integer(Int64(count))])
             }
@@ -162,6 +164,7 @@ extension Key {
             let store = try Store.open(StorePath.absolute(path))
             defer { try? store.close() }
             let key = try store.makeKey()
+            try KeyFile.warn(about: path)
             if output.isJSON {
                 return try Terminal.output.json(KeyText.json(key, in: try store.keyRing()))
             }

@@ -62,6 +62,11 @@ struct Track: StoreCommand {
             "\(path): \(Plural.text(count, of: "table")) tracked."
                 + " To see changes: synctool watch \(Shell.quoted(path))")
         // A file that only the daemon may read is left out.
+        for rows in (try? Store.nullKeys(StorePath.absolute(path))) ?? [] {
+            try Terminal.output.line(
+                "  not recorded: \(Plural.text(rows.count, of: "row")) of "
+                    + "\(Printable.text(rows.table)) with NULL in the primary key")
+        }
         guard (try? Store.isWal(StorePath.absolute(path))) == false else { return }
         try Terminal.output.line(
             "  It is not in WAL mode: commits within milliseconds of each other may be recorded as "

@@ -68,7 +68,10 @@ struct CloneRun {
         with entry: RemoteEntry, store: StoreID
     ) async throws -> ExchangeReport {
         let snapshot = try await snapshot(of: entry, store: store)
-        try StoreReplica.create(at: part, from: snapshot.bytes).close()
+        // Who reads the file has the keys.
+        try StoreReplica.create(
+            at: part, from: snapshot.bytes, isPrivate: !ring.keys.isEmpty
+        ).close()
         let opened = try Store.open(part)
         defer { try? opened.close() }
         if !ring.keys.isEmpty { try opened.addKeys(ring) }

@@ -69,6 +69,7 @@ struct ExchangeRun {
                     compared: try replica.lastComparison(), path: path)
                 try text.print(asJSON: isJSON)
                 try printUntracked(of: replica)
+                try UnsyncedText(rows: replica.unsyncedRows()).print()
             })
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import SyncClient
 import SyncRemotes
 import SyncReplica
 
@@ -19,11 +20,49 @@ struct RemoteSetup {
     private var absolute: String { StorePath.absolute(path) }
 
     /// - Returns: the key that was created, if the remote is encrypted and the store had none.
-    /// - Throws: `refused` for a name that exists, or another store without a join method;
-    ///   `cannotTrack` when the schema cannot be merged; `unreachable`.
+    /// - Throws: `refused` for a name that exists, another store without a join method, or a daemon
+    ///   that would not use the remote; `cannotTrack` when the schema cannot be merged;
+    ///   `unreachable`.
     func run() async throws -> StoreKey? {
+        try await requireUse()
+        if try restoreEmptied() { return nil }
         try await prepareRemote()
         return try addEntry()
+    }
+
+    /// A daemon that takes no remotes from this file would leave the remote unused without a word.
+    ///
+    /// - Throws: `refused`, after the lines that the daemon's configuration needs.
+    private func requireUse() async throws {
+        guard entry.options.manual != true,
+            let report = try? await StoreClient().status(absolute), report.ignoresRemotes
+        else { return }
+        try Terminal.error.line(
+            "To have the daemon use this remote, its administrator writes in a file in "
+                + "/etc/syncd/stores.d, and reloads it:")
+        for line in entry.configuration(of: absolute) {
+            try Terminal.error.line("    " + Printable.text(line))
+        }
+        throw SyncError(
+            .refused,
+            "the daemon takes no remotes from this file: it is not the daemon's own (it belongs to "
+                + "another user, or others may write it)",
+            path: absolute,
+            hint: "To use it in commands alone: synctool remote add DB \(entry.name) "
+                + "\(Shell.quoted(entry.url)) --manual")
+    }
+
+    /// Makes the folder of a remote that the store has already a remote again: somebody emptied it.
+    /// The next exchange sends everything.
+    private func restoreEmptied() throws -> Bool {
+        let store = try Store.open(absolute)
+        let (id, known) = (store.id, try store.remotes().first { $0.name == entry.name })
+        try store.close()
+        guard let known, known.url == entry.url, case .directory(let folder) = address,
+            try DirectoryRemote.isNew(folder)
+        else { return false }
+        try DirectoryRemote.create(folder, store: id)
+        return true
     }
 
     /// Ensures that the address is a remote of this store.
@@ -44,8 +83,34 @@ struct RemoteSetup {
         }
         let other = try await RemoteConnection.store(at: address, options: entry.options)
         try requirePacket(of: other)
+        try await requireEncryption(like: other)
         if other != id { try await join(other) }
         try checkSchema()
+    }
+
+    /// - Throws: `refused` when the folder has encrypted batches and the entry does not encrypt.
+    private func requireEncryption(like store: StoreID) async throws {
+        guard case .directory(let folder) = address, !entry.isEncrypted else { return }
+        let remote = try DirectoryRemote(
+            folder, store: store, replica: DirectoryRemote.observer)
+        guard let sealed = try await remote.catalog(since: VersionVector()).firstSealed,
+            let key = sealed.envelope.key
+        else { return }
+        // Without the key a join says which one is missing.
+        if joinMethod != nil, try ownRing()[key] == nil { return }
+        let add = "synctool remote add DB \(entry.name) \(Shell.quoted(entry.url))"
+        let joining = joinMethod.map { " --join \($0.rawValue)" } ?? ""
+        throw sealed.refusal(
+            of: "it is not added",
+            remedy:
+                "With the key in the store: \(add)\(joining) --encrypt; else get the key packet, "
+                + "then: \(add)\(joining) --key PACKET")
+    }
+
+    private func ownRing() throws -> KeyRing {
+        let store = try Store.open(absolute)
+        defer { try? store.close() }
+        return try store.keyRing()
     }
 
     private func requirePacket(of store: StoreID) throws {
@@ -60,6 +125,7 @@ struct RemoteSetup {
         let replica = try StoreReplica(absolute)
         defer { try? replica.close() }
         try replica.prepare()
+        try UnsyncedText(rows: replica.unsyncedRows()).print()
     }
 
     private func join(_ other: StoreID) async throws {
@@ -84,9 +150,7 @@ struct RemoteSetup {
     private func download(
         _ other: StoreID, to copy: String, joiningBy method: JoinMethod
     ) async throws {
-        let store = try Store.open(absolute)
-        let ring = try packet?.ring ?? store.keyRing()
-        try store.close()
+        let ring = try packet?.ring ?? ownRing()
         do {
             try await RemoteConnection.with(
                 entry, store: other, replica: DirectoryRemote.observer, ring: ring
@@ -111,6 +175,7 @@ struct RemoteSetup {
         var key: StoreKey?
         if entry.isEncrypted, try store.keyRing().keys.isEmpty { key = try store.makeKey() }
         try store.add(remote: entry)
+        if packet != nil || key != nil { try KeyFile.warn(about: path) }
         return key
     }
 }

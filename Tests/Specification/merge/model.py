@@ -26,8 +26,31 @@ class FK:
         self.cols, self.target, self.on_delete = tuple(cols), target, on_delete
 
 
+class Claim:
+    """What a row has for itself alone: the values of `terms`, in lower case for those of `lower`. With
+    `flag` (column, value) only rows that have the value claim anything; NULL never does."""
+
+    def __init__(self, terms, lower=(), flag=None):
+        self.terms, self.lower, self.flag = tuple(terms), frozenset(lower), flag
+        flagged = (flag[0],) if flag and flag[0] not in self.terms else ()
+        self.cols = self.terms + flagged
+        self.plain = not self.lower and flag is None
+
+    def __repr__(self):
+        return "%r %r %r" % (self.terms, sorted(self.lower), self.flag)
+
+    def values(self, vals):
+        """`vals`: the values of the columns as SQL sees them; None: the row claims nothing."""
+        if self.flag and vals[self.flag[0]] != self.flag[1]:
+            return None
+        out = tuple(vals[c].lower() if c in self.lower and vals[c] else vals[c] for c in self.terms)
+        return None if None in out else out
+
+
 class Entity:
-    """`private`: the single INTEGER PRIMARY KEY is a private number of each replica.
+    """`uniques`: lists of columns, or claims.
+
+    `private`: the single INTEGER PRIMARY KEY is a private number of each replica.
     `rename`: text columns of a UNIQUE that may be shown with another ending. `unique_policy`: merge,
     keepBoth or laterLoses."""
 
@@ -48,23 +71,30 @@ class Entity:
     ):
         self.name, self.cols, self.pk, self.private = name, tuple(cols), tuple(pk), private
         self.notnull = set(notnull) | set(pk)
-        self.uniques, self.fks, self.checks = [tuple(u) for u in uniques], list(fks), list(checks)
+        self.uniques = [u if isinstance(u, Claim) else Claim(u) for u in uniques]
+        self.fks, self.checks = list(fks), list(checks)
         self.defaults = defaults or {}
         self.delete_wins, self.unique_policy, self.rename = delete_wins, unique_policy, rename
-        self.claims = list(self.uniques) + ([] if private else [self.pk])
+        self.claims = list(self.uniques) + ([] if private else [Claim(self.pk)])
         self.cells = self._couple()
         self.cell_of = {c: i for i, cell in enumerate(self.cells) for c in cell}
-        self.way_out = {u: self._way_out(u) for u in self.claims}
+        self.ways_out = {u: self._ways_out(u) for u in self.claims}
 
-    def _way_out(self, u):
-        """How the later of two claims can be shown without uniting the rows: a column shown as NULL
-        (it may be NULL, and nothing else looks at it), or text with another ending. None: there is
-        no way, the rows become one. keepBoth prefers the other name."""
+    def _ways_out(self, u):
+        """How the later of two claims can be shown without uniting the rows, by preference: the
+        column of a condition shown as its default, a column shown as NULL (it may be NULL, and
+        nothing else looks at it), or text with another ending. None: the rows become one. keepBoth
+        prefers the other name."""
         tied = {c for f in self.fks for c in f.cols} | {c for cs, _, _ in self.checks for c in cs}
-        free = [c for c in u if c not in tied and c not in self.pk]
-        null = next(((c, "null") for c in free if c not in self.notnull), None)
-        name = next(((c, "name") for c in free if c in self.rename), None)
-        return (name or null) if self.unique_policy == "keepBoth" else (null or name)
+        free = [c for c in u.terms if c not in tied and c not in self.pk]
+        null = next(((c, "null", None) for c in free if c not in self.notnull), None)
+        name = next(((c, "name", None) for c in free if c in self.rename), None)
+        ways = [name, null] if self.unique_policy == "keepBoth" else [null, name]
+        if u.flag and u.flag[0] not in u.terms:
+            c, value = u.flag[0], self.defaults.get(u.flag[0])
+            if c not in tied and c not in self.pk and not (c in self.notnull and value is None):
+                ways.insert(0, (c, "reset", value))
+        return [w for w in ways if w]
 
     def _couple(self):
         """Columns that one constraint ties together are versioned as one cell: CHECK over several
@@ -78,7 +108,8 @@ class Entity:
                 c = up[c]
             return c
 
-        ties = [f.cols for f in self.fks] + [c for c, _, _ in self.checks] + self.claims
+        ties = [f.cols for f in self.fks] + [c for c, _, _ in self.checks]
+        ties += [u.cols for u in self.claims]
         for tie in ties:
             tie = [c for c in tie if c in up]
             for c in tie[1:]:
@@ -466,8 +497,8 @@ def unify(base, known, up, shown, over):
         claims = defaultdict(list)
         for rep, r in rows.items():
             for u in r.ent.claims:
-                key = tuple(shown_value(rows, r.vals[c]) for c in u)
-                if None not in key:
+                key = claimed(rows, r, u)
+                if key is not None:
                     claims[r.ent.name, u, key].append(rep)
         clashes = [(k, reps) for k, reps in sorted(claims.items(), key=repr) if len(reps) > 1]
         one = [(k, reps) for k, reps in clashes if united(base, parts, rows, k[1], reps)]
@@ -478,12 +509,13 @@ def unify(base, known, up, shown, over):
                     union_into(up2, reps[0], r)
             continue
         for (_, u, _), reps in clashes:  # the oldest claim keeps the value
-            c, how = rows[reps[0]].ent.way_out[u]
-            claim = {r: holder(base, parts[r], rows[r].ent.cell_of[c]) for r in reps}
+            cell = rows[reps[0]].ent.cell_of[u.cols[0]]
+            claim = {r: holder(base, parts[r], cell) for r in reps}
             age = {r: (base.order_key(d), gid) for r, (d, gid, _) in claim.items()}
             for r in sorted(reps, key=lambda r: age[r])[1:]:
-                gid = claim[r][1]
-                changed[gid, c] = None if how == "null" else "%s~%s" % (rows[r].vals[c], gid[:8])
+                gid, way = claim[r][1], way_out(rows, rows[r], u)
+                if way:
+                    changed[gid, way[0]] = renamed(rows[r].vals[way[0]], way, gid)
         if clashes:
             namings += 1
             continue
@@ -504,15 +536,45 @@ def united(base, parts, rows, u, reps):
     an insert: two people entered the same thing. A clash made by updates of old rows is no such
     thing; there the later claim steps back, as always under keepBoth and laterLoses."""
     ent = rows[reps[0]].ent
-    if ent.way_out[u] is None:
+    ways = [way_out(rows, rows[r], u) for r in reps]
+    if None in ways:
         return True
+    if all(how == "reset" for _, how, _ in ways):
+        return False  # a flag says how a row is, not what it is
     if ent.unique_policy != "merge":
         return False
     for r in reps:
-        dot, _, (m, _, _) = holder(base, parts[r], ent.cell_of[u[0]])
+        dot, _, (m, _, _) = holder(base, parts[r], ent.cell_of[u.cols[0]])
         if any(d == dot and k == "C" for d, k, _ in base.objs[m].life):
             return True
     return False
+
+
+def claimed(rows, row, u, changes={}):
+    """What a row claims; `changes`: columns that are shown with another value."""
+    vals = {c: changes[c] if c in changes else shown_value(rows, row.vals[c]) for c in u.cols}
+    return u.values(vals)
+
+
+def renamed(value, way, gid):
+    _, how, initial = way
+    if how == "reset":
+        return initial
+    return None if how == "null" else "%s~%s" % (value, gid[:8])
+
+
+def way_out(rows, row, u):
+    """How a row can be shown so that it does not claim what it claims now."""
+    ways = row.ent.ways_out[u]
+    if u.plain:
+        return ways[0] if ways else None
+    now = claimed(rows, row, u)
+    for way in ways:
+        c = way[0]
+        if not is_ref(row.vals[c]):
+            if claimed(rows, row, u, {c: renamed(row.vals[c], way, row.rep)}) != now:
+                return way
+    return None
 
 
 def shown_value(rows, v):

@@ -140,7 +140,14 @@ def entity(schema, e):
         ],
         "key": [place[c] for c in e.pk],
         "private": e.private,
-        "uniques": [[place[c] for c in u] for u in e.uniques],
+        "claims": [
+            {
+                "terms": [place[c] for c in u.terms],
+                "lower": sorted(place[c] for c in u.lower),
+                "flag": [place[u.flag[0]], u.flag[1]] if u.flag else None,
+            }
+            for u in e.uniques
+        ],
         "references": [
             {
                 "columns": [place[c] for c in f.cols],

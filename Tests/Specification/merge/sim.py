@@ -81,6 +81,34 @@ def make_key(drafts, specs, i, rng):
         draft.fallback.append({"id": 1, "k2": 0}.get(c, "k0"))
 
 
+def draw_index(draft, rng):
+    """An index that is no constraint of columns: over an expression, over a part of the rows, both.
+    Returns (terms, columns in lower case, flag)."""
+    kinds = ["flag"] + (["lower", "both", "part"] if "u" in draft.cols else [])
+    kind = rng.choice(kinds)
+    if kind == "lower":
+        return ("u",), ("u",), None
+    draft.add("g", "INTEGER", True)
+    draft.defaults["g"] = rng.choice([0, 0, 1])
+    if kind == "flag":  # one row of all that refer to the same, or that have the same number
+        terms = draft.fks[-1][0] if draft.fks and rng.random() < 0.7 else None
+        if terms is None or set(terms) & set(draft.pk):
+            draft.add("h", "INTEGER")
+            terms = ["h"]
+        return tuple(terms), (), ("g", 1)
+    return ("u",), ("u",) if kind == "both" else (), ("g", 1)
+
+
+def index_sql(entity, number, terms, lower, flag):
+    return "CREATE UNIQUE INDEX %s_i%d ON %s(%s)%s" % (
+        entity,
+        number,
+        entity,
+        ",".join("lower(%s)" % c if c in lower else c for c in terms),
+        " WHERE %s=%r" % flag if flag else "",
+    )
+
+
 def make_schema(M, rng):
     """random schema; returns ({name: Entity}, ddl)"""
     n = rng.randint(2, 4)
@@ -140,13 +168,14 @@ def make_schema(M, rng):
                         lambda f, c: f is not None or c == 0,
                     )
                 )
+        index = draw_index(draft, rng) if rng.random() < 0.35 else None
         ents[names[i]] = M.Entity(
             names[i],
             cols,
             pk,
             k == "int",
             notnull,
-            uniq,
+            uniq + ([M.Claim(*index)] if index else []),
             [M.FK(cs, names[j], a) for cs, j, a in fks],
             checks,
             defaults,
@@ -181,6 +210,8 @@ def make_schema(M, rng):
                 )
             )
         ddl.append("CREATE TABLE %s(%s)" % (names[i], ", ".join(parts)))
+        if index:
+            ddl.append(index_sql(names[i], 0, *index))
     return ents, ddl, specs
 
 
@@ -508,11 +539,13 @@ class Sim:
         if c == "k2":
             return rng.randrange(2)
         if c == "u":
-            return (
-                None
-                if null and c not in e.notnull and rng.random() < 0.2
-                else "u%d" % rng.randrange(4)
-            )
+            if null and c not in e.notnull and rng.random() < 0.2:
+                return None
+            text = "u%d" % rng.randrange(4)
+            isfolded = any("u" in claim.lower for claim in e.uniques)
+            return text.upper() if isfolded and rng.random() < 0.5 else text
+        if c == "g" or c == "h":
+            return rng.randrange(2)
         if c == "a":
             return rng.randrange(4)
         if c == "b":
@@ -707,7 +740,7 @@ class Sim:
                         cs = [
                             c
                             for c in e.cols
-                            if c in ("a", "b") and rng.random() < 0.6 or c[0] == "c"
+                            if c in ("a", "b") and rng.random() < 0.6 or c[0] in "cgh"
                         ]
                     else:
                         fs = [f for f in e.fks if not set(f.cols) & set(e.pk)]

@@ -26,11 +26,17 @@ struct RecordedSchedule: Decodable {
             let columns: [Int]
             let sql: String
         }
+        struct Claim: Decodable {
+            let terms: [Int]
+            let lower: [Int]
+            /// A column, and the value that the rows have there.
+            let flag: [Int64]?
+        }
         let name: String
         let columns: [Column]
         let key: [Int]
         let `private`: Bool
-        let uniques: [[Int]]
+        let claims: [Claim]
         let references: [Reference]
         let checks: [Check]
         let deleteWins: Bool
@@ -192,7 +198,7 @@ extension RecordedSchedule {
                             isRenameable: column.renameable)
                     },
                     key: entity.key, identity: entity.private ? .privateNumber : .key,
-                    uniques: entity.uniques,
+                    claims: entity.claims.map(Self.claim),
                     references: entity.references.map {
                         .init($0.columns, to: $0.target, onDelete: Self.action($0.action))
                     },
@@ -202,6 +208,16 @@ extension RecordedSchedule {
                     deletePolicy: entity.deleteWins ? .deleteWins : .editWins,
                     uniquePolicy: Self.policy(entity.uniquePolicy))
             })
+    }
+
+    private static func claim(_ claim: Entity.Claim) -> MergeEntity.Claim {
+        guard !claim.lower.isEmpty || claim.flag != nil else {
+            return MergeEntity.Claim(claim.terms, collations: claim.terms.map { _ in .binary })
+        }
+        return SimulatedIndex(
+            terms: claim.terms, lower: Set(claim.lower),
+            flag: claim.flag.map { (column: Int($0[0]), value: $0[1]) }
+        ).claim
     }
 
     private static func action(_ sql: String) -> MergeEntity.Reference.Action {

@@ -1,0 +1,63 @@
+import GRDB
+import SyncCore
+import SyncStorage
+
+/// Rows of one table that synchronising leaves out, or that lost what they refer to.
+public struct UnsyncedRows: Sendable, Hashable {
+    /// What is the matter with them.
+    public enum Reason: Sendable, Hashable {
+        /// Their key holds NULL: it identifies nothing.
+        case nullKey
+        /// The table is not tracked, and the rows of this tracked table that they refer to are not
+        /// there: deleted by a merge, or by a writer without foreign keys.
+        case dangling(parent: String)
+    }
+
+    /// The table's name.
+    public let table: String
+    /// How many rows.
+    public let count: Int
+    /// What is the matter with them.
+    public let reason: Reason
+}
+
+extension StoreReplica {
+    /// The rows that synchronising leaves out, or leaves without what they refer to. Merging does
+    /// not change tables that are not tracked: what becomes of such rows is for their owner to
+    /// decide.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    /// - Complexity: O(rows of the tables that are not tracked and refer to tracked ones); O(rows)
+    ///   for a tracked table with a key of several columns that may be NULL.
+    public func unsyncedRows() throws -> [UnsyncedRows] {
+        try run("check") { session in
+            try RawTransaction.read(on: session.connection) {
+                try NullKeys.all(session.database).map {
+                    UnsyncedRows(table: $0.table, count: $0.count, reason: .nullKey)
+                } + Self.danglingRows(in: session.database)
+            }
+        }
+    }
+
+    private static func danglingRows(in database: Database) throws -> [UnsyncedRows] {
+        let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
+        return try SchemaReader(database).tables().filter { table in
+            table.kind == .table && !SQLName.isOwn(table.name)
+                && !tracked.contains(SQLName.folded(table.name))
+                && table.foreignKeys.contains { tracked.contains(SQLName.folded($0.parent)) }
+        }.flatMap { table -> [UnsyncedRows] in
+            // A foreign key to columns that are not UNIQUE cannot be checked, by SQLite either.
+            let rows = try? Row.fetchAll(
+                database,
+                sql: """
+                    SELECT parent, count(*) AS count FROM pragma_foreign_key_check(?)
+                    GROUP BY parent ORDER BY parent
+                    """, arguments: [table.name])
+            return (rows ?? []).compactMap { row in
+                let parent: String = row["parent"]
+                guard tracked.contains(SQLName.folded(parent)) else { return nil }
+                return UnsyncedRows(
+                    table: table.name, count: row["count"], reason: .dangling(parent: parent))
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import SyncTesting
+import Testing
+
+@testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+
+/// Rows that merging does not cover: they are reported, not changed.
+@Suite("Merging: rows that are left out")
+struct UnsyncedRowsTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test("rows of an untracked table that lose what they refer to")
+    func danglingRows() throws {
+        let path = folder.file("a.db")
+        let connection = try PlainConnection(path, wal: true)
+        try connection.run(
+            """
+            CREATE TABLE keep(id INTEGER PRIMARY KEY, v TEXT);
+            CREATE TABLE local(id INTEGER PRIMARY KEY, keep INTEGER REFERENCES keep(id));
+            INSERT INTO keep VALUES (1, 'x'), (2, 'y');
+            INSERT INTO local VALUES (1, 1), (2, 1), (3, 2);
+            """)
+        connection.close()
+        try Store.track(path, entities: .only(["keep"]))
+        let a = try TestStore(path, StoreReplica(path))
+        let b = try a.copy(at: folder.file("b.db"))
+        #expect(try a.replica.unsyncedRows().isEmpty)
+        try b.run("DELETE FROM keep WHERE id = 1")
+        try TestStore.sync(a, b)
+        #expect(
+            try a.replica.unsyncedRows() == [
+                UnsyncedRows(table: "local", count: 2, reason: .dangling(parent: "keep"))
+            ])
+        #expect(try b.replica.unsyncedRows().isEmpty)
+        #expect(try a.rows("SELECT count(*) FROM local") == [[3]])
+    }
+
+    @Test("rows with NULL in the key that are older than history are not sent as one row")
+    func nullKeysFromBefore() throws {
+        let (a, b) = try TestStore.pair(
+            in: folder,
+            schema: """
+                CREATE TABLE t(k TEXT PRIMARY KEY, v TEXT);
+                INSERT INTO t VALUES (NULL, 'x'), ('a', '1'), (NULL, 'y');
+                """)
+        #expect(try b.rows("SELECT * FROM t") == [["a", "1"]])
+        try a.run("UPDATE t SET v = v || '!'")
+        try b.run("INSERT INTO t VALUES (NULL, 'z')")
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT v FROM t ORDER BY v") == [["1!"], ["x!"], ["y!"]])
+        #expect(try b.rows("SELECT v FROM t ORDER BY v") == [["1!"], ["z"]])
+    }
+
+    @Test("rows with NULL in the key")
+    func nullKeys() throws {
+        let a = try TestStore(
+            folder.file("a.db"),
+            schema: """
+                CREATE TABLE t(k TEXT PRIMARY KEY, v TEXT);
+                CREATE TABLE pair(a TEXT, b TEXT NOT NULL, c TEXT, PRIMARY KEY(a, b, c));
+                CREATE TABLE whole(k TEXT PRIMARY KEY) WITHOUT ROWID;
+                INSERT INTO t VALUES ('a', '1');
+                """)
+        #expect(try a.replica.unsyncedRows().isEmpty)
+        try a.run(
+            "INSERT INTO t VALUES (NULL, 'x'), (NULL, 'y'); INSERT INTO pair VALUES ('a', 'b', NULL)"
+        )
+        #expect(
+            try a.replica.unsyncedRows() == [
+                UnsyncedRows(table: "pair", count: 1, reason: .nullKey),
+                UnsyncedRows(table: "t", count: 2, reason: .nullKey),
+            ])
+        #expect(
+            try Store.nullKeys(a.path) == [
+                NullKeys(table: "pair", count: 1), NullKeys(table: "t", count: 2),
+            ])
+    }
+}
