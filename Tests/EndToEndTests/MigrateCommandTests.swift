@@ -89,6 +89,10 @@ struct MigrateCommandTests {
             // The command is an orphan now; the store still belongs to it.
             let mend = try await scene.tool("doctor", "a.db", "--mend")
             #expect(mend.status == 75 && mend.errors.contains("a migration runs"), "\(mend.errors)")
+            for arguments in [["history"], ["history", "--count"], ["history", "--pending"]] {
+                let told = try await scene.run(arguments + ["a.db"])
+                #expect(told.errors.contains("not all is in the history"), "\(arguments)")
+            }
             try Data().write(to: URL(fileURLWithPath: scene.folder.path("go")))
             try #require(
                 await eventually(within: .seconds(60)) {

@@ -104,6 +104,17 @@ extension StoreClient {
             try reader.strings("findings")
         )
     }
+
+    /// Why writes may be missing from the history at present, a sentence each: a migration runs, or
+    /// another program dropped what records them. Empty: nothing is missing, or the daemon is older
+    /// and does not say.
+    ///
+    /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.
+    public func unrecorded(_ store: String) async throws -> [String] {
+        let answer = try await call("Verify", with: ["store": .string(store)])
+        let reader = JSONReader(answer, of: "the answer to Verify")
+        return reader.optional("unrecorded") == nil ? [] : try reader.strings("unrecorded")
+    }
 }
 
 // MARK: History

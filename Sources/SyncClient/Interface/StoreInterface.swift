@@ -200,8 +200,13 @@ public enum StoreInterface {
         )
 
         # Compares triggers and schema with what Track installed. findings: the problems found;
-        # empty: none.
-        method Verify(store: string) -> (tables: []Table, findings: []string)
+        # empty: none. unrecorded: those of them because of which writes may be missing from the
+        # history; absent: the daemon is older.
+        method Verify(store: string) -> (
+          tables: []Table,
+          findings: []string,
+          unrecorded: ?[]string
+        )
 
         """
 

@@ -10,6 +10,8 @@ struct PastRows {
 
     fileprivate struct Table {
         let entity: TrackedEntity
+        /// Those of its columns that the table has: while it is migrated it may have lost some.
+        let columns: [String]
         let select: Statement
     }
 
@@ -72,7 +74,9 @@ struct PastRows {
 
 extension PastRows.Table {
     fileprivate init(_ entity: TrackedEntity, on connection: OpaquePointer) throws {
-        let names = entity.columnNames.map(SQLName.quoted).joined(separator: ", ")
+        let present = try SchemaReader.columnNames(of: entity.name, on: connection)
+        columns = entity.columnNames.filter { present.contains(SQLName.folded($0)) }
+        let names = columns.map(SQLName.quoted).joined(separator: ", ")
         let condition = entity.layout.key.map { SQLName.quoted($0) + " IS ?" }
         self.entity = entity
         select = try Statement(
@@ -87,7 +91,7 @@ extension PastRows.Table {
         guard try select.step() else { return PastRow(nil) }
         return PastRow(
             NamedValues(
-                entity.columnNames.enumerated().map {
+                columns.enumerated().map {
                     .init(name: $1, value: select.value(Int32($0)))
                 }))
     }

@@ -48,6 +48,18 @@ package struct SchemaReader {
                     """))
     }
 
+    /// The folded names of all columns of a table; none when there is no such table.
+    package static func columnNames(
+        of table: String, on connection: OpaquePointer
+    ) throws -> Set<String> {
+        let columns = try Statement(
+            "SELECT name FROM pragma_table_xinfo(?, 'main')", on: connection)
+        columns.bind(table, at: 1)
+        var names: Set<String> = []
+        while try columns.step() { names.insert(SQLName.folded(columns.text(0) ?? "")) }
+        return names
+    }
+
     /// Whether the database has a table of exactly this name.
     /// - Throws: the error of SQLite.
     package static func hasTable(_ name: String, on connection: OpaquePointer) throws -> Bool {

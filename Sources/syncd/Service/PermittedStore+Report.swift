@@ -22,22 +22,25 @@ extension PermittedStore {
             walBytes: Self.size(path + "-wal"),
             entities: status.entities.map { TableSummary(name: $0, outcome: "tracked") },
             consumers: status.consumers,
-            findings: try findings())
+            findings: try findings().all)
         report.compared = try store.lastComparison()
         report.ignoresRemotes = !(FileOwnership(of: path)?.isOwn ?? false)
         return report
     }
 
-    /// What is wrong with the recording, a sentence each.
+    /// What is wrong with the recording, a sentence each; and what of it may keep writes from the
+    /// history.
     ///
     /// - Throws: as ``report()``.
-    func findings() throws -> [String] {
-        var findings = try store().verifyCapture().map(\.explanation)
+    func findings() throws -> (all: [String], unrecorded: [String]) {
+        let found = try store().verifyCapture()
+        let unrecorded = found.filter { $0.mayHaveLostChanges || $0.isOfMigration }
+        var findings = found.map(\.explanation)
         if let fault = openedNow?.journal.fault {
             findings.append(
                 fault + ". Commits are told when they are in the history tables; make room for it")
         }
-        return findings
+        return (findings, unrecorded.map(\.explanation))
     }
 
     private var whyClosed: String? {

@@ -61,13 +61,14 @@ struct StoreService: Sendable {
             let permitted = try registry.store(
                 arguments.store, for: arguments.peer, need: .read)
             let store = try permitted.store()
-            let findings = try permitted.findings()
+            let (findings, unrecorded) = try permitted.findings()
             let tables = try store.status().entities.map { name in
                 TableSummary(name: name, outcome: "tracked")
             }
             return [
                 "tables": .array(tables.map { .object($0.jsonObject) }),
                 "findings": .array(findings.map { .string($0) }),
+                "unrecorded": .array(unrecorded.map { .string($0) }),
             ]
         }
     }

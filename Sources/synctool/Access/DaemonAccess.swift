@@ -33,17 +33,31 @@ struct DaemonAccess: StoreAccess {
             try body($0)
             return true
         }
+        try await sayGaps()
     }
 
     func count(_ query: HistoryQuery) async throws -> (
         transactions: Int, changes: Int, pending: Int64
     ) {
         let (transactions, changes) = try await client.count(path, matching: query)
+        try await sayGaps()
         return (transactions, changes, 0)
     }
 
     /// The daemon records what it reads: nothing is left.
-    func pending() async throws -> [PendingChanges] { [] }
+    func pending() async throws -> [PendingChanges] {
+        try await sayGaps()
+        return []
+    }
+
+    /// Says on standard error what the history does not have, as ``LocalStore/with(_:_:)`` does.
+    /// The daemon repairs what it can by itself.
+    private func sayGaps() async throws {
+        for gap in try await client.unrecorded(path) {
+            try Terminal.error.line(
+                "\(path): not all is in the history: \(TypedPath(path).fillingIn(gap))")
+        }
+    }
 
     func watch(
         _ choice: WatchChoice, onNotice body: @Sendable (Notice) throws -> Bool

@@ -205,6 +205,76 @@ import Testing
         }
     }
 
+    /// A daemon that has found a commit and not recorded it yet may tell it with other ends.
+    @Test(arguments: [true, false])
+    func aReaderDigestsNothingWhileADaemonRecords(isWAL: Bool) throws {
+        if !isWAL { try database.sql("PRAGMA journal_mode = DELETE") }
+        let daemon = try database.store()
+        let journal = BoundaryJournal(directory: database.folder.path, of: daemon)
+        try daemon.record(in: journal)
+        try insert(1)
+        let told = try daemon.poll().transactions
+        try insert(2)
+        let lock = try LockedFile(journal.path)
+        try direct { store in
+            let history = try store.history()
+            #expect(history == told)
+            #expect(store.unsettled?.count == 1 && store.unsettled?.isTransient == true)
+        }
+        lock.release()
+        try direct { store in
+            let history = try store.history()
+            #expect(history.map(\.summary) == ["insert item/1", "insert item/2"])
+            #expect(store.unsettled == nil)
+        }
+    }
+
+    /// A reader that digests has decided what the ends are: a daemon waits for it, but not for one
+    /// that was stopped.
+    @Test func aDaemonWaitsForAReaderThatDigests() throws {
+        let daemon = try database.store()
+        let journal = BoundaryJournal(directory: database.folder.path, of: daemon)
+        try daemon.record(in: journal)
+        try insert(1)
+        let lock = try LockedFile(journal.path)
+        defer { lock.release() }
+        let start = ContinuousClock.now
+        #expect(try daemon.poll().transactions.count == 1)
+        #expect(ContinuousClock.now - start >= FileLock.recorderWait)
+    }
+
+    /// The ends that the WAL has are not taken where others were told.
+    @Test func whatWasToldAsOneTransactionStaysOne() throws {
+        let first = try database.store()
+        let journal = BoundaryJournal(directory: database.folder.path, of: first)
+        try first.record(in: journal)
+        try insert(1)
+        try insert(2)
+        #expect(journal.append([Boundary(last: 2, isExact: false)]))
+        let second = try Store.open(database.path)
+        try second.record(in: BoundaryJournal(directory: database.folder.path, of: second))
+        try insert(3)
+        let told = try second.poll().transactions
+        let history = try second.history()
+        try second.close()
+        #expect(history.map(\.number) == [2, 3], "\(told.map(\.number))")
+        #expect(history.first?.flags == .coalesced)
+        try first.close()
+        #expect(try direct { try $0.history() } == history)
+    }
+
+    /// The lock of a journal, as another process holds it.
+    private struct LockedFile {
+        private let descriptor: Int32
+
+        init(_ path: String) throws {
+            descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            try #require(FileLock.take(descriptor, waitingFor: .zero))
+        }
+
+        func release() { close(descriptor) }
+    }
+
     @Test func namesOfJournalsThatAreGoneAreDropped() throws {
         let store = try database.store()
         let first = try TemporaryFolder()
