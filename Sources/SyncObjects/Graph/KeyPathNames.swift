@@ -1,6 +1,6 @@
 import Foundation
 
-/// The property names of key paths, learned once for each.
+/// The property names of key paths, learned once for each and each class that it is asked of.
 ///
 /// A key path is examined by reading it from a probe, an object that only records which properties
 /// are read. The key path may be that of a computed property, whose getter reads anything. It has a
@@ -18,12 +18,18 @@ final class KeyPathNames: @unchecked Sendable {
     static let shared = KeyPathNames()
 
     private let lock = NSLock()
-    private var names: [AnyKeyPath: String] = [:]
+    private var names: [Question: String] = [:]
+
+    private struct Question: Hashable {
+        let keyPath: AnyKeyPath
+        let objectClass: ObjectIdentifier
+    }
 
     func name(of keyPath: AnyKeyPath, in objectClass: ManagedObject.Type) -> String? {
-        if let name = lock.withLock({ names[keyPath] }) { return name }
+        let question = Question(keyPath: keyPath, objectClass: ObjectIdentifier(objectClass))
+        if let name = lock.withLock({ names[question] }) { return name }
         guard let name = Self.learn(of: keyPath, in: objectClass) else { return nil }
-        lock.withLock { names[keyPath] = name }
+        lock.withLock { names[question] = name }
         return name
     }
 

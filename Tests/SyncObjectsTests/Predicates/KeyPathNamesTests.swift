@@ -83,6 +83,8 @@ import Testing
             \.heavy, \.otherSize, \.product, \.traps, \.mother?.name, \.mother?.mother, \.nine,
         ]
         for keyPath in cats { #expect(Cat.propertyName(of: keyPath) == nil, "\(keyPath)") }
+        // Also after it was asked of its own class.
+        #expect(Thing.propertyName(of: \Thing.title) == "title")
         #expect(Animal.propertyName(of: \Thing.title) == nil)
         #expect(Cat.propertyName(of: \String.count) == nil)
     }
