@@ -90,11 +90,13 @@ struct HostileStoreTests {
         let (daemon, _) = try await makeDaemon()
         let store = try await makeHostile(daemon, "other.db")
         let id = try #require(try await daemon.client.status(store).store.id)
-        #expect(daemon.stop() == 0)
-        try await daemon.start()
-        // At once, by path and by id: it is opened for the first call.
-        #expect(try await daemon.client.status(store).store.id == id)
-        #expect(try await daemon.client.status("\(id)").store.path == store)
+        for _ in 0..<5 {
+            #expect(daemon.stop() == 0)
+            try await daemon.start()
+            // At once, by path and by id: it is opened for the first call, or being opened.
+            #expect(try await daemon.client.status(store).store.id == id)
+            #expect(try await daemon.client.status("\(id)").store.path == store)
+        }
     }
 
     private static let endless =

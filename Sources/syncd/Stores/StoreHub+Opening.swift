@@ -17,6 +17,16 @@ extension StoreHub {
         if !isOpen, state.beginOpening() { reopen() }
     }
 
+    /// Opens the store for a call about it, or waits for the one who is at it: to the caller it is
+    /// open from the start. Not for long: the owner of the file decides how long that takes.
+    func openFirst() {
+        open()
+        let end = ContinuousClock.now + Self.firstOpeningMax
+        while isUntried, ContinuousClock.now < end { usleep(1_000) }
+    }
+
+    private static let firstOpeningMax = Duration.seconds(2)
+
     /// Opens what could not be opened before, if its file is there and its pause is over.
     func retry() {
         if !isOpen, FileIdentity(path: path) != nil, state.beginRetry(path) { reopen() }

@@ -108,9 +108,12 @@ final class StoreHub: Sendable {
 
     var isOpen: Bool { state.opened != nil }
 
-    /// Nobody has tried to open it.
+    /// It has not been opened yet, and no attempt has failed.
     var isUntried: Bool {
-        if case .unavailable(.notOpened) = state.lifecycle { true } else { false }
+        switch state.lifecycle {
+        case .unavailable(.notOpened), .opening(.notOpened): true
+        default: false
+        }
     }
 
     /// Logs a failure that may come with every event only when it changes.

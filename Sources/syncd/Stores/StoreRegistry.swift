@@ -194,7 +194,7 @@ final class StoreRegistry: Sendable {
 
     /// Opens a store that was left for later (``load(_:)``), for a caller that may read it.
     private func openIfUntried(_ hub: StoreHub, for peer: PeerIdentity) {
-        if hub.isUntried, FilePermission.allows(.read, at: hub.path, peer: peer) { hub.open() }
+        if hub.isUntried, FilePermission.allows(.read, at: hub.path, peer: peer) { hub.openFirst() }
     }
 
     /// What the caller may use of a store; nil: nothing.
