@@ -51,6 +51,7 @@ def fetch(package):
 def source(suite):
     """The folder in which the suite runs; None while it is not there."""
     if suite.package is None:
+        SOURCES.mkdir(parents=True, exist_ok=True)
         return SOURCES
     name = suite.package.replace("==", "-").lower()
     for folder in (SOURCES / name, SOURCES / name.replace("-", "_", name.count("-") - 1)):

@@ -60,6 +60,7 @@ def load(path):
 
 def compare(plain, other):
     failed = {name for name, outcome in plain.items() if outcome.state == "failed"}
+    ran = set(other) | {whole(name) for name in other}
     return Comparison(
         tests=sum(outcome.state != "skipped" for outcome in other.values()),
         skipped=sum(outcome.state == "skipped" for outcome in other.values()),
@@ -67,7 +68,12 @@ def compare(plain, other):
         caused={
             name: outcome for name, outcome in sorted(other.items())
             if outcome.state == "failed" and name not in failed},
-        missing=sorted(set(plain) - set(other)))
+        missing=sorted(set(plain) - ran))
+
+
+def whole(name):
+    """The test of a subtest. Of a test with subtests, only those that fail are recorded by themselves."""
+    return name.split(" (")[0]
 
 
 def explain_listings(comparison, without_listings):
@@ -83,8 +89,7 @@ def explain_dropped_columns(comparison, with_rebuilds):
     or it found what such a test of its module left behind."""
     direct = {module(name) for name, outcome in comparison.caused.items() if DROP_COLUMN in outcome.message}
     for name, outcome in list(comparison.caused.items()):
-        # Of a test with subtests, only those that fail are recorded by themselves.
-        again = with_rebuilds.get(name) or with_rebuilds.get(name.split(" (")[0])
+        again = with_rebuilds.get(name) or with_rebuilds.get(whole(name))
         left_behind = again and again.state == "passed" and module(name) in direct
         if DROP_COLUMN in outcome.message or left_behind:
             comparison.explain(name, "DROP COLUMN")

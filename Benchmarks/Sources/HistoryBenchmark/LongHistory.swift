@@ -30,7 +30,7 @@ enum LongHistory {
                 (value * 7919) % \(objects) + 1,
                 CASE WHEN value > \(objects) THEN x'00010200' END FROM n;
             INSERT INTO syncd_log(seq, op, m, ts, pk) VALUES (\(count), 10, 2, 2460000.5, 1);
-            INSERT INTO syncd_meta VALUES ('digested', \(count))
+            INSERT INTO syncd_meta VALUES ('digested', \(count)), ('fingerprinted', \(count))
               ON CONFLICT DO UPDATE SET value = excluded.value;
             CREATE INDEX syncd_change_object ON syncd_change(key, op);
             CREATE INDEX syncd_transaction_who ON syncd_transaction(who) WHERE who IS NOT NULL;

@@ -19,7 +19,15 @@ enum Main {
         let count = arguments.first.flatMap { Int64($0) } ?? 100_000
         let folder = arguments.dropFirst().first ?? "."
         guard count >= 1_000 else { return print("at least 1,000 transactions") }
-        let path = folder + "/history-benchmark-\(getpid()).db"
+        let failed = try measure(folder + "/history-benchmark-\(getpid()).db", count)
+        guard failed.isEmpty else {
+            print("not measured: \(failed.joined(separator: ", "))")
+            exit(1)
+        }
+    }
+
+    /// Makes the history and measures; what could not be measured.
+    private static func measure(_ path: String, _ count: Int64) throws -> [String] {
         defer {
             for suffix in ["", "-wal", "-shm"] {
                 try? FileManager.default.removeItem(atPath: path + suffix)
@@ -31,14 +39,18 @@ enum Main {
         print(
             "\(count) transactions, \(bytes >> 20) MB, \(bytes / Int(count)) bytes a transaction, "
                 + "made in \(spent.formatted(.units(allowed: [.seconds])))")
-        for name in Measurement.names { try inOwnProcess(name, path, count) }
+        return try Measurement.names.filter { try !inOwnProcess($0, path, count) }
     }
 
-    private static func inOwnProcess(_ name: String, _ path: String, _ count: Int64) throws {
+    /// Whether the measurement came to its end.
+    private static func inOwnProcess(
+        _ name: String, _ path: String, _ count: Int64
+    ) throws -> Bool {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         process.arguments = ["measure", name, path, "\(count)"]
         try process.run()
         process.waitUntilExit()
+        return process.terminationReason == .exit && process.terminationStatus == 0
     }
 }

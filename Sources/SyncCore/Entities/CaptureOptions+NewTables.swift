@@ -5,10 +5,19 @@ import SyncStorage
 /// What is kept of the tables that are created later.
 extension CaptureOptions {
     /// The options that were chosen for all tables; the defaults when none were.
+    ///
+    /// - Throws: `corrupt` when they cannot be read: with the defaults, a table would silently be
+    ///   tracked without the old values that were asked for.
     static func ofNewTables(_ db: Database) throws -> CaptureOptions {
         guard let text = try Metadata(db).text(.options) else { return CaptureOptions() }
-        return (try? JSONDecoder().decode(CaptureOptions.self, from: Data(text.utf8)))
-            ?? CaptureOptions()
+        guard
+            let options = try? JSONDecoder().decode(CaptureOptions.self, from: Data(text.utf8))
+        else {
+            throw SyncError(
+                .corrupt, "the setting options in syncd_meta cannot be read: \(text)",
+                hint: Metadata.startOverHint)
+        }
+        return options
     }
 
     /// Adds these options to those that were chosen before.
