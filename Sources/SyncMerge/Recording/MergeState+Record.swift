@@ -24,11 +24,14 @@ extension MergeState {
     /// overwrote.
     /// - Parameters:
     ///   - headers: those before the last one, in order; `commit.dates` names their dots.
+    ///   - isSettling: whether facts are added until the view equals the committed tables. False
+    ///     where the writers saw another view than this one: what they wrote is stated, and
+    ///     nothing that they only saw.
     ///   - newUID: the identity of a new row whose key is private.
     /// - Throws: `internalFault`.
     package func record(
         _ commit: Commit, view: View, names: [RowKey: ObjectUID], headers: [TransactionHeader],
-        last: TransactionHeader, newUID: (RowKey) -> ObjectUID
+        last: TransactionHeader, isSettling: Bool = true, newUID: (RowKey) -> ObjectUID
     ) throws -> RecordedCommit {
         let assignment = try IdentityAssignment(
             commit, state: self, view: view, before: names, newUID: newUID)
@@ -40,7 +43,7 @@ extension MergeState {
         recorder.markWritten(targets, in: view)
         let stated = recorder.facts.count
         var fixpoint = CommitFixpoint(recorder, commit: commit, view: view, assignment: assignment)
-        let settled = try fixpoint.reach()
+        let settled = isSettling ? try fixpoint.reach() : View(recorder.state)
         return RecordedCommit(
             state: fixpoint.recorder.state, view: settled, names: assignment.names,
             header: fixpoint.recorder.header, facts: fixpoint.recorder.facts,

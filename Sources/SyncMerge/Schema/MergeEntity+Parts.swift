@@ -13,17 +13,20 @@ extension MergeEntity {
         package let collation: Collation
         /// Whether its values may be shown with a suffix: text that no constraint but UNIQUE names.
         package let isRenameable: Bool
+        /// What a STRICT table stores in it; nil: anything.
+        package let type: StoredType?
 
         /// Describes a column.
         package init(
             _ name: String, isRequired: Bool = false, defaultValue: Value = .null,
-            collation: Collation = .binary, isRenameable: Bool = false
+            collation: Collation = .binary, isRenameable: Bool = false, type: StoredType? = nil
         ) {
             self.name = name
             self.isRequired = isRequired
             self.defaultValue = defaultValue
             self.collation = collation
             self.isRenameable = isRenameable
+            self.type = type
         }
     }
 

@@ -37,6 +37,9 @@ package struct MergeEntity: Sendable {
     package let policies: [CellPolicy]
     /// The cell of each column; nil for a private number.
     package let cellOfColumn: [Int?]
+    /// The columns with a NOT NULL or a type: neither in the key nor in references, whose values
+    /// other rules decide.
+    private let bounded: [Int]
     /// For each claim, how the later of two rows is shown, by preference; none: it cannot be
     /// changed, the rows become one.
     package let loserRenames: [[LoserRename]]
@@ -66,6 +69,11 @@ package struct MergeEntity: Sendable {
         self.checks = checks
         self.deletePolicy = deletePolicy
         self.uniquePolicy = uniquePolicy
+        let referring = Set(references.flatMap(\.columns) + key)
+        bounded = columns.indices.filter { column in
+            !referring.contains(column)
+                && (columns[column].isRequired || columns[column].type != nil)
+        }
         let plain = (uniques + (identity == .key ? [key] : [])).map { members in
             Claim(members, collations: members.map { columns[$0].collation })
         }
@@ -99,8 +107,17 @@ package struct MergeEntity: Sendable {
         columns.allSatisfy { !self.columns[$0].isRequired && !key.contains($0) }
     }
 
-    /// Whether a CHECK refuses the row.
+    /// Whether a CHECK, a NOT NULL or the type of a STRICT table refuses the row: a replica whose
+    /// schema allows more has written it.
     func refuses(_ row: [Field]) -> Bool {
-        checks.contains { check in !check.accepts(check.columns.map { row[$0] }) }
+        let isUnfit = bounded.contains { column in
+            guard case .value(let value) = row[column] else { return false }
+            if value == .null { return columns[column].isRequired }
+            return !(columns[column].type?.accepts(value) ?? true)
+        }
+        return isUnfit || checks.contains { !$0.accepts($0.columns.map { row[$0] }) }
     }
+
+    /// Whether there is anything that could refuse a row.
+    var mayRefuse: Bool { !bounded.isEmpty || !checks.isEmpty }
 }

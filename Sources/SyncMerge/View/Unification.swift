@@ -265,7 +265,7 @@ struct Unification {
     /// hidden.
     var refused: [Int] {
         order.filter { part in
-            guard let row = rows[part], !state.schema.entities[row.entity].checks.isEmpty else {
+            guard let row = rows[part], state.schema.entities[row.entity].mayRefuse else {
                 return false
             }
             return state.schema.entities[row.entity].refuses(row.fields.map(visible))

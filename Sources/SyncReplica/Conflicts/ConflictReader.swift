@@ -28,11 +28,15 @@ struct ConflictReader {
         return ConflictRecord(
             id: row.id, entity: row.entity,
             key: key.flatMap { $0.isEmpty ? nil : ObjectKey($0) }, properties: columns,
-            reason: row.reason ?? .lost,
+            reason: row.reason ?? .lost, wasDeleted: try wasDeleted(row.version.object),
             losing: try side(of: row.version.dot, values: try values(row.value, of: columns)),
             shown: try side(
                 of: row.met, values: try present(columns, entity: row.entity, key: key)),
             isOpen: row.isOpen)
+    }
+
+    private func wasDeleted(_ uid: ObjectUID) throws -> Bool {
+        try storage.objects.object(uid)?.record.life.contains { $0.kind == .deleted } ?? true
     }
 
     /// The key of an object that has no row here, by its facts; nil for a private number, which an

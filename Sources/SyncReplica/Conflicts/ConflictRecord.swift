@@ -26,6 +26,9 @@ public struct ConflictRecord: Sendable, Hashable {
     public let properties: [String]
     /// Why the fact is not shown.
     public let reason: ConflictReason
+    /// Whether somebody deleted the object. Where it is hidden and nobody did, a constraint of this
+    /// database refuses its row, or what it refers to was deleted.
+    public let wasDeleted: Bool
     /// The side that is not shown.
     public let losing: Side
     /// The side that is shown instead; its values are those of the row now, empty without a row.

@@ -18,10 +18,12 @@ struct LocalRecorder {
     private var schema: ReplicaSchema { storage.schema }
 
     /// Records all transactions that are not recorded yet.
+    /// - Parameter isRestructured: whether the tables still show repairs of a former schema. The
+    ///   caller shows them all again then.
     /// - Throws: `internalFault`; `corrupt`, `badData` for stored records that cannot be read; what
     ///   SQLite says. The transaction has to be rolled back then.
     /// - Complexity: O(changes, and what is unresolved); the first time O(rows of the store).
-    func record() throws {
+    func record(isRestructured: Bool = false) throws {
         let settings = transaction.settings
         let isFirst = try settings.value(.stated) == .null
         let entries = try storage.unrecorded.entries(after: try settings.position(.stated))
@@ -40,6 +42,8 @@ struct LocalRecorder {
         if isFirst {
             let region = try RegionLoader.whole(in: storage)
             outcome = try recording.recorded(on: region, view: View(region.state))
+        } else if isRestructured {
+            outcome = try recordedWithoutFormerRepairs(recording)
         } else {
             outcome = try recorded(recording, with: try RegionLoader(storage))
         }
@@ -51,7 +55,27 @@ struct LocalRecorder {
         try RegionUpdate(transaction).store(
             outcome.region, state: outcome.recorded.state, view: outcome.recorded.view,
             keys: outcome.keys)
+        if isRestructured { return }  // the tables are shown again next
         try StateVerifier(transaction).verify(after: "recording local transactions")
+    }
+
+    /// Records on all objects and rows, with the rows that show a repair of a former schema as the
+    /// present one shows them: what the writers wrote is stated, and no repair. Where the present
+    /// schema does not show what they wrote, it is in the conflict log.
+    private func recordedWithoutFormerRepairs(
+        _ recording: LocalRecording
+    ) throws -> LocalRecording.Outcome {
+        let region = try RegionLoader.whole(in: storage)
+        let view = View(region.state)
+        let repairs = FormerRepairs(
+            in: region, image: try storage.image(of: view, in: region))
+        let recovered = recording.recoveredUpdates.filter { key in
+            guard let row = region.rows[key] else { return false }
+            return repairs.written(Array(row.indices), of: row, at: key).isEmpty
+        }
+        let written = recording.touchedKeys.subtracting(recovered)
+        return try recording.recorded(
+            on: repairs.undone(besides: written), view: view, isSettling: false)
     }
 
     /// Records on a region that grows until it holds everything that the recording needs.

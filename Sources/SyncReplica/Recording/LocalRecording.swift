@@ -20,12 +20,15 @@ struct LocalRecording {
         let region: AffectedRegion
         let consolidation: CommitConsolidation
         let recorded: RecordedCommit
+        /// Whether the tables are the view.
+        var isSettled = true
 
-        /// The key of each row by the identity that it is shown under.
+        /// The key of each row by the identity that it is shown under; where the tables are not the
+        /// view, by its own.
         var keys: [ObjectUID: [Value]] {
             var keys: [ObjectUID: [Value]] = [:]
             for (key, name) in recorded.names {
-                keys[recorded.view.shownAs[name] ?? name] = key.values
+                keys[isSettled ? recorded.view.shownAs[name] ?? name : name] = key.values
             }
             return keys
         }
@@ -33,10 +36,25 @@ struct LocalRecording {
 
     /// The keys of the rows that the transactions changed.
     /// - Complexity: O(changes)
-    var touchedKeys: Set<RowKey> {
+    var touchedKeys: Set<RowKey> { keys(of: entries.flatMap(\.changes)) }
+
+    /// The keys of rows of which a comparison alone says that they may have been updated: it logs
+    /// every row whose former values it does not know.
+    /// - Complexity: O(changes)
+    var recoveredUpdates: Set<RowKey> {
+        func isGuess(_ entry: UnrecordedTransactions.Entry) -> Bool {
+            entry.flags.contains(.recovered)
+        }
+        let guessed = entries.filter(isGuess).flatMap(\.changes)
+        let known = entries.filter { !isGuess($0) }.flatMap(\.changes)
+        return keys(of: guessed.filter { $0.kind == .update })
+            .subtracting(keys(of: known + guessed.filter { $0.kind != .update }))
+    }
+
+    private func keys(of changes: [NetChange]) -> Set<RowKey> {
         var positions: [Int64: Int?] = [:]
         var keys: Set<RowKey> = []
-        for change in entries.lazy.flatMap(\.changes) {
+        for change in changes {
             let known = positions[change.entity.id]
             let position = known ?? schema.position(of: change.entity.name)
             positions[change.entity.id] = .some(position)
@@ -48,10 +66,14 @@ struct LocalRecording {
     }
 
     /// Records the facts on a region that holds the rows that were changed.
-    /// - Parameter view: the view of the region's state.
+    /// - Parameters:
+    ///   - view: the view of the region's state.
+    ///   - isSettling: whether the view equals the tables afterwards.
     /// - Throws: `internalFault`.
     /// - Complexity: O(rows of the region)
-    func recorded(on region: AffectedRegion, view: View) throws -> Outcome {
+    func recorded(
+        on region: AffectedRegion, view: View, isSettling: Bool = true
+    ) throws -> Outcome {
         let consolidation = CommitConsolidation(
             of: entries, schema: schema, replica: identity.replica,
             isPresent: { region.names[$0] != nil }, exists: { region.rows[$0] != nil })
@@ -61,9 +83,12 @@ struct LocalRecording {
             recreated: consolidation.recreated, rekeyed: consolidation.rekeyed,
             dates: consolidation.dates)
         let recorded = try region.state.record(
-            commit, view: view, names: region.names, headers: Array(headers.dropLast()), last: last
+            commit, view: view, names: region.names, headers: Array(headers.dropLast()), last: last,
+            isSettling: isSettling
         ) { uid(of: $0, birth: consolidation.arrivals[$0]) }
-        return Outcome(region: region, consolidation: consolidation, recorded: recorded)
+        return Outcome(
+            region: region, consolidation: consolidation, recorded: recorded,
+            isSettled: isSettling)
     }
 
     private func uid(of key: RowKey, birth: ObjectBirth?) -> ObjectUID {

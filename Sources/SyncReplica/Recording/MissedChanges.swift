@@ -30,14 +30,17 @@ struct MissedChanges {
     private var schema: ReplicaSchema { storage.schema }
 
     /// Appends the missed changes.
+    /// - Parameter isRestructured: whether the tables still show repairs of a former schema, which
+    ///   are no changes.
     /// - Throws: `refused` for a table that was created again with rows of its own while the store
     ///   has unresolved rows; SQLite errors.
     /// - Complexity: O(rows and facts of the store), in memory.
-    func record() throws -> Report {
+    func record(isRestructured: Bool) throws -> Report {
         let settings = transaction.settings
         let returned = try returnedTables()
         let missed = try missedChanges(
-            after: try settings.integer(.stated), returnedTables: returned)
+            after: try settings.integer(.stated), returnedTables: returned,
+            isRestructured: isRestructured)
         if !missed.isEmpty {
             let log = try LogAppender(
                 transaction.connection, at: transaction.environment.wall())
@@ -104,17 +107,20 @@ struct MissedChanges {
     }
 
     private func missedChanges(
-        after recorded: Int64, returnedTables: Set<Int>
+        after recorded: Int64, returnedTables: Set<Int>, isRestructured: Bool
     ) throws -> [Missed] {
         let logged = try loggedChanges(after: recorded)
         let region = try RegionLoader.whole(in: storage)
         let view = View(region.state)
         let image = try storage.image(of: view, in: region)
+        let repairs = isRestructured ? FormerRepairs(in: region, image: image) : nil
         var missed: [Missed] = []
         let keys = Set(image.rows.keys).union(region.rows.keys).union(logged.keys)
         for key in keys.sorted(by: { $0.precedes($1) }) where !key.values.contains(.null) {
             let (row, logged) = (region.rows[key], logged[key])
             let before = returnedTables.contains(key.entity) ? nil : image.rows[key]
+            let isRepaired = logged == nil && repairs?.concern(key) ?? false
+            if isRepaired, row == nil || before == nil { continue }
             let isExpected = logged.map { $0.kind != .delete } ?? (before != nil)
             guard let row else {
                 if isExpected {
@@ -129,6 +135,7 @@ struct MissedChanges {
             }
             guard let before, !(logged?.isWhole ?? false) else { continue }
             var columns = row.indices.filter { row[$0] != before[$0] }
+            if isRepaired { columns = repairs?.written(columns, of: row, at: key) ?? [] }
             columns += unrecordedReferences(in: row, at: key, image: image, view: view)
             let unlogged = Set(columns).subtracting(logged?.columns ?? []).sorted()
             if !unlogged.isEmpty {

@@ -111,6 +111,9 @@ final class RegionLoader {
             else { continue }
             if try object.state != .plain || !aliases(of: uid).isEmpty {
                 isNew = try add([uid]) || isNew
+                // It may be shown again, and then needs what it refers to: all of a chain of
+                // deleted rows at once, and not one in each round.
+                work += object.record.cells.joined().flatMap { $0.value.compactMap(\.target) }
                 continue
             }
             try insert(object, uid: uid)

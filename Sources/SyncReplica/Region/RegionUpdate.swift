@@ -10,8 +10,8 @@ struct RegionUpdate {
     private let transaction: MergeTransaction
     private let storage: ReplicaStorage
 
-    /// Rounds in which a region may grow. More would mean that half of the store belongs together,
-    /// round by round.
+    /// Rounds in which a region may grow: a chain of rows that refer to each other is walked one
+    /// row a round. After these everything is loaded.
     static let roundsMax = 20
 
     init(_ transaction: MergeTransaction) {
@@ -42,6 +42,7 @@ struct RegionUpdate {
         _ loader: RegionLoader, transactions: [Batch.Transaction],
         hints: [ObjectUID: Int64] = [:], adding add: (inout MergeState) throws -> Void
     ) throws {
+        var loader = loader
         var state = loader.region.state
         try add(&state)
         var view = View(state)
@@ -49,7 +50,8 @@ struct RegionUpdate {
         var rounds = 0
         while try loader.loadMissing(for: state, view: view, image: image) {
             rounds += 1
-            guard rounds < Self.roundsMax else {
+            if rounds == Self.roundsMax { loader = try RegionLoader.everything(in: storage) }
+            guard rounds < 2 * Self.roundsMax else {
                 throw SyncError(.internalFault, "the region of a merge does not end")
             }
             state = loader.region.state

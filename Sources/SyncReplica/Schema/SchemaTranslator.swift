@@ -31,7 +31,8 @@ struct SchemaTranslator {
                 defaultValue: rules.constant(
                     column.defaultSQL, table: table.name, column: column.name),
                 collation: collation(of: column, in: table),
-                isRenameable: column.affinity == .text && !tied.contains(position))
+                isRenameable: column.affinity == .text && !tied.contains(position),
+                type: table.isStrict ? StoredType(column.declaredType) : nil)
         }
         let entity = MergeEntity(
             name: table.name, columns: columns, key: key,
@@ -145,6 +146,19 @@ struct SchemaTranslator {
                 rules.accepts(
                     sql, table: name, columns: names, values: fields.map(\.placeholder))
             }
+        }
+    }
+}
+
+extension StoredType {
+    /// The type that a column of a STRICT table declares; nil: ANY.
+    fileprivate init?(_ declared: String) {
+        switch declared.uppercased() {
+        case "INT", "INTEGER": self = .integer
+        case "REAL": self = .real
+        case "TEXT": self = .text
+        case "BLOB": self = .blob
+        default: return nil
         }
     }
 }

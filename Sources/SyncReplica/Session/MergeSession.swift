@@ -24,7 +24,7 @@ final class MergeSession {
     private let triggers: FiringTriggers
     private var storage: ReplicaStorage?
 
-    /// - Throws: `internalFault` when the connection is closed.
+    /// - Throws: `internalFault` when the connection is closed; SQLite errors.
     init(
         _ database: Database, tracker: Tracker, identity: StoreIdentity,
         environment: MergeEnvironment
@@ -38,6 +38,9 @@ final class MergeSession {
         self.identity = identity
         self.environment = environment
         triggers = FiringTriggers(connection)
+        // In the rollback journal modes a cache that spills takes the lock that keeps out readers,
+        // among them this process's own connection, which is asked within a write transaction.
+        try RawTransaction.execute("PRAGMA cache_spill = OFF", on: connection)
     }
 
     /// The page cache of a merge: identities are random, so that a few thousand pages of their
@@ -89,14 +92,22 @@ final class MergeSession {
                 let isUnseen = try verifyCapture()
                 let storage = try prepare()
                 try requireIdentity(storage)
+                let structure = ShownStructure(
+                    try schemaStatements(of: storage.schema), settings: storage.history.settings)
+                let isRestructured = try structure.isNew()
                 var transaction = try begin(on: storage)
                 let missed =
-                    isUnseen ? try MissedChanges(transaction).record() : MissedChanges.Report()
+                    isUnseen
+                    ? try MissedChanges(transaction).record(isRestructured: isRestructured)
+                    : MissedChanges.Report()
                 missedCount = missed.count
                 // The changes that were just logged have to be in history.
                 if missedCount > 0 { transaction = try begin(on: storage) }
-                try LocalRecorder(transaction).record()
-                if missed.hasReturned { try RegionUpdate(transaction).showAll() }
+                try LocalRecorder(transaction).record(isRestructured: isRestructured)
+                if missed.hasReturned || isRestructured {
+                    try RegionUpdate(transaction).showAll()
+                }
+                try structure.store()
                 if former !== storage { try WaitingMerge(transaction).merge() }
                 if let policies, try policies.shouldReplace(storage.policies) {
                     transaction = try adopt(policies, after: transaction)
@@ -177,6 +188,7 @@ final class MergeSession {
         let tables = try SchemaReader(database).tables().filter {
             $0.kind == .table && tracked.contains(SQLName.folded($0.name))
         }
+        try CollationCheck(connection).require(tables)
         let schema = try ReplicaSchema(tables, policies: policies)
         try RecordedTables(connection, database: database, settings: settings).check(schema)
         let storage = try ReplicaStorage(

@@ -45,8 +45,9 @@ package final class Metadata {
         case collected, behind, collectedAt
         /// Merging: 1 while the tables may hold changes that are neither in the log nor in the
         /// records; the tables that were dropped after their rows were translated to facts; the key
-        /// columns of the translated tables. The last two are JSON.
-        case unseen, gone, keys
+        /// columns of the translated tables; the hash of the schema by which the tables show the
+        /// facts. The second and the third are JSON.
+        case unseen, gone, keys, shown
         /// The command of another program that changes the schema now. JSON.
         case migration
     }

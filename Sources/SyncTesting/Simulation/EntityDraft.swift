@@ -11,6 +11,7 @@ struct EntityDraft {
     var policies: [Int: CellPolicy] = [:]
     var collations: [Int: Collation] = [:]
     var index: SimulatedIndex?
+    var form = TableForm()
     private(set) var roles: [SimulatedSchema.Role] = []
     private var columns: [(name: String, type: String, isRequired: Bool)] = []
     private var rules: [(rule: SimulatedCheck, columns: [Int])] = []
@@ -43,6 +44,12 @@ struct EntityDraft {
         return columns.count - 1
     }
 
+    /// How many columns there are.
+    var columnCount: Int { columns.count }
+
+    /// The name of a column.
+    func columnName(_ index: Int) -> String { columns[index].name }
+
     mutating func addCheck(_ rule: SimulatedCheck, on columns: [Int]) {
         rules.append((rule, columns))
     }
@@ -71,12 +78,15 @@ struct EntityDraft {
         func names(_ places: [Int], of draft: EntityDraft) -> String {
             places.map { draft.columns[$0].name }.joined(separator: ",")
         }
-        var parts = columns.enumerated().map { index, column in
-            if isPrivate && key == [index] { return "\(column.name) INTEGER PRIMARY KEY" }
+        let own = columns.enumerated().map { index, column in
+            if isPrivate && key == [index] {
+                return "\(column.name) INTEGER PRIMARY KEY\(form.keySuffix)"
+            }
             return "\(column.name) \(column.type)" + (column.isRequired ? " NOT NULL" : "")
                 + (defaults[index].map { " DEFAULT \($0.simpleLiteral)" } ?? "")
                 + (collations[index].map { " COLLATE \($0.name)" } ?? "")
         }
+        var parts = form.columns(own)
         if !isPrivate { parts.append("PRIMARY KEY(\(names(key, of: self)))") }
         parts += uniques.map { "UNIQUE(\(names($0, of: self)))" }
         parts += rules.map { rule in
@@ -90,7 +100,7 @@ struct EntityDraft {
                     + "(\(names(target.key, of: target))) ON DELETE \(reference.onDelete.sql)"
                     + " ON UPDATE CASCADE" + (isDeferred ? " DEFERRABLE INITIALLY DEFERRED" : ""))
         }
-        return "CREATE TABLE \(name)(\(parts.joined(separator: ", ")))"
+        return "CREATE TABLE \(name)(\(parts.joined(separator: ", ")))\(form.suffix)"
     }
 }
 

@@ -34,33 +34,9 @@ struct ForeignMigration {
         return (index, (0..<random.below(Self.writesMax + 1)).map { _ in random.fork() })
     }
 
-    /// The steps of https://www.sqlite.org/lang_altertable.html, 7, in one transaction or in
-    /// several.
     private mutating func rebuild(_ table: String, in store: SimulatedStore) throws {
-        let database = store.database
-        let sql = try database.run(
-            "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", with: [.text(table)])
-        guard case .text(let sql)? = sql?.first?[0], let columns = sql.firstIndex(of: "(") else {
-            throw SimulationFailure("there is no table \(table)")
-        }
-        let indexes = try database.run(
-            "SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL "
-                + "AND tbl_name = ?", with: [.text(table)])
-        // A pragma takes effect when it is compiled: the text differs each time, so that it is.
         count += 1
-        try database.run("PRAGMA foreign_keys = OFF -- \(count)")
-        let isAtOnce = random.chance(0.7)
-        if isAtOnce { try database.run("BEGIN IMMEDIATE") }
-        try database.run("CREATE TABLE rebuilt\(sql[columns...])")
-        try database.run("INSERT INTO rebuilt SELECT * FROM \(table)")
-        try database.run("DROP TABLE \(table)")
-        try database.run("ALTER TABLE rebuilt RENAME TO \(table)")
-        for index in indexes ?? [] {
-            if case .text(let sql) = index[0] { try database.run(sql) }
-        }
-        try store.willCommit()
-        if isAtOnce { try database.run("COMMIT") }
-        try database.run("PRAGMA foreign_keys = ON -- \(count)")
+        try TableRebuild(table, in: store).run(isAtOnce: random.chance(0.7), number: count)
     }
 
     private mutating func dropTriggers(of table: String, in store: SimulatedStore) throws {

@@ -3,14 +3,17 @@ import SyncMerge
 /// Draws schemas: two to four entities with private integer, text, composite and join keys (made of
 /// references, also to other join keys), UNIQUE over one and several columns, CHECKs over several
 /// columns and over references, references of every action, to others, to themselves and in
-/// circles, with and without NOT NULL and defaults; keys that NOCASE and RTRIM compare, and UNIQUE
-/// indexes over expressions and over a part of the rows.
+/// circles, with and without NOT NULL and defaults; keys that NOCASE and RTRIM compare, UNIQUE
+/// indexes over expressions, over computed columns and over a part of the rows; tables of each
+/// ``TableForm``.
 struct RandomSchema {
     private enum KeyKind { case number, text, composite, join }
 
     private var random: SeededRandom
     /// For what was added later: the rest of a seed's schema stays as it was.
     private var added: SeededRandom
+    /// The same, for the forms of the tables.
+    private var forming: SeededRandom
     private let kinds: [KeyKind]
     private let favourite: MergeEntity.Reference.Action?
     private var drafts: [EntityDraft] = []
@@ -26,6 +29,7 @@ struct RandomSchema {
         var random = random
         var twin = random
         added = SeededRandom(seed: twin.next() &+ 0xD_0000_0000)
+        forming = SeededRandom(seed: twin.next() &+ 0xE_0000_0000)
         var kinds: [KeyKind] = []
         for index in 0..<(2 + random.below(3)) {
             let plain: [KeyKind] = [.number, .text, .composite]
@@ -48,6 +52,9 @@ struct RandomSchema {
             addColumns(&draft)
             addReferences(to: &draft, index: index)
             if added.chance(0.35) { addIndex(to: &draft) }
+            draft.form = TableForm(
+                isPrivate: draft.isPrivate, columns: draft.columnCount, &forming)
+            computeTerms(of: &draft)
             drafts[index] = draft
         }
         let policies: [UniquePolicy] = [.merge, .merge, .merge, .keepBoth, .laterLoses]
@@ -147,6 +154,17 @@ struct RandomSchema {
         }
         draft.index = SimulatedIndex(
             terms: terms, lower: kind == "both" ? Set(terms) : [], flag: (column: flag, value: 1))
+    }
+
+    /// Puts the lower-case terms of the index into computed columns, in half of the tables.
+    private mutating func computeTerms(of draft: inout EntityDraft) {
+        guard let index = draft.index, !index.lower.isEmpty, forming.chance(0.5) else { return }
+        draft.index?.computed = "low"
+        for term in index.lower.sorted() {
+            draft.form.addComputed(
+                "low\(term)", type: "TEXT", as: "lower(\(draft.columnName(term)))",
+                place: forming.below(draft.columnCount + 1), &forming)
+        }
     }
 
     private mutating func addReferences(to draft: inout EntityDraft, index: Int) {

@@ -9,6 +9,9 @@ package struct SimulatedIndex: Sendable {
     package let lower: Set<Int>
     /// Only rows that have this value in this column are in the index.
     package let flag: (column: Int, value: Int64)?
+    /// What the names of the computed columns begin with that hold the terms in lower case, each
+    /// followed by the number of its column; nil: the index has expressions.
+    package var computed: String?
 
     /// Describes an index.
     package init(terms: [Int], lower: Set<Int>, flag: (column: Int, value: Int64)?) {
@@ -42,7 +45,10 @@ package struct SimulatedIndex: Sendable {
     /// The CREATE statement.
     /// - Parameter names: of the table's columns.
     func sql(_ name: String, on table: String, columns names: [String]) -> String {
-        let terms = terms.map { lower.contains($0) ? "lower(\(names[$0]))" : names[$0] }
+        let terms = terms.map { term in
+            guard lower.contains(term) else { return names[term] }
+            return computed.map { "\($0)\(term)" } ?? "lower(\(names[term]))"
+        }
         return "CREATE UNIQUE INDEX \(name) ON \(table)(\(terms.joined(separator: ",")))"
             + (flag.map { " WHERE \(names[$0.column])=\($0.value)" } ?? "")
     }

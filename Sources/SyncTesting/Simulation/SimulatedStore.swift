@@ -30,11 +30,11 @@ final class SimulatedStore: SimulatedTables {
 
     /// A new store: `populate` writes rows before it is tracked.
     convenience init(
-        first path: String, _ schema: SimulatedSchema, name: Character,
+        first path: String, _ schema: SimulatedSchema, name: Character, file: SimulatedFile,
         populate: (WriterDatabase) throws -> Void
     ) throws {
         let database = try WriterDatabase(path)
-        try database.run("PRAGMA journal_mode = WAL")
+        for statement in file.statements { try database.run(statement) }
         try database.run("PRAGMA synchronous = OFF")
         try database.run("PRAGMA foreign_keys = ON")
         for statement in schema.statements { try database.run(statement) }
@@ -47,10 +47,13 @@ final class SimulatedStore: SimulatedTables {
 
     /// A replica made from another one's snapshot.
     convenience init(
-        clone path: String, of snapshot: [UInt8], _ schema: SimulatedSchema, name: Character
+        clone path: String, of snapshot: [UInt8], _ schema: SimulatedSchema, name: Character,
+        file: SimulatedFile
     ) throws {
         try StoreReplica.create(at: path, from: snapshot, wall: { 0 }).close()
-        try self.init(path, schema: schema, name: name, database: try WriterDatabase(path))
+        let database = try WriterDatabase(path)
+        try database.run("PRAGMA journal_mode = \(file.journalMode)")
+        try self.init(path, schema: schema, name: name, database: database)
     }
 
     /// A replica that is a copy of another one's file.

@@ -38,9 +38,12 @@ package struct StoreSimulation {
     private let collects: Bool
     /// Whether present replicas are treated as absent: they come back by snapshot.
     private let evicts: Bool
+    /// Random numbers of the files' formats: the same, for the same reason.
+    private var filing: SeededRandom
     private var growth: SchemaGrowth?
     private var table: TableGrowth?
     private var migration: ForeignMigration?
+    private var loosening: ConstraintLoosening?
 
     /// Runs the schedule of a seed, in a folder of its own below `folder`.
     /// - Parameter steps: how many steps before the exchange; nil: drawn.
@@ -78,9 +81,11 @@ package struct StoreSimulation {
         collects = collecting.chance(0.6)
         evicts = collecting.chance(0.6)
         self.collecting = collecting
+        filing = SeededRandom(seed: seed &+ 0xF_0000_0000)
         growth = SchemaGrowth(schema, seed: seed)
         table = TableGrowth(schema, seed: seed)
         migration = ForeignMigration(seed: seed)
+        loosening = ConstraintLoosening(schema, seed: seed)
     }
 
     private mutating func run() throws -> MergeSimulation.Tally {
@@ -111,7 +116,8 @@ package struct StoreSimulation {
 
     private mutating func makeStores() throws {
         let first = try SimulatedStore(
-            first: folder + "/A.db", schema, name: "A", populate: { _ in })
+            first: folder + "/A.db", schema, name: "A", file: .draw(&filing),
+            populate: { _ in })
         stores.append(first)
         if random.chance(0.6) {
             for _ in 0..<3 { try edit(0, target: nil, random: random.fork()) }
@@ -124,7 +130,7 @@ package struct StoreSimulation {
             } else {
                 let snapshot = try first.replica.batches(since: VersionVector())
                 let store = try SimulatedStore(
-                    clone: path, of: snapshot[0], schema, name: name)
+                    clone: path, of: snapshot[0], schema, name: name, file: .draw(&filing))
                 for batch in snapshot.dropFirst() { _ = try store.merge(batch) }
                 stores.append(store)
             }
@@ -144,6 +150,7 @@ package struct StoreSimulation {
     private mutating func grow() throws {
         try growth?.step(stores)
         try table?.step(stores)
+        try loosening?.step(stores)
         if table != nil, random.chance(0.1) { try checkCloneInBetween() }
         try migrateSometimes()
         try collectSometimes()
@@ -317,6 +324,7 @@ package struct StoreSimulation {
     private mutating func exchange() throws {
         try growth?.finish(stores)
         try table?.finish(stores)
+        try loosening?.finish(stores)
         try exchangeUntilQuiet()
         let values = try growth?.values(stores[0])
         let rows = try table?.values(stores[0])
@@ -407,7 +415,8 @@ package struct StoreSimulation {
         let batches = try other.replica.batches(
             since: VersionVector(), factsMax: random.pick([3, 30, 1000]))
         guard let first = batches.first else { return nil }
-        let store = try SimulatedStore(clone: path, of: first, schema, name: "Z")
+        let store = try SimulatedStore(
+            clone: path, of: first, schema, name: "Z", file: .draw(&filing))
         for batch in batches.dropFirst() { _ = try store.merge(batch) }
         return store
     }

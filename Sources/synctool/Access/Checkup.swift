@@ -157,6 +157,12 @@ struct Checkup {
                         + "sqlite3 \(Shell.quoted(path)) .recover")
             }
         }
+        if damage.isEmpty {
+            result.checked += try Store.danglingRows(StorePath.absolute(path)).map { table, count in
+                "\(table): \(Plural.text(count, of: "row")) that refer to rows that are not there "
+                    + "(PRAGMA foreign_key_check)"
+            }
+        }
         for trigger in try Store.foreignTriggers(StorePath.absolute(path)) {
             let name = "\"" + trigger.name.replacing("\"", with: "\"\"") + "\""
             result.findings.append(

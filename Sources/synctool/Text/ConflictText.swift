@@ -28,6 +28,9 @@ enum ConflictText {
                 ? "a change" : TransactionText.values(conflict.losing.values)
             return "overridden: \(losing)" + by(conflict.losing)
         case .olderIncarnation: return "edited, but deleted and created again elsewhere"
+        case .hidden where !conflict.wasDeleted:
+            return "not shown: a constraint of this database refuses the row, or what it refers to "
+                + "was deleted"
         case .hidden: return "edited, but deleted elsewhere" + by(conflict.shown)
         case .deleteLost: return "delete overridden" + by(conflict.losing)
         }

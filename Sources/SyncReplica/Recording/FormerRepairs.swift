@@ -1,0 +1,117 @@
+import Crypto
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+/// What the tables show because of constraints that the schema had until now.
+///
+/// A repair is never stated: it goes when its cause goes. So where a migration has changed the
+/// constraints, rows that are repaired are no writer's work, and are shown again by the new ones:
+/// compared with the new view they would look like deletes and updates of this replica.
+///
+/// Only rows that were unresolved when they were last shown are concerned, and of these only what
+/// nobody has written since: the log has writes, and a value that no fact has is a write, too.
+struct FormerRepairs {
+    private let region: AffectedRegion
+    private let image: TableImage
+    /// The values that facts of unresolved objects have, by entity.
+    private let stated: [Int: Set<Value>]
+
+    /// - Parameters:
+    ///   - region: all objects and rows, as they are stored.
+    ///   - image: what the present schema shows of them.
+    init(in region: AffectedRegion, image: TableImage) {
+        self.region = region
+        self.image = image
+        var stated: [Int: Set<Value>] = [:]
+        for object in region.objects.values where object.state == .unresolved {
+            for field in object.record.cells.joined().flatMap(\.value) {
+                if case .value(let value) = field {
+                    stated[object.record.entity, default: []].insert(value)
+                }
+            }
+        }
+        self.stated = stated
+    }
+
+    /// Whether a row is or was shown for an object that was unresolved.
+    func concern(_ key: RowKey) -> Bool {
+        [region.names[key], image.names[key]].contains { $0.map(isRepaired) ?? false }
+    }
+
+    private func isRepaired(_ uid: ObjectUID) -> Bool {
+        region.objects[uid]?.state == .unresolved
+    }
+
+    /// The columns of a row that is shown before and after, of some that differ, whose value no
+    /// fact explains: somebody wrote it. A row may have shown values of several objects.
+    func written(_ columns: [Int], of row: [Value], at key: RowKey) -> [Int] {
+        let entity = region.state.schema.entities[key.entity]
+        return columns.filter { column in
+            guard let cell = entity.cells.firstIndex(where: { $0.contains(column) }),
+                !entity.policies[cell].isBlending, row[column] != .null,
+                !entity.references.contains(where: { $0.columns.contains(column) }),
+                !Self.isMadeUp(row[column])
+            else { return false }
+            return !stated[key.entity, default: []].contains(row[column])
+        }
+    }
+
+    /// Whether a value has the ending that a row gets which loses its UNIQUE value.
+    private static func isMadeUp(_ value: Value) -> Bool {
+        guard case .text(let text) = value else { return false }
+        let ending = text.suffix(9)
+        return ending.first == "~" && ending.count == 9
+            && ending.dropFirst().allSatisfy(\.isHexDigit)
+    }
+
+    /// The region with the rows of unresolved objects as the present schema shows them, but for
+    /// those that were written since.
+    /// - Parameter written: the keys of rows that the log has.
+    /// - Complexity: O(rows of the region)
+    func undone(besides written: Set<RowKey>) -> AffectedRegion {
+        var region = region
+        for (key, name) in self.region.names
+        where isRepaired(name) && !written.contains(key) {
+            region.rows[key] = nil
+            region.names[key] = nil
+        }
+        let kept = Set(region.names.values)
+        for (key, row) in image.rows {
+            guard region.names[key] == nil, region.rows[key] == nil, !written.contains(key),
+                let name = image.names[key], isRepaired(name), !kept.contains(name)
+            else { continue }
+            region.rows[key] = row
+            region.names[key] = name
+        }
+        return region
+    }
+}
+
+/// The schema by which the tables show the facts.
+struct ShownStructure {
+    private let settings: Metadata
+    private let hash: String
+
+    /// - Parameter statements: the CREATE statements of the tracked tables and their indexes.
+    init(_ statements: [String], settings: Metadata) {
+        self.settings = settings
+        let text = statements.joined(separator: "\u{0}")
+        hash = SHA256.hash(data: Array(text.utf8)).prefix(16)
+            .map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    /// Whether the tables were last shown by another schema. A store that does not know is taken
+    /// for shown by this one.
+    /// - Throws: SQLite errors.
+    func isNew() throws -> Bool {
+        let stored = try settings.value(.shown)
+        return stored != .null && stored != .text(hash)
+    }
+
+    /// The tables show the facts by this schema now.
+    /// - Throws: SQLite errors.
+    func store() throws {
+        if try settings.value(.shown) != .text(hash) { try settings.set(.shown, to: .text(hash)) }
+    }
+}

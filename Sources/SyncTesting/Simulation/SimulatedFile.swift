@@ -1,0 +1,27 @@
+/// What a user may choose for a database file before its first table, and the journal mode: nothing
+/// that merging does may depend on it.
+struct SimulatedFile {
+    /// The journal mode of a replica's file.
+    let journalMode: String
+    private let pageSize: Int
+    private let encoding: String
+    private let autoVacuum: String
+
+    /// Draws the file of one replica. Half of them are as SQLite makes them, in WAL mode.
+    static func draw(_ random: inout SeededRandom) -> SimulatedFile {
+        let isPlain = random.chance(0.5)
+        return SimulatedFile(
+            journalMode: isPlain ? "WAL" : random.pick(["DELETE", "TRUNCATE", "PERSIST", "WAL"]),
+            pageSize: isPlain ? 4096 : random.pick([512, 1024, 8192, 16384, 65536]),
+            encoding: isPlain ? "UTF-8" : random.pick(["UTF-8", "UTF-16le", "UTF-16be"]),
+            autoVacuum: isPlain ? "NONE" : random.pick(["NONE", "FULL", "INCREMENTAL"]))
+    }
+
+    /// What has to run on the empty file.
+    var statements: [String] {
+        [
+            "PRAGMA page_size = \(pageSize)", "PRAGMA encoding = '\(encoding)'",
+            "PRAGMA auto_vacuum = \(autoVacuum)", "PRAGMA journal_mode = \(journalMode)",
+        ]
+    }
+}
