@@ -23,10 +23,11 @@ COMMITS ?= 1000000
 SECONDS_EACH ?= 30
 SUITES ?=
 STRESS_SECONDS ?= 300
+SECONDS ?= 60
 DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
-.PHONY: setup build test demo bench bench-history fuzz kill neighbour replay million sim stress lint measure \
-	docs peers clean install
+.PHONY: setup build test demo bench bench-history fuzz kill hostility neighbour replay million sim stress lint \
+	measure docs peers clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
 setup:
@@ -80,6 +81,12 @@ kill: setup
 	$(SWIFT) build --build-tests
 	SYNCD_KILL_ROUNDS=$$(($(ROUNDS) / 2)) $(SWIFT) test --skip-build --filter KillTests
 	SYNCD_KILLS=$(ROUNDS) $(SWIFT) test --skip-build --filter KilledMergeTests
+
+# One user's attacks on a daemon for SECONDS, while another user works (as root): latency, memory.
+hostility: setup
+	$(SWIFT) build -c release --product syncd
+	unshare --pid --fork --kill-child --mount-proc scripts/hostility.py \
+		"$$($(SWIFT) build -c release --show-bin-path)/syncd" $(SECONDS)
 
 # How often a program that waits for no lock is refused beside the daemon: about an hour.
 neighbour: setup

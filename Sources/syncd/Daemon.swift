@@ -16,12 +16,13 @@ import Varlink
 /// Down: no new calls, then the stores written and closed.
 ///
 /// Five mechanisms of concurrency, each for one reason:
-/// - the watch thread (``StoreWatcher``): it waits for all stores in one `poll()`, and takes a
-///   commit to the sockets of its subscribers without a change of thread; a queue or an actor in
-///   between costs more than all the rest of the way;
+/// - the watch threads (``StoreWatchers``), one for each owner of stores: a thread waits for all of
+///   them in one `poll()`, and takes a commit to the sockets of its subscribers without a change of
+///   thread; a queue or an actor in between costs more than all the rest of the way;
 /// - the NIO event loop: the sockets of all clients, and timers; nothing on it blocks;
-/// - the NIO pool: everything that waits for SQLite. Swift's own threads must not: there are as
-///   many as cores, and a few stores whose write lock is taken would stop them all;
+/// - the pool (``WorkPool``), with a share for each user: everything that waits for SQLite. Swift's
+///   own threads must not: there are as many as cores, and a few stores whose write lock is taken
+///   would stop them all;
 /// - mutexes (``HubState``, ``StoreRegistry``, ``ReplicationQueue``, …): state that the three above
 ///   share. An actor would make the watch thread wait for a hop;
 /// - actor ``Replicator`` with its tasks: exchanges are sequences of waits over networks, which are
@@ -29,9 +30,6 @@ import Varlink
 ///   folders are watched on a dispatch queue (``FolderWatch``), because it needs no thread of its
 ///   own.
 struct Daemon: Sendable {
-    /// SQLite's work: opening, queries, catch-ups, digests. More threads than cores, because they
-    /// wait.
-    private static let poolThreads = 4
     /// How often stores that could not be opened are tried again.
     private static let retryInterval: TimeAmount = .seconds(1)
     /// How often history is purged that has become too old or too large.
@@ -51,8 +49,8 @@ struct Daemon: Sendable {
     /// What runs from start to stop.
     private struct Parts: Sendable {
         let group: MultiThreadedEventLoopGroup
-        let pool: NIOThreadPool
-        let watcher: StoreWatcher
+        let pool: WorkPool
+        let watchers: StoreWatchers
         let replicator: Replicator
         let registry: StoreRegistry
         let server: VarlinkServer
@@ -69,35 +67,37 @@ struct Daemon: Sendable {
         ServiceManager.ready(status: line)
         log.info("ready, \(line)")
         let timers = startTimers(for: parts)
-        parts.pool.submit { if $0 == .active { parts.registry.retry() } }
+        parts.registry.retry()
         try await serve(parts)
         for timer in timers { timer.cancel() }
         ServiceManager.stopping()
         await parts.server.stop()
-        try await parts.pool.runIfActive { parts.registry.stop() }
-        parts.watcher.stop()
-        try await parts.pool.shutdownGracefully()
+        try await parts.pool.run(for: geteuid()) { parts.registry.stop() }
+        parts.pool.stop()
+        parts.watchers.stop()
         try await parts.group.shutdownGracefully()
         log.info("stopped")
     }
 
     private func startParts() async throws -> Parts {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let pool = NIOThreadPool(numberOfThreads: Self.poolThreads)
-        pool.start()
-        let watcher = try StoreWatcher()
+        let pool = WorkPool()
+        let watchers = try StoreWatchers()
         let remembered = try RememberedStores(directory: configuration.stateDirectory)
         let stateLock = try StateLock(directory: configuration.stateDirectory)
-        let replicator = Replicator(configuration, log: log)
+        let marks = CrashMarks(directory: configuration.stateDirectory, log: log)
+        let replicator = Replicator(configuration, marks: marks, log: log)
         let registry = StoreRegistry(
             StoreHub.Environment(
-                watcher: watcher, pool: pool, loop: group.next(), log: log,
-                stateDirectory: configuration.stateDirectory, replication: replicator.queue),
+                watchers: watchers, pool: pool, loop: group.next(), log: log,
+                stateDirectory: configuration.stateDirectory, replication: replicator.queue,
+                marks: marks),
             remembered: remembered)
-        try await pool.runIfActive { [configuration] in registry.load(configuration) }
+        try await pool.run(for: geteuid()) { [configuration] in registry.load(configuration) }
         let service = StoreService(registry: registry, replicator: replicator, pool: pool)
         return Parts(
-            group: group, pool: pool, watcher: watcher, replicator: replicator, registry: registry,
+            group: group, pool: pool, watchers: watchers, replicator: replicator,
+            registry: registry,
             server: try makeServer(for: service, group: group), stateLock: stateLock)
     }
 
@@ -164,6 +164,7 @@ struct Daemon: Sendable {
                 services: [
                     .init(service: ReloadService { await reload(parts) }),
                     .init(service: ReplicationService(replicator: parts.replicator)),
+                    .init(service: StopLimit(log: log)),
                 ],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger.silent))
         try await group.run()
@@ -174,9 +175,9 @@ struct Daemon: Sendable {
         ServiceManager.reloading()
         do {
             let configuration = try reread()
-            try await parts.pool.runIfActive {
+            try await parts.pool.run(for: geteuid()) {
                 parts.registry.load(configuration)
-                parts.registry.retry()
+                parts.registry.retryNow()
             }
             await parts.replicator.adopt(configuration)
             log.info("reloaded the configuration")
@@ -187,37 +188,33 @@ struct Daemon: Sendable {
     }
 
     private func startTimers(for parts: Parts) -> [RepeatedTask] {
-        let (loop, pool, registry) = (parts.group.next(), parts.pool, parts.registry)
+        let (loop, registry) = (parts.group.next(), parts.registry)
         let sent = LastStatus()
-        func onPool(
-            after delay: TimeAmount, every interval: TimeAmount,
-            _ work: @escaping @Sendable () -> Void
+        func begin(
+            _ chore: StoreRegistry.Chore, after delay: TimeAmount, every interval: TimeAmount
         ) -> RepeatedTask {
+            // Not on the event loop: it asks the file system for the owners.
             loop.scheduleRepeatedTask(initialDelay: delay, delay: interval) { _ in
-                pool.submit { if $0 == .active { work() } }
+                parts.pool.submit(for: geteuid()) { if $0 { registry.begin(chore) } }
             }
         }
         let status = loop.scheduleRepeatedTask(
             initialDelay: Self.retryInterval, delay: Self.retryInterval
         ) { _ in
-            let (line, isWhole) = Self.status(of: parts)
-            if !isWhole { pool.submit { if $0 == .active { registry.retry() } } }
-            if sent.isNew(line) { ServiceManager.status(line) }
+            parts.pool.submit(for: geteuid()) { isActive in
+                guard isActive else { return }
+                let (line, isWhole) = Self.status(of: parts)
+                if !isWhole { registry.retry() }
+                if sent.isNew(line) { ServiceManager.status(line) }
+            }
         }
-        let purge = onPool(after: Self.retryInterval, every: Self.purgeInterval) {
-            registry.purge()
-        }
+        let purge = begin(.purge, after: Self.retryInterval, every: Self.purgeInterval)
         let comparing = configuration.compareInterval.map { interval in
             let wait = min(Self.compareInterval, TimeAmount(interval))
-            return onPool(after: wait, every: wait) { registry.compare(every: interval) }
+            return begin(.compare(every: interval), after: wait, every: wait)
         }
-        let unload = onPool(after: Self.unloadInterval, every: Self.unloadInterval) {
-            registry.unloadIdle()
-        }
-        let rest = onPool(after: Self.restInterval, every: Self.restInterval) {
-            registry.reopenTruncated()
-            registry.rest()
-        }
+        let unload = begin(.unload, after: Self.unloadInterval, every: Self.unloadInterval)
+        let rest = begin(.rest, after: Self.restInterval, every: Self.restInterval)
         return [status, purge, unload, rest]
             + [comparing, startWatchdog(for: parts)].compactMap(\.self)
     }
@@ -227,7 +224,7 @@ struct Daemon: Sendable {
         let half = TimeAmount(interval / 2)
         return parts.group.next().scheduleRepeatedTask(initialDelay: .zero, delay: half) { _ in
             // From the event loop by way of the watch thread: a ping shows that both are alive.
-            parts.watcher.perform { ServiceManager.pingWatchdog() }
+            parts.watchers.own.perform { ServiceManager.pingWatchdog() }
         }
     }
 

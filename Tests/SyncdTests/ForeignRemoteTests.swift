@@ -158,6 +158,49 @@ struct ForeignRemoteTests {
         #expect(try FileManager.default.subpathsOfDirectory(atPath: folder).count > 1)
     }
 
+    /// What the daemon may read of a folder or of another machine is not for its callers.
+    @Test func theStatusOfARemoteNamesNoOtherStore() async throws {
+        let directory = try TemporaryFolder()
+        let other = directory.file("other.db")
+        let ssh = directory.file("ssh")
+        try "#!/bin/sh\nexec '\(Programs.synctool.path)' serve --stdio '\(other)'\n".write(
+            toFile: ssh, atomically: true, encoding: .utf8)
+        chmod(ssh, 0o755)
+        let daemon = try await TestDaemon(in: directory, environment: ["SYNCD_SSH": ssh])
+        chmod(directory.path, 0o755)
+        let store = try await daemon.makeStore()
+        chown(store, Self.bob, Self.bob)
+        _ = try await daemon.makeStore("other.db")
+        let id = try #require(try await daemon.client.status(other).store.id)
+        let folder = directory.file("folder")
+        mkdir(folder, 0o700)
+        let added = try run(
+            Programs.synctool.path, ["remote", "add", other, "origin", "dir:" + folder],
+            environment: ["SYNCD_SOCKET": daemon.socket])
+        try #require(added.status == 0, "\(added.errors)")
+        let lines = [
+            "stores:", "  - path: \"\(store)\"", "    remotes:",
+            "      - {name: folder, url: \"dir:\(folder)\"}",
+            "      - {name: machine, url: \"ssh://host.example/other.db\"}", "",
+        ]
+        try lines.joined(separator: "\n").write(
+            toFile: directory.file("syncd.yaml"), atomically: true, encoding: .utf8)
+        daemon.signal(SIGHUP)
+        try await eventually("both were tried: \(daemon.log)") {
+            let remotes = try await daemon.client.status(store).remotes
+            return remotes.count == 2 && remotes.allSatisfy { $0.error != nil }
+        }
+        for remote in try await daemon.client.status(store).remotes {
+            #expect(remote.error?.contains("another store") == true, "\(remote)")
+        }
+        let raw = try RawSocket(daemon.socket)
+        raw.write(#"{"method":"org.syncd.Store.Status","parameters":{"store":"\#(store)"}}"# + "\0")
+        let answer = try #require(raw.message())
+        #expect(answer.contains("machine") && !answer.contains("\(id)"), "\(answer)")
+        // The administrator learns it from the log.
+        #expect(daemon.log.contains("\(id)"))
+    }
+
     /// The remote of one file is not used for another one that came to its path.
     @Test func anExchangeIsWithTheFileOfItsRemote() async throws {
         let directory = try TemporaryFolder()
@@ -167,7 +210,7 @@ struct ForeignRemoteTests {
             try Store.track(directory.file(name))
         }
         mkdir(directory.file("shared"), 0o700)
-        let work = ReplicationWork(path: path)
+        let work = ReplicationWork(path: path, marks: nil)
         let entry = try RemoteEntry(name: "o", url: "dir:" + directory.file("shared"))
         let found = try await work.remotes(configured: [entry])
         #expect(found.used == [entry])

@@ -85,4 +85,35 @@ struct PermissionTests {
         #expect(try call(daemon, uid: 2001, "Hold", hold).contains("InvalidArgument"))
         #expect(try call(daemon, uid: 0, "Hold", hold).contains(#""present":true"#))
     }
+
+    /// What is committed after the permission is gone does not reach the subscriber.
+    @Test func aSubscriptionEndsWithThePermission() async throws {
+        let daemon = try await TestDaemon()
+        chmod(daemon.directory.path, 0o755)
+        chmod(daemon.socket, 0o666)
+        let store = try await daemon.makeStore()
+        for round in 0..<5 {
+            chmod(store, 0o644)
+            let reader = try OtherUser(
+                2001,
+                """
+                feed = Daemon(sys.argv[1]); feed.send("Subscribe", more=True, store=sys.argv[2])
+                feed.receive(); say("subscribed")
+                while True:
+                    answer = feed.receive()
+                    if '"transaction":' in answer: say("a notice")
+                    if '"error":' in answer: break
+                say(answer); say("ended")
+                """, daemon, [store])
+            try await reader.prints("subscribed")
+            try sqlite3(store, "INSERT INTO Artist(Name) VALUES ('open')")
+            try await reader.prints("a notice")
+            chmod(store, 0o600)
+            try sqlite3(store, "INSERT INTO Artist(Name) VALUES ('secret')")
+            try await reader.prints("ended")
+            let notices = reader.lines.filter { $0 == "a notice" }
+            #expect(notices.count == 1, "round \(round): \(reader.lines)")
+            #expect(reader.lines.contains { $0.contains("UnknownStore") }, "\(reader.lines)")
+        }
+    }
 }

@@ -22,7 +22,7 @@ import Testing
         }
         let store = try Store.open(path)
         return OpenedStore(
-            store: store, watch: watcher.add(path: path, index: nil) { _ in },
+            store: store, watcher: watcher, watch: watcher.add(path: path, index: nil) { _ in },
             generation: life.nextGeneration(),
             journal: BoundaryJournal(directory: directory.path, of: store))
     }

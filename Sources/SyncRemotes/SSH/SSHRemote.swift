@@ -114,8 +114,10 @@ package actor SSHRemote: Remote {
             let peer = try await client.greeting()
             if let store, peer.store != store {
                 throw SyncError(
-                    .refused, "\(address) is another store (\(peer.store))",
-                    hint: "Check the address; or join that store: synctool remote remove DB NAME "
+                    // The id is for the one who runs the command: the reason is shown to others.
+                    .refused, "\(address) is another store",
+                    hint: "Check the address; or join that store (\(peer.store)): "
+                        + "synctool remote remove DB NAME "
                         + "then synctool remote add DB NAME "
                         + "\(Shell.quoted("\(address)")) --join by-key")
             }

@@ -35,6 +35,10 @@ final class ServerConnection: ChannelDuplexHandler, @unchecked Sendable {
     private let buffered = Atomic(0)
     /// What the registry was told that this connection holds.
     private var noted = 0
+    /// The size of the call that is under way: its parameters are held until it ends.
+    private var callBytes = 0
+    /// The channel is gone; of what was noted, `callBytes` are left.
+    private var isInactive = false
 
     /// What all connections of a server share.
     struct Service: Sendable {
@@ -112,8 +116,10 @@ extension ServerConnection {
         }
         // Oneway calls that were received completely are run nevertheless.
         process()
-        _ = service.onHeld(-noted, peer.uid)
+        // What a call holds that is under way still is given back when it ends.
+        _ = service.onHeld(callBytes - noted, peer.uid)
         noted = 0
+        isInactive = true
         service.onClose(self)
     }
 
@@ -157,7 +163,7 @@ extension ServerConnection {
     /// Tells the registry what the connection holds now, and closes it where that is too much.
     private func noteHeld() {
         guard !isClosed else { return }
-        let held = framer.bufferedBytes + bufferedBytes
+        let held = framer.bufferedBytes + bufferedBytes + callBytes
         let change = held - noted
         guard abs(change) >= Self.notedStep || held == 0 && noted != 0 else { return }
         noted = held
@@ -181,11 +187,11 @@ extension ServerConnection {
         var needsFlush = false
         do {
             while isIdle, isClosed || channel.isWritable,
-                let call = try framer.next({ try CallMessage(parsing: $0) })
+                let (call, bytes) = try framer.next({ (try CallMessage(parsing: $0), $0.count) })
             {
                 messages += 1
                 if isClosed, !call.oneway { continue }
-                if let reply = start(call) {
+                if let reply = start(call, of: bytes) {
                     context?.write(wrapOutboundOut(reply), promise: nil)
                     needsFlush = true
                 }
@@ -212,7 +218,7 @@ extension ServerConnection {
     /// Starts a call.
     ///
     /// - Returns: its reply, if it is ready.
-    private func start(_ message: CallMessage) -> ByteBuffer? {
+    private func start(_ message: CallMessage, of bytes: Int) -> ByteBuffer? {
         let call = IncomingCall(
             method: message.method, parameters: message.parameters, more: message.more,
             oneway: message.oneway, peer: peer)
@@ -221,12 +227,14 @@ extension ServerConnection {
             case .immediate(let handler):
                 return reply(to: call, with: .success(try handler(call)))
             case .call(let handler):
+                beginCall(of: bytes)
                 state = .calling(nil, oneway: call.oneway)
                 let task = run(handler, for: call)
                 state = .calling(task, oneway: call.oneway)
             case .stream(let handler, _):
                 let stream = ReplyStream(
                     connection: self, call: call, queuedBytesMax: service.limits.queuedBytesMax)
+                beginCall(of: bytes)
                 state = .streaming(stream, nil)
                 state = .streaming(stream, run(handler, for: call, on: stream))
             }
@@ -248,7 +256,9 @@ extension ServerConnection {
             } catch {
                 result = .failure(error)
             }
-            channel.eventLoop.execute { self.callFinished(call, with: result) }
+            // Encoded here: a large reply takes time, and the event loop has other clients.
+            let reply = reply(to: call, with: result)
+            channel.eventLoop.execute { self.callFinished(with: reply) }
         }
     }
 
@@ -263,15 +273,28 @@ extension ServerConnection {
             } catch {
                 stream.fail((error as? VarlinkError) ?? mapError(error, call))
             }
+            channel.eventLoop.execute { self.releaseCall() }
         }
     }
 
-    private func callFinished(
-        _ call: IncomingCall, with result: Result<JSONObject, any Error>
-    ) {
+    /// The parameters of a call are held from now on.
+    private func beginCall(of bytes: Int) {
+        callBytes = bytes
+        if isInactive { _ = service.onHeld(bytes, peer.uid) }
+    }
+
+    /// The parameters of the call are not held any more.
+    private func releaseCall() {
         channel.eventLoop.preconditionInEventLoop()
+        if isInactive { _ = service.onHeld(-callBytes, peer.uid) }
+        callBytes = 0
+        noteHeld()
+    }
+
+    private func callFinished(with reply: ByteBuffer?) {
+        releaseCall()
         state = .idle
-        if !isClosed, let reply = reply(to: call, with: result) {
+        if !isClosed, let reply {
             context?.write(wrapOutboundOut(reply), promise: nil)
             flush()
         }

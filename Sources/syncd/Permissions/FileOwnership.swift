@@ -71,6 +71,12 @@ struct FileOwnership: Sendable, Equatable {
         }
     }
 
+    /// The user that owns what is at `path`, a symbolic link itself; nil when there is nothing.
+    static func owner(of path: String) -> UInt32? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_uid : nil
+    }
+
     private static let accountBytesMax = 65_536
 
     /// Whether a group is the user's own: it has the user's name, is the user's first group, and

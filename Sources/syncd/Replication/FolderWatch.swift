@@ -16,6 +16,8 @@ final class FolderWatch: Sendable {
     private let descriptor: Int32
     private let source: any DispatchSourceRead
 
+    /// Watches nothing before ``renew()``.
+    ///
     /// - Throws: `refused` when the user has no inotify instance left.
     init(
         _ path: String, replica: ReplicaID, queue: DispatchQueue,
@@ -36,13 +38,15 @@ final class FolderWatch: Sendable {
         }
         source.setCancelHandler { close(descriptor) }
         source.activate()
-        renew()
     }
 
     deinit { source.cancel() }
 
-    /// Watches the subfolders that exist now.
-    func renew() {
+    /// Renews watches outside of any actor: a file system may not answer.
+    static func renew(_ watches: [FolderWatch]) async { for watch in watches { watch.renew() } }
+
+    /// Watches the folder and the subfolders that exist now. Blocks.
+    private func renew() {
         _ = inotify_add_watch(descriptor, path, Self.mask)
         guard let folder = opendir(path) else { return }
         defer { closedir(folder) }

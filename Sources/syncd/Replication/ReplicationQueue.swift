@@ -9,6 +9,8 @@ final class ReplicationQueue: Sendable {
         var isNew = false
         /// Something was committed that others lack.
         var isCommitted = false
+        /// Who the file belongs to; nil: as before.
+        var owner: UInt32?
         /// It was closed.
         var isClosed = false
         /// The remotes that changed.

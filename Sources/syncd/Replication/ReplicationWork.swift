@@ -6,6 +6,9 @@ import SyncStorage
 struct ReplicationWork: Sendable {
     /// The path of the database, with symbolic links resolved.
     let path: String
+    /// Remembers that the store is being opened or read; nil for the daemon's own. Not that it is
+    /// in an exchange: most of that is waiting, in which other stores may end the daemon.
+    let marks: CrashMarks?
 
     /// How often merge records that no replica needs any more are deleted.
     private static let collectionInterval: Duration = .seconds(86_400)
@@ -15,15 +18,21 @@ struct ReplicationWork: Sendable {
     /// - Throws: what opening and reading the store throws; `storeReplaced` when another file is at
     ///   the path by then.
     func remotes(configured: [RemoteEntry]) async throws -> FoundRemotes {
-        let store = try Store.open(path, isResolved: true)
-        defer { try? store.close() }
-        // After the file was opened: the answer is about this one, and no other.
-        guard let ownership = FileOwnership(of: path), ownership.file == store.file else {
-            throw isReplaced
+        try marked {
+            let store = try Store.open(path, isResolved: true)
+            defer { try? store.close() }
+            // After the file was opened: the answer is about this one, and no other.
+            guard let ownership = FileOwnership(of: path), ownership.file == store.file else {
+                throw isReplaced
+            }
+            return FoundRemotes(
+                configured: configured, inFile: try store.remotes(), ownership: ownership,
+                replica: store.replica)
         }
-        return FoundRemotes(
-            configured: configured, inFile: try store.remotes(), ownership: ownership,
-            replica: store.replica)
+    }
+
+    private func marked<Result>(_ body: () throws -> Result) throws -> Result {
+        try marks.map { try $0.working(on: path, body) } ?? body()
     }
 
     /// Pulls from a remote, then pushes to it.
@@ -32,12 +41,12 @@ struct ReplicationWork: Sendable {
     ///   `notAllowed` when a key is missing, after everything that is readable without it has been
     ///   merged.
     func exchange(_ entry: RemoteEntry, of file: FileIdentity) async throws -> ExchangeReport {
-        let replica = try StoreReplica(path, isResolved: true)
+        let replica = try marked { try StoreReplica(path, isResolved: true) }
         defer { try? replica.close() }
         guard replica.file == file else { throw isReplaced }
         return try await replica.exchange(
             .sync, with: entry, ring: try replica.keyRing(),
-            completed: { _ in try collect(replica) })
+            completed: { _ in try marked { try collect(replica) } })
     }
 
     private func collect(_ replica: StoreReplica) throws {

@@ -9,14 +9,15 @@ import SyncReplica
 /// gives notice of a change, and checks each remote at an interval.
 ///
 /// Invariants
-/// - At most one exchange is under way for a store, and ``exchangesMax`` in all: a merge takes the
-///   store's write lock in turns with its writers.
+/// - At most one exchange is under way for a store, because a merge takes the store's write lock in
+///   turns with its writers; for one owner of stores as many as ``ExchangeSlots`` allows.
+/// - Nothing in the actor asks a file system that may not answer: exchanges and folder watches do,
+///   outside of it.
 /// - The remotes of a store are read from the store with each exchange: a program that adds or
 ///   removes one need not notify the daemon. Which of them are used: ``FoundRemotes``.
 /// - An exchange is made with the file that its remote was chosen for, and with no other.
 /// - Nothing here is stored. A daemon that was killed learns what to exchange by asking both sides.
 actor Replicator {
-    private static let exchangesMax = 2
     /// Between two rounds: a writer that commits without a pause must not keep the replicator busy.
     private static let pauseMin: Duration = .milliseconds(20)
 
@@ -27,6 +28,8 @@ actor Replicator {
         var ignored: [RemoteEntry] = []
         var watches: [String: FolderWatch] = [:]
         var isBusy = false
+        /// Who the file belonged to when the store was opened.
+        var owner: UInt32 = geteuid()
         /// The remotes have to be read again.
         var isStale = true
         var lastRead: ContinuousClock.Instant?
@@ -41,11 +44,16 @@ actor Replicator {
     private let executor = BlockingExecutor()
     private let watchQueue = DispatchQueue(label: "syncd.folders")
     private var stores: [String: Tracked] = [:]
-    private var running = 0
+    private var slots = ExchangeSlots(own: geteuid())
+    private let marks: CrashMarks
+    /// When exchanges were last begun.
+    private var lastTake = ContinuousClock.now
     /// When the next timer fires; nil: none is set.
     private var timer: ContinuousClock.Instant?
 
-    init(_ configuration: Configuration, log: Logger) {
+    /// - Parameter marks: remembers which stores of other users are being worked on.
+    init(_ configuration: Configuration, marks: CrashMarks, log: Logger) {
+        self.marks = marks
         options = configuration.replication
         configured = configuration.remotesByPath
         self.log = log
@@ -102,6 +110,7 @@ actor Replicator {
         let now = ContinuousClock.now
         var store = stores[path] ?? Tracked()
         let interval = Duration.seconds(options.intervalSeconds)
+        if let owner = events.owner { store.owner = owner }
         if events.isNew || store.lastRead.map({ now - $0 >= interval }) ?? true {
             store.isStale = true
         }
@@ -118,7 +127,13 @@ actor Replicator {
         let dues = stores.values.lazy.filter { !$0.isBusy }.flatMap { store in
             store.schedules.values.compactMap(\.due)
         }
-        guard let next = dues.min(), timer.map({ next < $0 }) ?? true else { return nil }
+        // A slot may be free again by then.
+        let long = slots.nextLong(after: .now)
+        // What is due already waits for a slot.
+        let waiting = dues.filter { [lastTake] in $0 > lastTake }
+        guard let next = [waiting.min(), long].compactMap(\.self).min(),
+            timer.map({ next < $0 }) ?? true
+        else { return nil }
         timer = next
         return next
     }
@@ -132,16 +147,18 @@ actor Replicator {
     private func take() -> [(String, String?)] {
         guard options.isEnabled else { return [] }
         let now = ContinuousClock.now
+        lastTake = now
         var taken: [(String, String?)] = []
-        for (path, store) in stores where !store.isBusy && running < Self.exchangesMax {
+        for (path, store) in stores where !store.isBusy {
             let due = store.schedules.filter { $0.value.due.map { $0 <= now } ?? false }
             let name = due.min { ($0.value.due ?? now) < ($1.value.due ?? now) }?.key
-            guard name != nil || store.isStale else { continue }
+            guard name != nil || store.isStale, slots.take(path, of: store.owner, at: now) else {
+                continue
+            }
             stores[path]?.isBusy = true
             stores[path]?.isStale = false
             stores[path]?.lastRead = now
             if let name { stores[path]?.schedules[name]?.begin() }
-            running += 1
             taken.append((path, name))
         }
         return taken
@@ -151,14 +168,15 @@ actor Replicator {
 
     private func exchange(_ path: String, with name: String?) async {
         defer {
-            running -= 1
+            slots.free(path)
             stores[path]?.isBusy = false
             queue.wake()
         }
-        let work = ReplicationWork(path: path)
+        let isOwn = stores[path]?.owner == geteuid()
+        let work = ReplicationWork(path: path, marks: isOwn ? nil : marks)
         do {
             let found = try await work.remotes(configured: configured[path] ?? [])
-            renew(path, from: found)
+            await FolderWatch.renew(renew(path, from: found))
             guard let name, let entry = stores[path]?.entries[name] else { return }
             let report = try await work.exchange(entry, of: found.file)
             finish(path, with: name, result: .success(report))
@@ -169,8 +187,10 @@ actor Replicator {
     }
 
     /// Takes over the remotes of the store, as they were read.
-    private func renew(_ path: String, from found: FoundRemotes) {
-        guard var store = stores[path] else { return }
+    ///
+    /// - Returns: the watches of their folders.
+    private func renew(_ path: String, from found: FoundRemotes) -> [FolderWatch] {
+        guard var store = stores[path] else { return [] }
         let now = ContinuousClock.now
         let wanted = found.used
         for entry in wanted where store.entries[entry.name] != entry {
@@ -181,10 +201,10 @@ actor Replicator {
         store.schedules = store.schedules.filter { names.contains($0.key) }
         store.watches = store.watches.filter { names.contains($0.key) }
         store.entries = Dictionary(uniqueKeysWithValues: wanted.map { ($0.name, $0) })
-        for watch in store.watches.values { watch.renew() }
         if found.ignored != store.ignored { report(found, of: path) }
         store.ignored = found.ignored
         stores[path] = store
+        return Array(store.watches.values)
     }
 
     /// A file may name any number of remotes.

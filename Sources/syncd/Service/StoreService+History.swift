@@ -8,12 +8,12 @@ extension StoreService {
 
     func addHistoryMethods(_ interface: inout ServedInterface) {
         let registry = registry
-        interface.on("Head", pool: pool) { arguments in
+        interface.on("Head", pool: pool, of: registry) { arguments in
             let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
                 .store()
             return ["token": .string(try store.head().description)]
         }
-        interface.on("Count", pool: pool) { arguments in
+        interface.on("Count", pool: pool, of: registry) { arguments in
             let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
                 .store()
             let count = try store.count(try arguments.query())
@@ -22,7 +22,7 @@ extension StoreService {
                 "changes": .integer(Int64(count.changes)),
             ]
         }
-        interface.on("GetValue", pool: pool) { arguments in
+        interface.on("GetValue", pool: pool, of: registry) { arguments in
             let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
                 .store()
             let length = min(arguments.integer("length") ?? .max, Self.sliceBytesMax)
@@ -32,7 +32,7 @@ extension StoreService {
                 count: Int(clamping: length))
             return value.answer(with: bytes)
         }
-        interface.on("Purge", pool: pool) { arguments in
+        interface.on("Purge", pool: pool, of: registry) { arguments in
             let store = try registry.store(arguments.store, for: arguments.peer, need: .write)
             let before = try arguments.optionalString("before").map { try Token($0) }
             let (report, oldest) = try store.hub.purge(
@@ -49,13 +49,15 @@ extension StoreService {
             var isLast = false
             while !isLast {
                 let before = pager
-                let (page, after) = try await pool.runIfActive {
-                    let store = try registry.store(
-                        arguments.store, for: arguments.peer, need: .read)
-                    var pager = before
-                    let page = try pager.next(from: store.store())
-                    if page.hasParts { store.hub.releaseMemoryLater() }
-                    return (page, pager)
+                let (page, after) = try await pool.run(for: call.peer.uid) {
+                    try registry.marked(arguments.store) {
+                        let store = try registry.store(
+                            arguments.store, for: arguments.peer, need: .read)
+                        var pager = before
+                        let page = try pager.next(from: store.store())
+                        if page.hasParts { store.hub.releaseMemoryLater() }
+                        return (page, pager)
+                    }
                 }
                 pager = after
                 isLast = page.isLast || !call.more

@@ -6,23 +6,28 @@ extension StoreService {
     func addSubscriptionMethods(_ interface: inout ServedInterface) {
         let registry = registry
         interface.onStream("Subscribe") { [pool] call, stream in
-            try await pool.runIfActive {
-                let arguments = Arguments(call)
+            let arguments = Arguments(call)
+            try await pool.run(for: call.peer.uid) {
                 let options = try arguments.options()
-                let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
-                try store.hub.subscribe(options, to: store.opened(), stream: stream)
+                try registry.marked(arguments.store) {
+                    let store = try registry.store(
+                        arguments.store, for: arguments.peer, need: .read)
+                    try store.hub.subscribe(options, to: store.opened(), stream: stream)
+                }
             }
         }
-        interface.on("Hold", pool: pool) { arguments in
+        interface.on("Hold", pool: pool, of: registry) { arguments in
             let (hub, subscriber) = try Self.find(arguments, in: registry)
             guard let store = registry.permitted(hub, for: arguments.peer, need: .read) else {
                 throw Self.noSubscription(try arguments.string("subscription"))
             }
-            let held = try hub.hold(
-                try arguments.objects() ?? [], for: subscriber, in: try store.store())
+            let held = try hub.marked {
+                try hub.hold(
+                    try arguments.objects() ?? [], for: subscriber, in: try store.store())
+            }
             return ["held": .array(held.map { .object($0.jsonObject) })]
         }
-        interface.on("Release", pool: pool) { arguments in
+        interface.on("Release", pool: pool, of: registry) { arguments in
             let (hub, subscriber) = try Self.find(arguments, in: registry)
             hub.release(try arguments.objects(), for: subscriber)
             return [:]

@@ -1,15 +1,13 @@
-import NIOCore
-import NIOPosix
 import SyncClient
 import SyncCore
 import Varlink
 
 /// The methods of `org.syncd.Store`. Each call is checked against the caller's permissions on the
-/// store's file, and runs on the pool, because it waits for SQLite.
+/// store's file, and runs on a thread of the caller's share, because it waits for SQLite.
 struct StoreService: Sendable {
     let registry: StoreRegistry
     let replicator: Replicator
-    let pool: NIOThreadPool
+    let pool: WorkPool
 
     /// The interface with its methods.
     func interface() throws -> ServedInterface {
@@ -29,7 +27,7 @@ struct StoreService: Sendable {
 
     private func addStoreMethods(_ interface: inout ServedInterface) {
         let registry = registry
-        interface.on("Track", pool: pool) { arguments in
+        interface.on("Track", pool: pool, of: registry) { arguments in
             let (store, report) = try registry.track(
                 arguments.trackEntry(), for: arguments.peer)
             return [
@@ -39,25 +37,28 @@ struct StoreService: Sendable {
                     (report.repair?.explanations ?? []).map(JSONValue.string)),
             ]
         }
-        interface.on("Untrack", pool: pool) { arguments in
+        interface.on("Untrack", pool: pool, of: registry) { arguments in
             let report = try registry.untrack(
                 arguments.store, for: arguments.peer, keepsData: arguments.flag("forget"))
             return ["left": .array(report.leftAlone.map(JSONValue.string))]
         }
-        interface.on("List", pool: pool) { arguments in
+        interface.on("List", pool: pool, of: registry) { arguments in
             let stores = registry.visible(to: arguments.peer)
             return ["stores": .array(stores.map { .object($0.summary().jsonObject) })]
         }
         interface.on("Status") { [pool, replicator] call in
-            var (path, report) = try await pool.runIfActive {
-                let arguments = Arguments(call)
-                let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
-                return (store.hub.path, try store.report())
+            let arguments = Arguments(call)
+            var (path, report) = try await pool.run(for: call.peer.uid) {
+                try registry.marked(arguments.store) {
+                    let store = try registry.store(
+                        arguments.store, for: arguments.peer, need: .read)
+                    return (store.hub.path, try store.report())
+                }
             }
             report.remotes = await replicator.status(of: path)
             return report.jsonObject
         }
-        interface.on("Verify", pool: pool) { arguments in
+        interface.on("Verify", pool: pool, of: registry) { arguments in
             let permitted = try registry.store(
                 arguments.store, for: arguments.peer, need: .read)
             let store = try permitted.store()
@@ -75,14 +76,14 @@ struct StoreService: Sendable {
 
     private func addConsumerMethods(_ interface: inout ServedInterface) {
         let registry = registry
-        interface.on("RegisterConsumer", pool: pool) { arguments in
+        interface.on("RegisterConsumer", pool: pool, of: registry) { arguments in
             let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
             try store.store().register(
                 consumer: try arguments.string("name"), kind: try arguments.consumerKind(),
                 lease: arguments.integer("lease").map { .seconds($0) })
             return [:]
         }
-        interface.on("Acknowledge", pool: pool) { arguments in
+        interface.on("Acknowledge", pool: pool, of: registry) { arguments in
             let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
             try store.store().acknowledge(
                 consumer: try arguments.string("consumer"),
@@ -90,12 +91,12 @@ struct StoreService: Sendable {
             store.hub.digestLater()
             return [:]
         }
-        interface.on("RemoveConsumer", pool: pool) { arguments in
+        interface.on("RemoveConsumer", pool: pool, of: registry) { arguments in
             let store = try registry.store(arguments.store, for: arguments.peer, need: .write)
             try store.store().remove(consumer: try arguments.string("consumer"))
             return [:]
         }
-        interface.on("Consumers", pool: pool) { arguments in
+        interface.on("Consumers", pool: pool, of: registry) { arguments in
             let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
             let consumers = try store.store().consumers()
             return ["consumers": .array(consumers.map { .object($0.jsonObject) })]
@@ -104,13 +105,18 @@ struct StoreService: Sendable {
 }
 
 extension ServedInterface {
-    /// Answers a method from the pool.
+    /// Answers a method on a thread of the caller's share.
+    ///
+    /// - Parameter registry: has the store that the call names.
     mutating func on(
-        _ method: String, pool: NIOThreadPool,
+        _ method: String, pool: WorkPool, of registry: StoreRegistry,
         handler: @escaping @Sendable (Arguments) throws -> JSONObject
     ) {
         on(method) { call in
-            try await pool.runIfActive { try handler(Arguments(call)) }
+            let arguments = Arguments(call)
+            return try await pool.run(for: call.peer.uid) {
+                try registry.marked(arguments.store) { try handler(arguments) }
+            }
         }
     }
 }

@@ -1,4 +1,3 @@
-import NIOPosix
 import SyncClient
 import SyncCore
 import Varlink
@@ -20,15 +19,15 @@ struct CatchUp: Sendable {
         self.subscriber = subscriber
     }
 
-    /// Runs on the pool. The entry is `catchingUp`.
+    /// Runs in the share of the client's user, who may have any number of subscriptions. The entry
+    /// is `catchingUp`.
     func start() {
-        hub.environment.pool.submit { poolState in
-            if poolState == .active { run() }
-        }
+        hub.submit(for: subscriber.stream.peer.uid) { run() }
     }
 
     private func run() {
         while let step = hub.state.nextStep(of: subscriber) {
+            if hub.dismissIfExcluded(subscriber, from: step.opened) { return }
             do {
                 guard try sendPage(from: step) else { return }
             } catch {

@@ -21,7 +21,7 @@ final class HubState: Sendable {
         var fanOut = FanOut()
         var digest = DigestSchedule()
         var repair = RepairPace()
-        var retryPace = RetryPace()
+        var trust = StoreTrust()
         var lookPace = LookPace()
         var isComparing = false
         /// When the rows are compared; nil: not known yet.
@@ -62,11 +62,11 @@ final class HubState: Sendable {
     func beginOpening() -> Bool { content.withLock { $0.lifecycle.beginOpening() } }
 
     /// As ``beginOpening()``, for a store that is not open, and not before its pause is over.
-    func beginRetry(_ path: String) -> Bool {
+    func beginRetry(_ path: String, isOwn: Bool) -> Bool {
         content.withLock { content in
-            guard case .unavailable = content.lifecycle.state, content.retryPace.mayTry(path) else {
-                return false
-            }
+            guard case .unavailable = content.lifecycle.state,
+                content.trust.mayTry(path, isOwn: isOwn)
+            else { return false }
             return content.lifecycle.beginOpening()
         }
     }
@@ -127,6 +127,18 @@ final class HubState: Sendable {
             defer { content.fanOut = FanOut() }
             return (content.lifecycle.close(), content.fanOut.entries.map(\.subscriber))
         }
+    }
+
+    // MARK: Failures in a row (see StoreTrust)
+
+    /// How the store has done so far.
+    var trust: StoreTrust { content.withLock { $0.trust } }
+
+    /// Changes what is thought of the store.
+    ///
+    /// - Returns: what that changed.
+    func judge(_ change: (inout StoreTrust) -> StoreTrust.Turn?) -> StoreTrust.Turn? {
+        content.withLock { change(&$0.trust) }
     }
 
     // MARK: Commits

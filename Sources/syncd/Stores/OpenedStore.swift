@@ -4,6 +4,8 @@ import SyncStorage
 /// A store that is open and watched: what one opening of ``StoreHub`` made.
 struct OpenedStore: Sendable {
     let store: Store
+    /// Watches it: the one of its owner's stores.
+    let watcher: StoreWatcher
     let watch: StoreWatcher.WatchID
     /// Which opening of the hub this is; events and pages of an earlier one are dropped by it.
     let generation: Int

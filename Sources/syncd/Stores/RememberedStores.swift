@@ -79,16 +79,7 @@ final class RememberedStores: Sendable {
         encoder.outputFormatting = [.prettyPrinted, .withoutEscapingSlashes]
         do {
             let data = try encoder.encode(Content(stores: paths))
-            let temporary = file + ".new"
-            let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
-            guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
-            let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-            try handle.write(contentsOf: data)
-            try handle.synchronize()
-            try handle.close()
-            guard rename(temporary, file) == 0 else {
-                throw POSIXError(.init(rawValue: errno) ?? .EIO)
-            }
+            try StateFile.replace(file, with: data)
         } catch {
             throw SyncError(
                 .refused, "the list of stores cannot be written: \(error.localizedDescription)",

@@ -1,5 +1,4 @@
 import NIOCore
-import NIOPosix
 import SyncCore
 import Synchronization
 
@@ -36,9 +35,7 @@ extension StoreHub {
 
     private func compareLater(_ run: ComparisonRun, in delay: TimeAmount, interval: Duration) {
         environment.loop.scheduleTask(in: delay) { [weak self] in
-            self?.environment.pool.submit { [weak self] poolState in
-                if poolState == .active { self?.compareSlices(run, interval: interval) }
-            }
+            self?.submit { [weak self] in self?.compareSlices(run, interval: interval) }
         }
     }
 

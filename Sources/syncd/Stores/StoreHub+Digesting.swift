@@ -11,26 +11,29 @@ extension StoreHub {
     }
 
     private func setDigestTimer(_ delay: TimeAmount) {
-        environment.loop.scheduleTask(in: delay) { [weak self] in self?.digestTimerFired() }
+        environment.loop.scheduleTask(in: delay) { [weak self] in
+            // The lock of a store with many subscriptions is not for the event loop.
+            self?.submit { [weak self] in self?.digestTimerFired() }
+        }
     }
 
     private func digestTimerFired() {
         if let delay = state.digestDelay() { return setDigestTimer(delay) }
-        environment.pool.submit { [weak self] poolState in
-            if poolState == .active { self?.digestNow() }
-        }
+        digestNow()
     }
 
     private func digestNow() {
         guard let opened = state.opened else { return state.endDigest() }
         // Read before the digest: the history tables hold at least this much after it.
         let last = state.head?.number ?? 0
+        let start = ContinuousClock.now
         do {
             if try opened.store.digest(budget: DigestSchedule.budget, isRepeated: true) {
                 return setDigestTimer(DigestSchedule.pause)
             }
             opened.journal.forget(upTo: last)
             if state.finishDigest() { try opened.store.emptyWal() }
+            succeeded(.reading, .digesting)
         } catch let error as SyncError where error.isTransient {
             setDigestTimer(state.digestBusyDelay())
         } catch let error as SyncError where error.code == .storeDamaged {
@@ -39,6 +42,7 @@ extension StoreHub {
         } catch {
             state.endDigest()
             logOnce("digest: \(error)")
+            failed(.digesting, of: opened, with: error as? SyncError, after: .now - start)
         }
     }
 

@@ -16,9 +16,7 @@ extension StoreHub {
         environment.loop.scheduleTask(in: Self.releaseDelay) { [weak self] in
             guard let self else { return }
             guard self.state.beginRelease() else { return self.setReleaseTimer() }
-            self.environment.pool.submit { poolState in
-                if poolState == .active { self.releaseMemory() }
-            }
+            self.submit { self.releaseMemory() }
         }
     }
 

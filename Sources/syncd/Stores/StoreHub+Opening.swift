@@ -1,5 +1,4 @@
 import Glibc
-import NIOPosix
 import SyncClient
 import SyncCore
 import SyncStorage
@@ -14,30 +13,38 @@ extension StoreHub {
     /// Opens the store, unless it is open; a failure is kept, logged once and tried again by
     /// ``retry()``.
     func open() {
-        if !isOpen, state.beginOpening() { reopen() }
+        if !isOpen, state.beginOpening() { marked { reopen() } }
     }
 
     /// Opens the store for a call about it, or waits for the one who is at it: to the caller it is
     /// open from the start. Not for long: the owner of the file decides how long that takes.
-    func openFirst() {
-        open()
-        let end = ContinuousClock.now + Self.firstOpeningMax
+    ///
+    /// - Parameters:
+    ///   - caller: the user in whose share of the threads this runs.
+    ///   - end: when to stop waiting.
+    func openFirst(for caller: UInt32, until end: ContinuousClock.Instant) {
+        // In the share of the owner, who decides how long it takes; but one who waits for it there
+        // must not keep the thread from it.
+        if caller == owner { open() } else if isUntried { reopenLater() }
         while isUntried, ContinuousClock.now < end { usleep(1_000) }
     }
 
-    private static let firstOpeningMax = Duration.seconds(2)
-
-    /// Opens what could not be opened before, if its file is there and its pause is over.
+    /// Opens what could not be opened before, if its file is there and its pause is over
+    /// (``StoreTrust``). Does not block.
     func retry() {
-        if !isOpen, FileIdentity(path: path) != nil, state.beginRetry(path) { reopen() }
+        guard !isOpen, FileOwnership.owner(of: path) != nil else { return }
+        if state.beginRetry(path, isOwn: owner == geteuid()) { submitReopening() }
     }
 
     /// Closes the store and opens what is at its path then. Does not block: also for the watch
     /// thread. Does nothing while the store is being opened.
     func reopenLater() {
-        guard state.beginOpening() else { return }
-        environment.pool.submit { [self] poolState in
-            if poolState == .active { reopen() } else { state.abandonOpening() }
+        if state.beginOpening() { submitReopening() }
+    }
+
+    private func submitReopening() {
+        environment.pool.submit(for: owner) { [self] isActive in
+            if isActive { marked { reopen() } } else { state.abandonOpening() }
         }
     }
 
@@ -63,7 +70,7 @@ extension StoreHub {
     ///   was otherwise; `busy` while it is being opened.
     func whileClosed<Result>(_ body: () throws -> Result) throws -> Result {
         guard state.beginOpening() else { throw isBeingOpened }
-        return try withTurn(body, after: openNow)
+        return try marked { try withTurn(body, after: openNow) }
     }
 
     /// Runs `body` as ``whileClosed(_:)`` does, then closes for good: subscriptions end with
@@ -123,7 +130,8 @@ extension StoreHub {
         openNow()
     }
 
-    private func closeForReopening() -> StoreLifecycle.Departure {
+    /// Closes what is open. The caller has the turn.
+    func closeForReopening() -> StoreLifecycle.Departure {
         let departure = state.leave()
         if case .left(let opened) = departure { shut(opened) }
         return departure
@@ -131,7 +139,7 @@ extension StoreHub {
 
     private func shut(_ opened: OpenedStore) {
         // The watch first: it reads memory that the connection has mapped.
-        environment.watcher.remove(opened.watch)
+        opened.watcher.remove(opened.watch)
         environment.replication.post(about: path) { $0 = .init(isClosed: true) }
         // What is opened next may be another history: its commits come after the notice about it.
         state.pauseLive()
@@ -164,10 +172,13 @@ extension StoreHub {
     }
 
     private func openNow() {
+        let start = ContinuousClock.now
         do {
             try tryOpening()
+            succeeded(.opening)
         } catch {
             let error = error as? SyncError ?? SyncError(.internalFault, "\(error)", path: path)
+            judgeFailure(of: .opening, with: error, after: .now - start)
             let wasOpen = state.failOpening(
                 error.code == .noSuchFile ? .missing : .failed(error), path: path)
             logOnce(error.description)
@@ -194,23 +205,26 @@ extension StoreHub {
         let generation = state.nextGeneration()
         // The first event may come before the store counts as open: a poke afterwards makes up for
         // it.
-        let watch = environment.watcher.add(path: path, index: index) { [weak self] event in
+        let watcher = environment.watchers.watcher(for: owner)
+        let watch = watcher.add(path: path, index: index) { [weak self] event in
             self?.handle(event, generation: generation)
         }
         let opened = OpenedStore(
-            store: store, watch: watch, generation: generation, journal: journal)
+            store: store, watcher: watcher, watch: watch, generation: generation,
+            journal: journal)
         // Until the store counts as open, there are no new subscriptions and nothing is
         // distributed.
-        let excluded = state.subscribers.filter { !mayRead(store.file, by: $0) }
+        let excluded = excluded(from: store.file)
         let result = state.finishOpening(opened, head: head, excluding: excluded, path: path)
         guard let result else {
-            environment.watcher.remove(watch)
+            watcher.remove(watch)
             try store.close()
             return
         }
         for subscriber in excluded { dismiss(subscriber) }
-        environment.watcher.poke(watch)
-        environment.replication.post(about: path) { $0 = .init(isNew: true) }
+        watcher.poke(watch)
+        environment.replication.post(about: path) { [owner] in $0 = .init(isNew: true, owner: owner)
+        }
         digestLater()
         log.info("opened", metadata: ["transaction": .string(String(head.number))])
         if result.continuation == .other {
@@ -239,33 +253,5 @@ extension StoreHub {
         journal.remove()
         let renewed = try openRepaired()
         return (renewed, BoundaryJournal(directory: environment.stateDirectory, of: renewed))
-    }
-
-    // MARK: Readers that may not read
-
-    /// Whether the client of a subscription could open this file, and it is at the path.
-    private func mayRead(_ file: FileIdentity, by subscriber: Subscriber) -> Bool {
-        FilePermission.file(at: path, for: .read, peer: subscriber.stream.peer) == file
-    }
-
-    /// Ends a subscription whose client may not read the store: as if there were none.
-    private func dismiss(_ subscriber: Subscriber) {
-        let error = SyncError(
-            .unknownStore,
-            "the file at the path may not be read by uid \(subscriber.stream.peer.uid)",
-            path: path, hint: "Ask its owner for read permission, then subscribe again")
-        subscriber.stream.fail(error.varlinkError)
-    }
-
-    /// Ends the subscriptions of clients that could not open the file any more.
-    func dismissExcluded() {
-        guard let opened = state.opened, FileIdentity(path: path) == opened.file else { return }
-        let excluded = state.subscribers.filter { !mayRead(opened.file, by: $0) }
-        // A file that is replaced meanwhile is checked when it is opened.
-        guard FileIdentity(path: path) == opened.file else { return }
-        for subscriber in excluded {
-            remove(subscriber)
-            dismiss(subscriber)
-        }
     }
 }

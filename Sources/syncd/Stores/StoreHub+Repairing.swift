@@ -10,8 +10,7 @@ extension StoreHub {
     /// A program changed tables: triggers are repaired where needed, what was written meanwhile is
     /// recorded, and all subscribers are notified.
     func schemaChanged(in opened: OpenedStore, isSettled: Bool = false) {
-        environment.pool.submit { [self] poolState in
-            guard poolState == .active else { return }
+        submit { [self] in
             repairing.withLock { _ in
                 if isCurrent(opened) { checkSchema(of: opened, isSettled: isSettled) }
             }
@@ -49,6 +48,7 @@ extension StoreHub {
         } catch {
             state.endRepair()
             logOnce("schema: \(error)")
+            failed(.repairing, of: opened, with: error as? SyncError)
         }
     }
 
@@ -111,6 +111,7 @@ extension StoreHub {
             do {
                 return try openRecorded()
             } catch let error as SyncError where error.code == .storeDamaged {
+                if state.judge({ $0.noteRepair() }) == .began { tellQuarantine(of: error) }
                 let report = try Store.mend(path, isResolved: true)
                 for line in report.explanations { log.warning("repaired: \(line)") }
                 logRecovered(report.recoveredCount)

@@ -1,4 +1,3 @@
-import NIOPosix
 import SyncCore
 import SyncStorage
 
@@ -38,7 +37,7 @@ extension StoreHub {
 
     private func rest(_ opened: OpenedStore) throws -> Bool {
         // Before the last look at the store: what is written from now on raises an event.
-        environment.watcher.rest(opened.watch)
+        opened.watcher.rest(opened.watch)
         return try opened.store.rest(idleFor: StoreRest.idleTime)
     }
 
@@ -47,9 +46,9 @@ extension StoreHub {
     func wakeLater(_ opened: OpenedStore) {
         guard state.beginWaking() else { return }
         let pin = opened.store.pinWal()
-        environment.pool.submit { [self] poolState in
-            guard poolState == .active else { return state.failWaking() }
-            resting.withLock { _ in follow(opened) }
+        environment.pool.submit(for: owner) { [self] isActive in
+            guard isActive else { return state.failWaking() }
+            marked { resting.withLock { _ in follow(opened) } }
             withExtendedLifetime(pin) {}
         }
     }
@@ -61,7 +60,7 @@ extension StoreHub {
             let index = try opened.store.walIndex()
             state.setPace(index == nil ? .rollback : .wal)
             state.endRest()
-            environment.watcher.setIndex(index, of: opened.watch)
+            opened.watcher.setIndex(index, of: opened.watch)
         } catch {
             state.failWaking()
             guard isCurrent(opened) else { return }

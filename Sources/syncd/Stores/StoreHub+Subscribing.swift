@@ -29,8 +29,15 @@ extension StoreHub {
             remove(subscriber)
             throw error
         }
-        stream.onClose { [weak self] in self?.remove(subscriber) }
-        stream.onDrained { [weak self] in self?.drained(subscriber) }
+        // Called on the event loop, which must not wait for the lock of a store with many
+        // subscriptions.
+        let user = stream.peer.uid
+        stream.onClose { [weak self] in
+            self?.submit(for: user) { [weak self] in self?.remove(subscriber) }
+        }
+        stream.onDrained { [weak self] in
+            self?.submit(for: user) { [weak self] in self?.drained(subscriber) }
+        }
         stream.send(
             SubscriptionReplies.first(
                 subscriber, token: options.after ?? head, head: head, held: held))
@@ -104,7 +111,7 @@ extension StoreHub {
         if !state.waitForDrain(subscriber) { CatchUp(subscriber, of: self).start() }
     }
 
-    /// On the event loop: the client has emptied its queue.
+    /// The client has emptied its queue.
     func drained(_ subscriber: Subscriber) {
         // One notice for each time; it is sent before the catch-up can send anything.
         if let position = state.noteDrained(subscriber) {

@@ -1,6 +1,6 @@
+import Glibc
 import Logging
 import NIOCore
-import NIOPosix
 import SyncClient
 import SyncCore
 import SyncStorage
@@ -20,14 +20,16 @@ import Varlink
 final class StoreHub: Sendable {
     /// What the hub works with; shared by all hubs.
     struct Environment: Sendable {
-        let watcher: StoreWatcher
-        let pool: NIOThreadPool
+        let watchers: StoreWatchers
+        let pool: WorkPool
         let loop: any EventLoop
         let log: Logger
         /// Where the daemon keeps its state.
         let stateDirectory: String
         /// Gets commits, for the remotes of the store.
         let replication: ReplicationQueue
+        /// Remembers which stores of other users are being worked on.
+        let marks: CrashMarks
     }
 
     /// The database file, links resolved where it existed.
@@ -42,6 +44,10 @@ final class StoreHub: Sendable {
     let repairing = Mutex(())
     /// Held while the store begins or ends a rest.
     let resting = Mutex(())
+    /// When the permissions of the subscribers were checked.
+    let readers = Mutex(ReaderCheck())
+    /// The user that the file belonged to when it was last looked at.
+    private let lastOwner: Atomic<UInt32>
 
     init(_ entry: Configuration.StoreEntry, path: String, environment: Environment) {
         self.path = path
@@ -50,6 +56,9 @@ final class StoreHub: Sendable {
         var log = environment.log
         log[metadataKey: "store"] = .string(path)
         self.log = log
+        // The owner of a file that is not there yet is most likely that of its folder.
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+        lastOwner = Atomic(FileOwnership.owner(of: folder + "/") ?? geteuid())
     }
 
     /// The open store.
@@ -63,7 +72,8 @@ final class StoreHub: Sendable {
     func opened() throws -> OpenedStore {
         switch state.lifecycle {
         case .open(let opened, _), .leaving(let opened, _): return opened
-        case .unavailable(.failed(let error)), .opening(.failed(let error)): throw error
+        case .unavailable(.failed(let error)), .opening(.failed(let error)):
+            throw explained(error)
         case .unavailable(.missing), .opening(.missing), .closed:
             throw SyncError(
                 .storeRemoved, "the file is gone", path: path,
@@ -98,7 +108,7 @@ final class StoreHub: Sendable {
         case .unavailable(.failed(let error)), .opening(.failed(let error)):
             return StoreSummary(
                 path: path, state: .failed, id: nil, replica: nil, head: nil, subscribers: count,
-                error: error)
+                error: explained(error))
         case .open, .leaving, .unavailable, .opening, .closed:
             return StoreSummary(
                 path: path, state: .missing, id: nil, replica: nil, head: nil, subscribers: count,
@@ -116,9 +126,46 @@ final class StoreHub: Sendable {
         }
     }
 
-    /// Logs a failure that may come with every event only when it changes.
+    /// Logs a failure that may come with every event only when it changes; not of a store in
+    /// quarantine, whose owner may change it as often as they like.
     func logOnce(_ message: String) {
-        if state.isNewFailure(message) { log.warning("\(message)") }
+        if state.isNewFailure(message), !state.trust.isQuarantined { log.warning("\(message)") }
+    }
+}
+
+// MARK: Whose it is
+
+extension StoreHub {
+    /// The user that the file belongs to: the work on the store is done in their share of the
+    /// threads (``WorkPool``). Of a file that is gone, the last one's: its owner must not get
+    /// another share by taking it away.
+    ///
+    /// - Complexity: O(1), a system call.
+    var owner: UInt32 {
+        guard let present = FileOwnership.owner(of: path) else {
+            return lastOwner.load(ordering: .relaxed)
+        }
+        lastOwner.store(present, ordering: .relaxed)
+        return present
+    }
+
+    /// Whether it belonged to the daemon's user when it was last looked at.
+    var isOwn: Bool { lastOwner.load(ordering: .relaxed) == geteuid() }
+
+    /// Runs `body` on a thread of the owner's share, unless the daemon is stopping. Does not block,
+    /// nor ask the file system: also for the event loop.
+    ///
+    /// - Parameter user: the user whose share is taken instead.
+    func submit(for user: UInt32? = nil, _ body: @escaping @Sendable () -> Void) {
+        let user = user ?? lastOwner.load(ordering: .relaxed)
+        environment.pool.submit(for: user) { [self] isActive in
+            if isActive { marked(body) }
+        }
+    }
+
+    /// Runs `body`, which works on the store, so that it is known after a crash.
+    func marked<Result>(_ body: () throws -> Result) rethrows -> Result {
+        isOwn ? try body() : try environment.marks.working(on: path, body)
     }
 }
 
@@ -131,10 +178,12 @@ extension StoreHub {
         switch event {
         case .committed:
             state.noteCommit()
-            readCommits(of: opened)
+            marked { readCommits(of: opened) }
         case .journalModeChanged:
-            if !state.isResting(generation) { renewIndex(of: opened) }
-            readCommits(of: opened)
+            marked {
+                if !state.isResting(generation) { renewIndex(of: opened) }
+                readCommits(of: opened)
+            }
         case .removed, .replaced: reopenLater()
         }
     }
@@ -152,7 +201,7 @@ extension StoreHub {
         if let fault = opened.journal.fault { logOnce(fault) }
         if look.unsettled != nil {
             // A writer holds the lock: its commit may raise no other event.
-            environment.watcher.poke(opened.watch, after: .milliseconds(100))
+            opened.watcher.poke(opened.watch, after: .milliseconds(100))
         }
         notifyReplication(of: look)
         if look.schemaChanged { schemaChanged(in: opened) }
@@ -183,6 +232,7 @@ extension StoreHub {
     private func distribute(_ transactions: ArraySlice<Transaction>, of opened: OpenedStore) {
         let atOnce = transactions.count < Self.burstTransactionsMin
         var rest = transactions
+        dismissExcluded(whenDue: true)
         while !rest.isEmpty {
             state.distribute(
                 rest.prefix(Self.distributedMax), atOnce: atOnce, generation: opened.generation)
@@ -204,8 +254,8 @@ extension StoreHub {
     }
 
     private func findHead(of opened: OpenedStore) {
-        environment.pool.submit { [self] poolState in
-            guard poolState == .active, isCurrent(opened) else { return }
+        submit { [self] in
+            guard isCurrent(opened) else { return }
             guard let head = try? opened.store.head() else {
                 environment.loop.scheduleTask(in: .milliseconds(100)) { [weak self] in
                     self?.findHead(of: opened)
@@ -222,18 +272,19 @@ extension StoreHub {
         switch error?.code {
         case .busy?:
             // A writer in a rollback mode is at work: try again soon.
-            environment.watcher.poke(opened.watch, after: state.nextLook())
+            opened.watcher.poke(opened.watch, after: state.nextLook())
         case .foreignHistory?, .storeReplaced?, .noSuchFile?: reopenLater()
         case .storeDamaged?, .notTracked?: repairDroppedTables(of: opened)
         default:
             logOnce(error?.description ?? "the store cannot be read")
-            environment.watcher.poke(opened.watch, after: .milliseconds(500))
+            failed(.reading, of: opened, with: error)
+            opened.watcher.poke(opened.watch, after: .milliseconds(500))
         }
     }
 
     private func renewIndex(of opened: OpenedStore) {
         let index = try? opened.store.walIndex()
         state.setPace(index == nil ? .rollback : .wal)
-        environment.watcher.setIndex(index, of: opened.watch)
+        opened.watcher.setIndex(index, of: opened.watch)
     }
 }

@@ -1,4 +1,5 @@
 import CLinux
+import Dispatch
 import Glibc
 import SyncClient
 import SyncCore
@@ -21,10 +22,12 @@ final class StoreRegistry: Sendable {
         /// For the stores whose entry has no limits, and for the others.
         var limits = HistoryLimits()
         var limitsByPath: [String: HistoryLimits] = [:]
-        /// As of the last ``reopenTruncated()``.
-        var truncatedPages: UInt64 = 0
-        /// The last ``reopenTruncated()`` found one.
-        var isTruncationLeft = false
+        /// As of the last look at the stores of an owner for truncated files.
+        var truncatedPages: [UInt32: UInt64] = [:]
+        /// The owners of whose stores the last look found one.
+        var truncationsLeft: Set<UInt32> = []
+        /// What is under way.
+        var rounds: Set<Round> = []
     }
 
     private let environment: StoreHub.Environment
@@ -75,55 +78,127 @@ final class StoreRegistry: Sendable {
             for hub in new { state.hubs[hub.path] = hub }
             return (new, old)
         }
-        for hub in old { hub.close(Self.forgotten(hub.path)) }
-        for hub in new.sorted(by: { $0.path < $1.path }) where !later.contains(hub.path) {
-            hub.open()
+        for hub in old {
+            environment.pool.submit(for: hub.owner) { _ in hub.close(Self.forgotten(hub.path)) }
         }
+        for hub in new { hub.quarantineAfterCrashes() }
+        let first = new.sorted { $0.path < $1.path }.filter { !later.contains($0.path) }
+        let others = DispatchGroup()
+        for hub in first where hub.owner != geteuid() {
+            others.enter()
+            environment.pool.submit(for: hub.owner) { isActive in
+                if isActive { hub.open() }
+                others.leave()
+            }
+        }
+        for hub in first where hub.owner == geteuid() { hub.open() }
+        // Their owners decide how long that takes.
+        _ = others.wait(timeout: .now() + .seconds(Self.othersOpeningMax))
     }
 
-    /// Tries again what could not be opened, and opens what was not tried yet.
+    /// How many seconds the start waits for the stores of the configuration that belong to others.
+    private static let othersOpeningMax = 2
+
+    /// Tries again what could not be opened, and opens what was not tried yet. Does not block.
     func retry() { for hub in hubs where !hub.isOpen { hub.retry() } }
 
-    /// Purges what is beyond the limits of the configuration. Blocks: on the pool.
-    func purge() {
-        for hub in hubs {
-            hub.purge(beyond: state.withLock { $0.limitsByPath[hub.path] ?? $0.limits })
+    /// Has all stores tried that could not be opened, whatever their pauses.
+    func retryNow() {
+        for hub in hubs where !hub.isOpen { try? hub.askForTry(isTrusted: true) }
+        retry()
+    }
+
+    // MARK: From time to time
+
+    /// What the daemon does with all stores from time to time.
+    enum Chore: Hashable {
+        case purge
+        case compare(every: Duration)
+        case unload
+        case rest
+    }
+
+    private struct Round: Hashable {
+        let chore: Chore
+        let owner: UInt32
+    }
+
+    /// Does a chore for the stores of each owner, on a thread of the owner's share; not for those
+    /// where the last round goes on still. Does not block.
+    func begin(_ chore: Chore) {
+        for (owner, hubs) in Dictionary(grouping: hubs, by: \.owner) {
+            let round = Round(chore: chore, owner: owner)
+            guard state.withLock({ $0.rounds.insert(round).inserted }) else { continue }
+            environment.pool.submit(for: owner) { [self] isActive in
+                if isActive { perform(chore, on: hubs) }
+                state.withLock { _ = $0.rounds.remove(round) }
+            }
         }
     }
 
-    /// Compares the rows of one store whose last comparison is `interval` ago. Blocks: on the pool.
-    func compare(every interval: Duration) {
+    private func perform(_ chore: Chore, on hubs: [StoreHub]) {
+        switch chore {
+        case .purge: purge(hubs)
+        case .compare(let interval): compare(hubs, every: interval)
+        case .unload: unloadIdle(hubs)
+        case .rest:
+            reopenTruncated(hubs)
+            rest(hubs)
+        }
+    }
+
+    /// Purges what is beyond the limits of the configuration.
+    private func purge(_ hubs: [StoreHub]) {
+        for hub in hubs {
+            let limits = state.withLock { $0.limitsByPath[hub.path] ?? $0.limits }
+            hub.marked { hub.purge(beyond: limits) }
+        }
+    }
+
+    /// Compares the rows of one store whose last comparison is `interval` ago.
+    private func compare(_ hubs: [StoreHub], every interval: Duration) {
         // One at a time: a thousand stores that are due together must not keep the disk busy.
-        for hub in hubs where hub.compareIfDue(every: interval) { return }
+        for hub in hubs where hub.marked({ hub.compareIfDue(every: interval) }) { return }
     }
 
     /// Has idle stores free their memory, and ends subscriptions whose clients lost their
     /// permission.
-    func unloadIdle() {
+    private func unloadIdle(_ hubs: [StoreHub]) {
         for hub in hubs {
-            hub.dismissExcluded()
-            try? hub.store().unload()
+            hub.marked {
+                hub.dismissExcluded()
+                try? hub.store().unload()
+            }
         }
     }
 
     /// Opens the stores again whose `-shm` was truncated by another program: their connections see
-    /// memory of this process alone. Blocks: on the pool.
-    func reopenTruncated() {
+    /// memory of this process alone.
+    ///
+    /// - Parameter hubs: all of one owner.
+    private func reopenTruncated(_ hubs: [StoreHub]) {
+        guard let owner = hubs.first?.owner else { return }
         let pages = DatabaseOpener.truncatedPages
         let isDue = state.withLock { state in
-            defer { state.truncatedPages = pages }
-            return state.truncatedPages != pages || state.isTruncationLeft
+            let isLeft = state.truncationsLeft.contains(owner)
+            return state.truncatedPages.updateValue(pages, forKey: owner) ?? 0 != pages || isLeft
         }
         guard isDue else { return }
         // Asked again until none is found: another connection of this process, as that of an
         // exchange, keeps SQLite's mapping while it is open.
         let count = hubs.count { $0.isOpen && $0.reopenIfTruncated() }
-        state.withLock { $0.isTruncationLeft = count > 0 }
+        state.withLock { state in
+            if count > 0 {
+                state.truncationsLeft.insert(owner)
+            } else {
+                state.truncationsLeft.remove(owner)
+            }
+        }
     }
 
-    /// Closes the connections of stores that are not in use. Blocks: on the pool.
-    func rest() {
-        let count = hubs.count { $0.restIfIdle() }
+    /// Closes the connections of stores that are not in use.
+    private func rest(_ hubs: [StoreHub]) {
+        let count = hubs.count { hub in hub.marked { hub.restIfIdle() } }
         // Closed connections leave holes in the heap.
         if count >= Self.trimmedStoresMin { syncd_trim_memory() }
     }
@@ -144,9 +219,12 @@ final class StoreRegistry: Sendable {
         }
         let error = SyncError(.unreachable, "the daemon is stopping", hint: "Connect again")
         let end = ContinuousClock.now + Self.stopTime
-        for hub in hubs {
-            hub.digestRest(until: end)
-            hub.close(error)
+        // Those of others may take as long as their owners like.
+        for hub in hubs.filter(\.isOwn) + hubs.filter({ !$0.isOwn }) {
+            hub.marked {
+                hub.digestRest(until: end)
+                hub.close(error)
+            }
         }
     }
 
@@ -176,10 +254,18 @@ final class StoreRegistry: Sendable {
         return store
     }
 
+    /// Runs `body`, a call about the store of this name, so that it is known after a crash.
+    func marked<Result>(_ name: String, _ body: () throws -> Result) rethrows -> Result {
+        let hub =
+            StoreID(name).map { id in hubs.first { (try? $0.store().id) == id } }
+            ?? state.withLock { $0.hubs[PathResolution.resolved(name)] }
+        return try hub.map { try $0.marked(body) } ?? body()
+    }
+
     private func find(_ name: String, for peer: PeerIdentity) -> PermittedStore? {
         if let id = StoreID(name) {
             // One that was not opened yet may be it.
-            for hub in hubs { openIfUntried(hub, for: peer) }
+            openUntried(for: peer)
             for hub in hubs where (try? hub.store().id) == id {
                 let store = permitted(hub, for: peer, need: .read)
                 if let store, store.openedNow?.store.id == id { return store }
@@ -188,13 +274,29 @@ final class StoreRegistry: Sendable {
         }
         let path = PathResolution.resolved(name)
         guard let hub = state.withLock({ $0.hubs[path] }) else { return nil }
-        openIfUntried(hub, for: peer)
+        openIfUntried(hub, for: peer, until: .now + Self.firstOpeningMax)
         return permitted(hub, for: peer, need: .read)
     }
 
     /// Opens a store that was left for later (``load(_:)``), for a caller that may read it.
-    private func openIfUntried(_ hub: StoreHub, for peer: PeerIdentity) {
-        if hub.isUntried, FilePermission.allows(.read, at: hub.path, peer: peer) { hub.openFirst() }
+    private func openIfUntried(
+        _ hub: StoreHub, for peer: PeerIdentity, until end: ContinuousClock.Instant
+    ) {
+        if hub.isUntried, FilePermission.allows(.read, at: hub.path, peer: peer) {
+            hub.openFirst(for: peer.uid, until: end)
+        }
+    }
+
+    /// How long a call waits for stores that are being opened for it.
+    private static let firstOpeningMax = Duration.seconds(2)
+
+    /// Opens all that were left for later and that a caller may read, at the same time.
+    private func openUntried(for peer: PeerIdentity) {
+        let untried = hubs.filter { $0.isUntried }
+        // In the caller's share only their own.
+        for hub in untried where hub.owner != peer.uid { hub.retry() }
+        let end = ContinuousClock.now + Self.firstOpeningMax
+        for hub in untried { openIfUntried(hub, for: peer, until: end) }
     }
 
     /// What the caller may use of a store; nil: nothing.
@@ -240,6 +342,7 @@ final class StoreRegistry: Sendable {
             return StoreHub(
                 Configuration.StoreEntry(path: path), path: path, environment: environment)
         }
+        try hub.askForTry(isTrusted: peer.uid == 0 || peer.uid == geteuid())
         let report = try hub.whileClosed {
             // The path may have become another file's since it was resolved.
             try Store.track(path, choosing: entry.captureChoice) {

@@ -7,13 +7,18 @@ import Synchronization
 final class TestDaemon: Sendable {
     let directory: TemporaryFolder
     private let arguments: [String]
+    private let environment: [String: String]
     private let process = Mutex<Process?>(nil)
 
     var socket: String { directory.file("syncd.sock") }
     var client: StoreClient { StoreClient(socket: socket) }
     var pid: Int32 { process.withLock { $0?.processIdentifier ?? 0 } }
 
-    init(_ arguments: [String] = [], in directory: TemporaryFolder? = nil) async throws {
+    init(
+        _ arguments: [String] = [], in directory: TemporaryFolder? = nil,
+        environment: [String: String] = [:]
+    ) async throws {
+        self.environment = environment
         self.directory = try directory ?? TemporaryFolder()
         self.arguments = arguments
         try await start()
@@ -37,6 +42,7 @@ final class TestDaemon: Sendable {
         let new = Process()
         new.executableURL = Programs.syncd
         new.arguments = Self.arguments(directory) + arguments
+        new.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         new.standardInput = FileHandle.nullDevice
         let log = directory.file("log")
         if !FileManager.default.fileExists(atPath: log) {
