@@ -249,7 +249,7 @@ extension StoreReplica: Replica {
                 }
                 return batches
             }
-        }.map(BatchEncoder.encode)
+        }.map { try BatchEncoder.encode($0) }
     }
 
     /// Merges a batch; merging it again changes nothing. A large batch is merged in slices, each a
