@@ -47,7 +47,7 @@ extension SignerProof {
     }
 
     /// The proof with headers after the batch.
-    func with(headers: [TransactionHeader]) -> SignerProof {
+    package func with(headers: [TransactionHeader]) -> SignerProof {
         SignerProof(key: key, first: first, start: start, anchor: anchor, headers: headers)
     }
 }

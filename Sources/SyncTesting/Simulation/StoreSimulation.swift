@@ -38,6 +38,8 @@ package struct StoreSimulation {
     private let collects: Bool
     /// Whether present replicas are treated as absent: they come back by snapshot.
     private let evicts: Bool
+    /// After how many steps the stores begin to sign; nil: never.
+    private let signsAfter: Int?
     private var growth: SchemaGrowth?
     private var table: TableGrowth?
     private var migration: ForeignMigration?
@@ -77,6 +79,7 @@ package struct StoreSimulation {
         var collecting = SeededRandom(seed: seed &+ 0x7_0000_0000)
         collects = collecting.chance(0.6)
         evicts = collecting.chance(0.6)
+        signsAfter = [0, 0, 0, self.steps / 2, nil][Int(seed % 5)]
         self.collecting = collecting
         growth = SchemaGrowth(schema, seed: seed)
         table = TableGrowth(schema, seed: seed)
@@ -89,6 +92,7 @@ package struct StoreSimulation {
         try introduce()
         for step in 0..<steps {
             try self.step(step)
+            if step == signsAfter { for store in stores { try store.replica.startSigning() } }
             try grow()
         }
         try exchange()
@@ -111,7 +115,8 @@ package struct StoreSimulation {
 
     private mutating func makeStores() throws {
         let first = try SimulatedStore(
-            first: folder + "/A.db", schema, name: "A", populate: { _ in })
+            first: folder + "/A.db", schema, name: "A", isSigning: signsAfter == 0,
+            populate: { _ in })
         stores.append(first)
         if random.chance(0.6) {
             for _ in 0..<3 { try edit(0, target: nil, random: random.fork()) }
