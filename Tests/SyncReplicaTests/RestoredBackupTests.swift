@@ -52,7 +52,8 @@ struct RestoredBackupTests {
         for _ in 0..<2 { for file in files { try await file.sync(remote) } }
     }
 
-    @Test("a restored file is told from one that is merely behind", arguments: 0..<4, [false, true])
+    @Test(
+        "a restored file is told from one that is merely behind", arguments: 0..<4, [false, true])
     func refused(writes: Int, isSigning: Bool) async throws {
         let (a, b, remote) = try await pair(isSigning: isSigning)
         try a.keep()
@@ -78,7 +79,8 @@ struct RestoredBackupTests {
         #expect(try c.rows(Self.whole) == b.rows(Self.whole))
     }
 
-    @Test("what others did to lost objects holds; what was not sent before is there once",
+    @Test(
+        "what others did to lost objects holds; what was not sent before is there once",
         arguments: [false, true])
     func converges(isSigning: Bool) async throws {
         let (a, b, remote) = try await pair(isSigning: isSigning)
@@ -108,7 +110,8 @@ struct RestoredBackupTests {
         #expect(try b.rows("SELECT 1 FROM note WHERE text = 'goes on'").count == 1)
     }
 
-    @Test("a copy that sends what the first had not sent is no restored file",
+    @Test(
+        "a copy that sends what the first had not sent is no restored file",
         arguments: [false, true])
     func copies(isSigning: Bool) async throws {
         let (a, b, remote) = try await pair(isSigning: isSigning)
@@ -123,7 +126,9 @@ struct RestoredBackupTests {
         #expect(try a.rows(Self.all).count == 5)
     }
 
-    @Test("renewing a file that was not restored costs nothing but its name", arguments: [false, true])
+    @Test(
+        "renewing a file that was not restored costs nothing but its name",
+        arguments: [false, true])
     func renewedForNothing(isSigning: Bool) async throws {
         let (a, b, remote) = try await pair(isSigning: isSigning)
         try a.run("INSERT INTO note(text) VALUES ('not sent')")

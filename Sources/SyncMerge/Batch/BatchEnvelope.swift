@@ -202,7 +202,7 @@ package struct BatchEnvelope: Sendable, Hashable {
             signature = nil
         }
         if flags.contains(.sealed) {
-            payloadBytes = isSigned ? bytes + BatchSeal.addedBytes : bytes
+            payloadBytes = isSigned ? bytes + BatchLimits.sealBytes : bytes
             payloadHash = isSigned ? Array(try reader.raw(SHA256.byteCount)) : hash
             key = KeyID(bytes: Array(try reader.raw(KeyID.byteCount)))
         } else {

@@ -1,5 +1,4 @@
 import SyncReplica
-import SyncValues
 import Varlink
 
 /// The replicas of a store whose keys are known, as lines of text or as JSON.
