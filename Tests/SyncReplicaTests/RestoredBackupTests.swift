@@ -22,8 +22,11 @@ struct RestoredBackupTests {
         INSERT INTO tag VALUES ('first', 1)
         """
 
-    private func pair() async throws -> (a: RestoredFile, b: RestoredFile, remote: MemoryRemote) {
-        let a = try RestoredFile(folder.file("a.db"), schema: Self.schema)
+    private func pair(
+        isSigning: Bool = false
+    ) async throws -> (a: RestoredFile, b: RestoredFile, remote: MemoryRemote) {
+        let a = try RestoredFile(
+            folder.file("a.db"), schema: Self.schema, isSigning: isSigning)
         let remote = MemoryRemote(store: try await a.withReplica { $0.storeID })
         try await a.sync(remote)
         return (a, try await RestoredFile(folder.file("b.db"), from: remote), remote)
@@ -49,9 +52,10 @@ struct RestoredBackupTests {
         for _ in 0..<2 { for file in files { try await file.sync(remote) } }
     }
 
-    @Test("a restored file is told from one that is merely behind", arguments: 0..<4)
-    func refused(writes: Int) async throws {
-        let (a, b, remote) = try await pair()
+    @Test(
+        "a restored file is told from one that is merely behind", arguments: 0..<4, [false, true])
+    func refused(writes: Int, isSigning: Bool) async throws {
+        let (a, b, remote) = try await pair(isSigning: isSigning)
         try a.keep()
         for number in 0..<2 {
             try a.run("INSERT INTO note(text) VALUES ('lost \(number)')")
@@ -75,9 +79,11 @@ struct RestoredBackupTests {
         #expect(try c.rows(Self.whole) == b.rows(Self.whole))
     }
 
-    @Test("what others did to lost objects holds; what was not sent before is there once")
-    func converges() async throws {
-        let (a, b, remote) = try await pair()
+    @Test(
+        "what others did to lost objects holds; what was not sent before is there once",
+        arguments: [false, true])
+    func converges(isSigning: Bool) async throws {
+        let (a, b, remote) = try await pair(isSigning: isSigning)
         try a.run("INSERT INTO note(text) VALUES ('not sent before the backup')")
         _ = try await a.withReplica { try $0.vector }
         try a.keep()
@@ -104,9 +110,11 @@ struct RestoredBackupTests {
         #expect(try b.rows("SELECT 1 FROM note WHERE text = 'goes on'").count == 1)
     }
 
-    @Test("a copy that sends what the first had not sent is no restored file")
-    func copies() async throws {
-        let (a, b, remote) = try await pair()
+    @Test(
+        "a copy that sends what the first had not sent is no restored file",
+        arguments: [false, true])
+    func copies(isSigning: Bool) async throws {
+        let (a, b, remote) = try await pair(isSigning: isSigning)
         try a.run("INSERT INTO note(text) VALUES ('not sent')")
         _ = try await a.withReplica { try $0.vector }
         let copy = try a.copied(to: folder.file("copy.db"))
@@ -118,9 +126,11 @@ struct RestoredBackupTests {
         #expect(try a.rows(Self.all).count == 5)
     }
 
-    @Test("renewing a file that was not restored costs nothing but its name")
-    func renewedForNothing() async throws {
-        let (a, b, remote) = try await pair()
+    @Test(
+        "renewing a file that was not restored costs nothing but its name",
+        arguments: [false, true])
+    func renewedForNothing(isSigning: Bool) async throws {
+        let (a, b, remote) = try await pair(isSigning: isSigning)
         try a.run("INSERT INTO note(text) VALUES ('not sent')")
         try await a.renew()
         try a.run("UPDATE note SET text = 'two of a' WHERE id = 2")
@@ -213,7 +223,7 @@ struct RestoredBackupTests {
     @Test("restored replicas converge", arguments: TestSeed.each(of: 1...25))
     func random(seed: TestSeed) async throws {
         var random = seed.random
-        let (a, b, remote) = try await pair()
+        let (a, b, remote) = try await pair(isSigning: seed.value % 3 != 0)
         let files = [a, b, try await RestoredFile(folder.file("c.db"), from: remote)]
         for file in files { try file.keep() }
         var renewals = 0

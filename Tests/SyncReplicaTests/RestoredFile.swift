@@ -13,11 +13,15 @@ final class RestoredFile {
     private var backup = Data()
 
     /// Makes and tracks a database.
-    init(_ path: String, schema: String) throws {
+    init(_ path: String, schema: String, isSigning: Bool = false) throws {
         self.path = path
         try run("PRAGMA journal_mode = WAL")
         try run(schema)
         try Store.track(path)
+        guard isSigning else { return }
+        let replica = try StoreReplica(path)
+        try replica.startSigning()
+        try replica.close()
     }
 
     /// A new replica from what a remote has.

@@ -46,6 +46,10 @@ public enum ErrorTable {
         Row(.storeRemoved, exitStatus: 66),
         Row(.unreachable, exitStatus: 69),
         Row(.badData, exitStatus: 65),
+        Row(.notSigned, exitStatus: 65),
+        Row(.forked, exitStatus: 1),
+        Row(.impostor, exitStatus: 1),
+        Row(.notMember, exitStatus: 77),
         Row(.refused, exitStatus: 1),
         Row(.internalFault, exitStatus: 70),
     ]

@@ -106,6 +106,20 @@ package enum StoreBlueprint {
         WITHOUT ROWID
         """
 
+    /// The tables of signatures; made with those of merging, and absent from older stores.
+    package static let signing = [
+        """
+        CREATE TABLE IF NOT EXISTS syncd_signer(
+          replica BLOB PRIMARY KEY, key BLOB, first INTEGER, base INTEGER, base_hash BLOB,
+          number INTEGER, hash BLOB, pending BLOB, secret BLOB, removed INTEGER) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_anchor(
+          replica BLOB, number INTEGER, hash BLOB, signature BLOB, PRIMARY KEY(replica, number))
+          WITHOUT ROWID
+        """,
+    ]
+
     private static func statements(_ part: Part) -> [String] {
         switch part {
         case .capture:
@@ -116,7 +130,7 @@ package enum StoreBlueprint {
             ]
         case .history: history
         case .replication: replication
-        case .remotes: [remote, key, join]
+        case .remotes: [remote, key, join] + signing
         }
     }
 

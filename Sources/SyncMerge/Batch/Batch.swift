@@ -25,6 +25,13 @@ package struct Batch: Sendable {
     package var hasGaps = false
     /// What a new replica starts with, and hints for a receiver; not part of the facts.
     package var extras = Extras()
+    /// The vector that the sender's whole extraction leads to; nil: that of this batch, its last
+    /// one. Signed batches alone have it, and the two that follow.
+    package var goal: VersionVector?
+    /// Sums over what the sender holds.
+    package var sums: BatchSums?
+    /// What proves who wrote the transactions; with the sender's own proof the batch is signed.
+    package var proofs: [ReplicaID: SignerProof] = [:]
 
     /// Makes a batch of its parts.
     package init(

@@ -16,8 +16,8 @@ package enum BatchDecoder {
                 .notAllowed, "the batch is encrypted with key \(key), which is not here",
                 hint: "Get the key, then run: synctool key import DB FILE")
         }
-        let content = try Compression.decompress(payload, count: envelope.contentBytes)
-        return try decode(content: content, envelope)
+        try envelope.requireValidSignature()
+        return try decode(content: try content(of: payload, envelope), envelope)
     }
 
     /// Reads a batch as far as it is possible without a key: a sealed one up to its payload's hash,
@@ -25,11 +25,18 @@ package enum BatchDecoder {
     /// - Throws: `badData` or `newerFormat`, with the reason.
     package static func verify(_ bytes: [UInt8]) throws -> BatchEnvelope {
         let (envelope, payload) = try parts(bytes)
+        try envelope.requireValidSignature()
         if envelope.key == nil {
-            let content = try Compression.decompress(payload, count: envelope.contentBytes)
-            _ = try decode(content: content, envelope)
+            _ = try decode(content: try content(of: payload, envelope), envelope)
         }
         return envelope
+    }
+
+    private static func content(
+        of payload: ArraySlice<UInt8>, _ envelope: BatchEnvelope
+    ) throws -> [UInt8] {
+        let salt = envelope.signature == nil ? 0 : BatchSignature.saltBytes
+        return try Compression.decompress(payload.dropFirst(salt), count: envelope.contentBytes)
     }
 
     /// Splits a batch into envelope and payload, and checks that they belong together.
@@ -61,6 +68,8 @@ package enum BatchDecoder {
             from: &reader, tables: tables, dots: transactions.map(\.header.dot))
         let extras =
             envelope.hasExtras ? try ExtrasColumns.read(from: &reader, tables: tables) : .init()
+        var proofs = envelope.hasProofs ? try ProofColumns.read(envelope, from: &reader) : [:]
+        if let signature = envelope.signature { proofs[envelope.sender] = signature.proof }
         guard reader.isAtEnd else { throw SyncError(.badData, "the content has a tail") }
         guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
         else { throw SyncError(.badData, "the batch holds other counts than its envelope says") }
@@ -73,6 +82,9 @@ package enum BatchDecoder {
         batch.extras = extras
         batch.collected = envelope.collected
         batch.hasGaps = envelope.hasGaps
+        batch.goal = envelope.goal
+        batch.sums = envelope.sums
+        batch.proofs = proofs
         return batch
     }
 

@@ -20,10 +20,11 @@ extension Exchange {
         var since = VersionVector(vector.entries.filter { $0.replica != own })
         since.advance(to: Dot(own, known))
         let store = try await replica.store
+        let isSigning = try await replica.isSigning
         var found: ForeignTransactions?
         for item in try await remote.catalog(since: since).items
         where item.envelope.store == store && item.envelope.upTo[own] > known {
-            if item.envelope.upTo[own] > vector[own] {
+            if !isSigning, item.envelope.upTo[own] > vector[own] {
                 found = ForeignTransactions(
                     replica: own, number: item.envelope.upTo[own], sender: item.envelope.sender,
                     name: item.name)
@@ -40,6 +41,20 @@ extension Exchange {
             }
         }
         if let found { throw found.error }
-        try await replica.noteSent(number)
+        // Who signs believes no claim: what was sent is noted with each batch.
+        if !isSigning { try await replica.noteSent(number) }
+    }
+
+    /// Where a push starts: the remote's head, but of a replica that signs without the batches that
+    /// claim more of it than it has sent. Whoever writes to the remote could otherwise make it
+    /// believe that its next transactions are there already.
+    /// - Throws: what the remote and the replica throw.
+    func startOfPush(from head: VersionVector) async throws -> VersionVector {
+        let own = try await replica.replicaID
+        let sent = try await replica.sent ?? 0
+        guard try await replica.isSigning, head[own] > sent else { return head }
+        let items = try await remote.catalog(since: VersionVector()).items
+            .filter { $0.envelope.upTo[own] <= sent }
+        return BatchCatalog(items).reach(since: VersionVector())
     }
 }

@@ -17,6 +17,11 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     /// How often in succession a batch may vanish between catalog and fetch.
     private static var vanishedMax: Int { 8 }
 
+    /// The errors of a batch that is passed over: the rest is merged.
+    private static var passable: Set<SyncError.Code> {
+        [.badData, .notSigned, .forked, .impostor, .notMember]
+    }
+
     /// An exchange between a replica and a remote.
     /// - Parameter progress: called after each batch, with what was moved so far.
     package init(
@@ -36,7 +41,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         var report = Report()
         let head = try await remote.head()
         try await requireOwn(upTo: head)
-        let since = head.meet(try await replica.vector)
+        let since = try await startOfPush(from: head).meet(try await replica.vector)
         for batch in try await replica.batches(since: since) {
             let envelope = try BatchEnvelope.read(batch).envelope
             try await remote.append(batch)
@@ -126,7 +131,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                         throw SyncError(.badData, "the batch starts after what its envelope says")
                     }
                     report.bytes += bytes.count
-                } catch let error as SyncError where error.code == .badData {
+                } catch let error as SyncError where Self.passable.contains(error.code) {
                     passedOver.insert(item.name)
                     report.problems.append(.init(name: item.name, reason: error.reason))
                     break

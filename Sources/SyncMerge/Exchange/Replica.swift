@@ -49,6 +49,11 @@ package protocol Replica: Sendable {
     /// - Throws: `badData` or `newerFormat` for bytes that are no batch.
     func foreignNumber(in batch: [UInt8]) async throws -> Int64?
 
+    /// Whether it signs what it sends: a transaction in its name that it did not sign is another
+    /// one's, and nothing to stop for.
+    /// - Throws: the errors of its storage.
+    var isSigning: Bool { get async throws }
+
     /// Merges a batch, whole or not at all; merging it again changes nothing.
     /// - Returns: false when the batch starts after what is here.
     /// - Throws: `badData` or `newerFormat` for bytes that are no batch.
@@ -62,5 +67,6 @@ extension Replica {
     package var waiting: [WaitingChanges] { [] }
     package var sent: Int64? { nil }
     package func noteSent(_ number: Int64) async throws {}
+    package var isSigning: Bool { false }
     package func foreignNumber(in batch: [UInt8]) async throws -> Int64? { nil }
 }

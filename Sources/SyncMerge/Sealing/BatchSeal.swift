@@ -8,7 +8,6 @@ import SyncValues
 /// sending it again changes nothing at the remote, and two contents never share a nonce.
 package enum BatchSeal {
     private static let nonceBytes = 12
-    private static let tagBytes = 16
 
     /// The batch with its payload sealed.
     /// - Throws: `badData` for bytes that are not a complete batch, or are sealed already.
@@ -40,7 +39,7 @@ package enum BatchSeal {
         let (envelope, payload) = try BatchDecoder.parts(batch)
         guard let id = envelope.key else { return batch }
         guard let key = ring[id] else { throw missingKey(id) }
-        guard payload.count >= nonceBytes + tagBytes else {
+        guard payload.count >= BatchLimits.sealBytes else {
             throw SyncError(.badData, "the sealed payload is cut short")
         }
         do {

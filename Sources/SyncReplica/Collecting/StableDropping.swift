@@ -41,9 +41,9 @@ struct StableDropping {
     func dropHeaders(
         besides used: Set<Dot>, after place: Int64, count: Int
     ) throws -> (place: Int64?, dropped: Int) {
-        let outcome = try storage.headers.drop(after: place, count: count) {
-            stable.covers($0) && !used.contains($0)
-        }
+        let outcome = try storage.headers.drop(
+            after: place, count: count, where: { stable.covers($0) && !used.contains($0) },
+            before: { try storage.moveBases(to: stable) })
         if outcome.dropped > 0 { try noteCollected() }
         return outcome
     }

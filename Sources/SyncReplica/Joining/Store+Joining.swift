@@ -26,7 +26,7 @@ extension Store {
     package static func join(
         _ path: String, to copy: String, by method: JoinMethod
     ) throws -> JoinReport {
-        let (store, policies) = try Self.identity(of: copy)
+        let (store, policies, signing) = try Self.identity(of: copy)
         let dropped: Int
         let layouts: [String: CaptureOptions]
         do {
@@ -55,26 +55,29 @@ extension Store {
                 try database.execute(sql: "ATTACH ? AS theirs", arguments: [copy])
                 defer { try? database.execute(sql: "DETACH theirs") }
                 return try adoptIdentity(
-                    of: store, policies: policies, in: database, matching: method)
+                    of: store, policies: policies, signing: signing, in: database,
+                    matching: method)
             }
             try queue.close()
             return JoinReport(dropped: dropped, same: same)
         }
     }
 
-    private static func identity(of copy: String) throws -> (StoreID, Value) {
+    private static func identity(of copy: String) throws -> (StoreID, Value, Value) {
         let opened = try Store.open(copy)
         defer { try? opened.close() }
-        let policies = try opened.live.withState { connection, _ in
-            try Metadata(connection).value(.policies)
+        let (policies, signing) = try opened.live.withState { connection, _ in
+            let settings = Metadata(connection)
+            return (try settings.value(.policies), try settings.value(.signing))
         }
-        return (opened.id, policies)
+        return (opened.id, policies, signing)
     }
 
     /// Adopts the store's identifier and policies, and its identities of the rows, in one
     /// transaction.
     private static func adoptIdentity(
-        of store: StoreID, policies: Value, in database: Database, matching method: JoinMethod
+        of store: StoreID, policies: Value, signing: Value, in database: Database,
+        matching method: JoinMethod
     ) throws -> Int {
         guard let connection = database.sqliteConnection else { return 0 }
         var chosen = MergePolicies()
@@ -93,6 +96,7 @@ extension Store {
             try settings.set(.joined, to: .integer(try match.beginning() - 1))
             try settings.set(.store, to: .blob(store.bytes))
             if policies != .null { try settings.set(.policies, to: policies) }
+            if signing != .null { try settings.set(.signing, to: signing) }
             return same
         }
     }

@@ -23,18 +23,23 @@ struct BatchMerge {
     /// - Returns: false when it starts after what is merged here.
     /// - Throws: `badData`, `refused` for batches that no replica of this store can have written;
     ///   as ``RegionUpdate/show(_:transactions:hints:adding:)``.
+    /// - Parameter proved: the links of the slice before; those after this one when it returns.
     /// - Complexity: O(facts of the batch, and what is unresolved)
-    func merge(_ batch: Batch) throws -> Bool {
+    func merge(_ batch: Batch, proved: inout [ReplicaID: ChainLink]) throws -> Bool {
         var (delta, unknown) = batch.resolved(in: schema.merge)
         delta = delta.adding(batch.defaults(in: schema.merge))
         let merged = try storage.headers.vector()
         guard merged.covers(delta.since) else { return false }
         try OwnTransactions(transaction).requireKnown(in: batch, merged: merged)
+        let proofs = try SignedMerging(batch, merged: merged, in: transaction)
+            .verify(after: proved)
+        proved = proofs.links
         let fresh = batch.transactions.filter { !merged.covers($0.header.dot) }
         let gaps = SnapshotGaps(of: batch, merged: merged, in: transaction)
         let dropped = try gaps.droppedObjects()
         guard !fresh.isEmpty || !dropped.isEmpty else {
             try gaps.store()
+            try proofs.store(in: storage.signers)
             return true
         }
         // Before the headers are appended: their facts are not merged yet.
@@ -57,6 +62,7 @@ struct BatchMerge {
         }
         try gaps.deleteEmpty(dropped.keys)
         try gaps.store()
+        try proofs.store(in: storage.signers)
         return true
     }
 

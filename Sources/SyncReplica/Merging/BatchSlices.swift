@@ -32,6 +32,23 @@ struct BatchSlices {
         self.facts = facts
     }
 
+    /// The batch's proofs for a slice that ends before a transaction: the rest of the batch is what
+    /// leads from it to the anchors. Each link but the first is known then, so that the rest is
+    /// needed where a slice may be the last one that is merged.
+    private func proofs(after end: Int) -> [ReplicaID: SignerProof] {
+        if batch.proofs.isEmpty || end == batch.transactions.count { return batch.proofs }
+        var rest: [ReplicaID: [TransactionHeader]] = [:]
+        for transaction in batch.transactions[end...]
+        where batch.proofs[transaction.header.dot.replica] != nil {
+            rest[transaction.header.dot.replica, default: []].append(transaction.header)
+        }
+        var proofs = batch.proofs
+        for (replica, headers) in rest {
+            proofs[replica] = proofs[replica].map { $0.with(headers: headers + $0.headers) }
+        }
+        return proofs
+    }
+
     /// Whether there is no other slice.
     var isAtEnd: Bool { start >= max(1, batch.transactions.count) }
 
@@ -60,6 +77,7 @@ struct BatchSlices {
         slice.upTo = vector
         slice.transactions = Array(batch.transactions[start..<end])
         slice.facts = Array(facts[start..<end].joined())
+        slice.proofs = proofs(after: end)
         start = end
         return slice
     }

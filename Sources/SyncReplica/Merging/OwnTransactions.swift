@@ -20,16 +20,33 @@ struct OwnTransactions {
     private var own: ReplicaID { transaction.identity.replica }
 
     /// - Parameter merged: what this replica has merged.
-    /// - Throws: `refused` for a batch with such transactions, or whose vector covers some.
+    /// - Throws: `refused` for a batch with such transactions, or whose vector covers some;
+    ///   `impostor` where this replica signs and has not signed them.
     /// - Complexity: O(transactions of the batch)
     func requireKnown(in batch: Batch, merged: VersionVector) throws {
-        guard batch.upTo[own] <= merged[own] else {
-            throw ForeignTransactions(replica: own, number: batch.upTo[own], sender: batch.sender)
-                .error
+        let foreign =
+            batch.upTo[own] <= merged[own] ? try firstForeign(in: batch) : batch.upTo[own]
+        guard let foreign else { return }
+        if try isForged(in: batch) {
+            throw SignatureFault.impostor(own, number: foreign, sender: batch.sender)
         }
-        if let number = try firstForeign(in: batch) {
-            throw ForeignTransactions(replica: own, number: number, sender: batch.sender).error
-        }
+        throw ForeignTransactions(replica: own, number: foreign, sender: batch.sender).error
+    }
+
+    /// Whether this replica signs, and a batch with such transactions does not prove that it has
+    /// signed them. Where it does, this file was restored to an earlier state.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(transactions of the batch)
+    func isForged(in batch: Batch) throws -> Bool {
+        guard let me = try storage.signers.all()[own] else { return false }
+        let newest = try storage.headers.vector()[own]
+        // From before it signed, nothing can be proved.
+        if batch.upTo[own] <= me.first { return false }
+        guard let proof = batch.proofs[own], proof.key == me.key else { return true }
+        let isWhole = SignedMerging(batch, merged: VersionVector(), in: transaction)
+            .isWhole(proof, of: own)
+        let isBeyond = proof.anchor.link.number > newest
+        return !isWhole || !isBeyond && batch.upTo[own] > newest
     }
 
     /// The first transaction of a batch in this replica's name that it did not write; nil: it has

@@ -12,6 +12,7 @@ import SyncValues
 /// arrive under their old name: their objects have the same identities, and the facts are equal.
 struct ReplicaRenewal {
     private let storage: ReplicaStorage
+    private let signing: SignedSending
     private let own: ReplicaID
     /// The newest own transaction that keeps its name.
     private let kept: Int64
@@ -19,6 +20,7 @@ struct ReplicaRenewal {
     /// - Throws: SQLite errors.
     init(_ transaction: MergeTransaction) throws {
         storage = transaction.storage
+        signing = SignedSending(transaction)
         own = transaction.identity.replica
         kept = try OwnTransactions(transaction).newestSent()
     }
@@ -28,6 +30,7 @@ struct ReplicaRenewal {
     /// - Throws: SQLite errors.
     /// - Complexity: O(facts of the store)
     func run() throws -> ReplicaID {
+        if let signer = try storage.signers.all()[own] { try signing.retire(signer, upTo: kept) }
         let new = try Store.becomeNew(
             on: storage.connection, metadata: storage.history.settings)
         try renameHeaders(to: new)

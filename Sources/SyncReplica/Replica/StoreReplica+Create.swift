@@ -34,6 +34,7 @@ extension StoreReplica {
             try makeEmptyStore(at: draft, for: batch, mode: isPrivate ? 0o600 : 0o666)
             let replica = try StoreReplica(draft, wall: wall)
             _ = try replica.merge(snapshot, isAlone: true)
+            if batch.proofs[batch.sender] != nil { try replica.startSigning() }
             try replica.close()
             try FileManager.default.moveItem(atPath: draft, toPath: path)
         } catch {

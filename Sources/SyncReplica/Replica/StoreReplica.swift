@@ -235,21 +235,23 @@ extension StoreReplica: Replica {
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     /// - Complexity: O(what is sent)
     package func batches(since: VersionVector, factsMax: Int) throws -> [[UInt8]] {
-        try run("push") { session in
+        let outgoing = try run("push") { session in
             try session.transact { transaction in
                 let policies = transaction.storage.policies
                 let outgoing = OutgoingBatches(
                     storage: transaction.storage, identity: session.identity,
                     schema: try session.schemaStatements(of: transaction.schema),
                     policies: policies == MergePolicies() ? "" : try policies.json())
-                let batches = try outgoing.batches(since: since, factsMax: factsMax)
+                var batches = try outgoing.batches(since: since, factsMax: factsMax)
+                let key = try SignedSending(transaction).prove(&batches)
                 let own = session.identity.replica
                 if let newest = batches.map({ $0.upTo[own] }).max() {
                     try OwnTransactions(transaction).noteSent(newest)
                 }
-                return batches
+                return (batches, key)
             }
-        }.map(BatchEncoder.encode)
+        }
+        return try outgoing.0.map { try BatchEncoder.encode($0, signing: outgoing.1) }
     }
 
     /// Merges a batch; merging it again changes nothing. A large batch is merged in slices, each a
@@ -257,7 +259,8 @@ extension StoreReplica: Replica {
     /// merged.
     /// - Returns: false when the batch starts after what is merged here.
     /// - Throws: ``SyncError``: `badData`, `newerFormat` for bytes that are no batch; `refused` for
-    ///   a batch of another store; `busy`, and SQLite errors.
+    ///   a batch of another store; `notSigned`, `forked`, `impostor`, `notMember` for one that is
+    ///   not proved; `busy`, and SQLite errors.
     /// - Complexity: O(facts of the batch, and what is unresolved)
     public func merge(_ batch: [UInt8]) throws -> Bool { try merge(batch, isAlone: false) }
 
@@ -279,10 +282,11 @@ extension StoreReplica: Replica {
             var slices = BatchSlices(batch)
             var pace = MergePace(isAlone: isAlone)
             var start = ContinuousClock.now
+            var proved: [ReplicaID: ChainLink] = [:]
             while let slice = slices.next(factsMax: pace.factsMax) {
                 guard
                     try session.transact(
-                        adopting: policies, { try BatchMerge($0).merge(slice) })
+                        adopting: policies, { try BatchMerge($0).merge(slice, proved: &proved) })
                 else {
                     return false
                 }
@@ -319,7 +323,7 @@ extension StoreReplica {
     }
 
     /// The first transaction of a batch in this replica's name that it did not write; nil: there is
-    /// none. Those before it are stored as sent.
+    /// none, or this replica signs and did not sign it. Those before it are stored as sent.
     /// - Throws: ``SyncError``: `badData`, `newerFormat` for bytes that are no batch; SQLite
     ///   errors.
     /// - Complexity: O(transactions of the batch)
@@ -330,6 +334,8 @@ extension StoreReplica {
                 let own = session.identity.replica
                 let transactions = OwnTransactions(transaction)
                 let foreign = try transactions.firstForeign(in: batch)
+                // A forged batch is refused when it is to be merged.
+                if foreign != nil, try transactions.isForged(in: batch) { return nil }
                 let written = batch.transactions.map(\.header.dot)
                     .filter { $0.replica == own && $0.number < foreign ?? .max }
                 if let newest = written.map(\.number).max() { try transactions.noteSent(newest) }

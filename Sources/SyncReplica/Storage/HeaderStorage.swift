@@ -24,6 +24,7 @@ final class HeaderStorage {
     private let selectRun: Statement
     private let greatestPlace: Statement
     private let firstAfter: Statement
+    private let between: Statement
     private let connection: OpaquePointer
     /// Prepared when headers are dropped.
     private var remover: Statement?
@@ -76,6 +77,11 @@ final class HeaderStorage {
             """
             SELECT \(columns) FROM syncd_header WHERE replica = ?1 AND number > ?2
             ORDER BY number LIMIT 1
+            """, on: connection)
+        between = try Statement(
+            """
+            SELECT \(columns) FROM syncd_header
+            WHERE replica = ?1 AND number > ?2 AND number <= ?3 ORDER BY number
             """, on: connection)
     }
 
@@ -163,6 +169,21 @@ final class HeaderStorage {
         return try firstAfter.step() ? try header(firstAfter) : nil
     }
 
+    /// The stored headers of a replica's transactions after a number, up to another.
+    /// - Complexity: O(headers)
+    func headers(
+        of replica: ReplicaID, after number: Int64, upTo last: Int64
+    ) throws -> [TransactionHeader] {
+        guard number < last else { return [] }
+        between.bind(try replicas.number(of: replica), at: 1)
+        between.bind(number, at: 2)
+        between.bind(last, at: 3)
+        defer { between.reset() }
+        var headers: [TransactionHeader] = []
+        while try between.step() { headers.append(try header(between)) }
+        return headers
+    }
+
     /// Calls `body` for each transaction after a position, in the merge order.
     /// - Complexity: O(transactions)
     func forEach(
@@ -218,11 +239,13 @@ final class HeaderStorage {
     /// - Parameters:
     ///   - count: transactions that are checked.
     ///   - isDroppable: whether the header of a transaction is not needed any more.
+    ///   - willDrop: called before anything is dropped.
     /// - Returns: the position of the last transaction that was checked, nil at the end; and how
     ///   many were dropped.
     /// - Complexity: O(count)
     func drop(
-        after place: Int64, count: Int, where isDroppable: (Dot) -> Bool
+        after place: Int64, count: Int, where isDroppable: (Dot) -> Bool,
+        before willDrop: () throws -> Void
     ) throws -> (place: Int64?, dropped: Int) {
         let newest = try newestPlace()
         let select = try Statement(
@@ -239,6 +262,7 @@ final class HeaderStorage {
             let dot = Dot(try replicas.name(of: select.integer(1)), select.integer(2))
             if isDroppable(dot), place != newest { places.append(place) }
         }
+        if !places.isEmpty { try willDrop() }
         for place in places { try remove(at: place) }
         return (last, places.count)
     }

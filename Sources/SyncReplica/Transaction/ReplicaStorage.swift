@@ -18,6 +18,7 @@ final class ReplicaStorage {
     let unknown: UnknownFacts
     let marks: CollectionMarks
     let peers: PeerStorage
+    let signers: SignerStorage
     let history: LocalHistory
     let unrecorded: UnrecordedTransactions
     let statements: StatementCache
@@ -47,6 +48,7 @@ final class ReplicaStorage {
             connection, schema: schema.merge, shapes: shapes, replicas: replicas, marks: marks)
         conflicts = try ConflictStorage(connection, replicas: replicas)
         peers = try PeerStorage(connection, replicas: replicas)
+        signers = try SignerStorage(connection)
         history = try LocalHistory(connection)
         unrecorded = try UnrecordedTransactions(connection, catalog: history.catalog)
         unknown = try UnknownFacts(connection, replicas: replicas)

@@ -31,7 +31,7 @@ final class SimulatedStore: SimulatedTables {
     /// A new store: `populate` writes rows before it is tracked.
     convenience init(
         first path: String, _ schema: SimulatedSchema, name: Character, file: SimulatedFile,
-        populate: (WriterDatabase) throws -> Void
+        isSigning: Bool = true, populate: (WriterDatabase) throws -> Void
     ) throws {
         let database = try WriterDatabase(path)
         for statement in file.statements { try database.run(statement) }
@@ -43,6 +43,7 @@ final class SimulatedStore: SimulatedTables {
         try database.run("UPDATE syncd_meta SET value = 0 WHERE key = 'created'")
         try self.init(path, schema: schema, name: name, database: database)
         try replica.setPolicies(schema.policies)
+        if isSigning { try replica.startSigning() }
     }
 
     /// A replica made from another one's snapshot.

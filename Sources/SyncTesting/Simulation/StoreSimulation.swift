@@ -40,6 +40,8 @@ package struct StoreSimulation {
     private let evicts: Bool
     /// Random numbers of the files' formats: the same, for the same reason.
     private var filing: SeededRandom
+    /// After how many steps the stores begin to sign; nil: never.
+    private let signsAfter: Int?
     private var growth: SchemaGrowth?
     private var table: TableGrowth?
     private var migration: ForeignMigration?
@@ -80,6 +82,7 @@ package struct StoreSimulation {
         var collecting = SeededRandom(seed: seed &+ 0x7_0000_0000)
         collects = collecting.chance(0.6)
         evicts = collecting.chance(0.6)
+        signsAfter = [0, 0, 0, self.steps / 2, nil][Int(seed % 5)]
         self.collecting = collecting
         filing = SeededRandom(seed: seed &+ 0xF_0000_0000)
         growth = SchemaGrowth(schema, seed: seed)
@@ -94,6 +97,7 @@ package struct StoreSimulation {
         try introduce()
         for step in 0..<steps {
             try self.step(step)
+            if step == signsAfter { for store in stores { try store.replica.startSigning() } }
             try grow()
         }
         try exchange()
@@ -117,6 +121,7 @@ package struct StoreSimulation {
     private mutating func makeStores() throws {
         let first = try SimulatedStore(
             first: folder + "/A.db", schema, name: "A", file: .draw(&filing),
+            isSigning: signsAfter == 0,
             populate: { _ in })
         stores.append(first)
         if random.chance(0.6) {

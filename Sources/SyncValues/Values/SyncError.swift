@@ -99,6 +99,14 @@ extension SyncError.Code {
     public static let unreachable = Self("unreachable")
     /// Bytes that cannot be decoded.
     public static let badData = Self("badData")
+    /// Transactions of a replica with a known key that it did not sign.
+    public static let notSigned = Self("notSigned")
+    /// A replica has signed two histories.
+    public static let forked = Self("forked")
+    /// Another one writes in the name of this replica.
+    public static let impostor = Self("impostor")
+    /// A batch was sent by a replica that was removed from the members.
+    public static let notMember = Self("notMember")
     /// A statement that SQLite refused for a reason of the data or the schema.
     public static let refused = Self("refused")
     /// A fault of syncd.

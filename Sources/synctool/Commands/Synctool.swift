@@ -24,7 +24,8 @@ struct Synctool: AsyncParsableCommand {
             Track.self, Untrack.self, Status.self, History.self, Watch.self, Consumers.self,
             Purge.self, Revert.self, Restore.self, Show.self, Diff.self,
             Remote.self, Push.self, Pull.self, Sync.self,
-            Clone.self, Conflicts.self, Policy.self, Key.self, Serve.self, Doctor.self, Alter.self,
+            Clone.self, Upgrade.self, Conflicts.self, Policy.self, Key.self, Serve.self,
+            Doctor.self, Alter.self,
             Migrate.self, Demo.self,
         ])
 }

@@ -53,6 +53,7 @@ struct ExchangeRun {
         _ replica: StoreReplica, with entry: RemoteEntry, ring: KeyRing
     ) async throws {
         let begin = ContinuousClock.now
+        let known = Set(try replica.members().map(\.replica))
         let progress = ProgressLine(entry.name)
         defer { progress.end() }
         _ = try await replica.exchange(
@@ -68,6 +69,7 @@ struct ExchangeRun {
                     conflicts: try replica.conflicts().count, duration: .now - begin,
                     compared: try replica.lastComparison(), path: path)
                 try text.print(asJSON: isJSON)
+                try MemberText.printNew(try replica.members(), besides: known, path: path)
                 try printUntracked(of: replica)
                 try UnsyncedText(rows: replica.unsyncedRows()).print()
             })

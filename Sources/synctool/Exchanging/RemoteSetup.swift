@@ -168,13 +168,23 @@ struct RemoteSetup {
         for ending in ["", "-wal", "-shm", ".syncd-clone"] { unlink(database + ending) }
     }
 
+    /// A store that has never sent anything signs from its first transaction on, and one that
+    /// joined a signed store as that does.
+    private func signIfNew() throws {
+        let replica = try StoreReplica(absolute)
+        defer { try? replica.close() }
+        if try replica.isSigning || replica.hasSentNothing { try replica.startSigning() }
+    }
+
     private func addEntry() throws -> StoreKey? {
         let store = try Store.open(absolute)
         defer { try? store.close() }
         if let packet { try store.addKeys(packet.ring) }
         var key: StoreKey?
         if entry.isEncrypted, try store.keyRing().keys.isEmpty { key = try store.makeKey() }
+        let isFirst = try store.remotes().isEmpty
         try store.add(remote: entry)
+        if isFirst { try signIfNew() }
         if packet != nil || key != nil { try KeyFile.warn(about: path) }
         return key
     }

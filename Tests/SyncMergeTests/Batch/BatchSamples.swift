@@ -75,6 +75,39 @@ enum Samples {
             ).entities, transactions: transactions, facts: facts)
     }
 
+    /// The key of the sender of ``signed()``.
+    static let key = SigningKey(bytes: Array(repeating: 7, count: 32)) ?? .make()
+    private static let otherKey = SigningKey(bytes: Array(repeating: 8, count: 32)) ?? .make()
+
+    /// The same with everything that a signed batch has.
+    static func signed() throws -> Batch {
+        var batch = batch()
+        let headers = batch.transactions.map(\.header)
+        func proof(
+            _ replica: ReplicaID, key: SigningKey, from first: Int64, then: [TransactionHeader] = []
+        ) throws -> SignerProof {
+            let start = ChainLink(store: batch.store, replica: replica, first: first)
+            let own = headers.filter { $0.dot.replica == replica } + then
+            let anchor = try Anchor(
+                start.following(own), store: batch.store, replica: replica, with: key)
+            return SignerProof(
+                key: key.verifying, first: first, start: start, anchor: anchor, headers: then)
+        }
+        let later = [9, 12, 13].map { number in
+            TransactionHeader(
+                Dot(a, number), time: HybridTime(milliseconds: 2_000_000 + number % 3),
+                seen: VersionVector([Dot(b, number < 12 ? 1 : 2)]))
+        }
+        batch.proofs = [
+            b: try proof(b, key: key, from: 0),
+            a: try proof(a, key: otherKey, from: 3, then: later),
+        ]
+        batch.goal = batch.upTo.joined(VersionVector([Dot(a, 13)]))
+        batch.sums = BatchSums(
+            fact: Array(repeating: 1, count: 16), shown: Array(repeating: 2, count: 16))
+        return batch
+    }
+
     /// What replicas of a random schedule would send.
     static func random(seed: UInt64) throws -> Batch {
         let replica = try MergeSimulation.replicas(seed: seed)[0]
@@ -118,6 +151,9 @@ enum Samples {
         #expect(
             left.store == right.store && left.sender == right.sender && left.from == right.from
                 && left.upTo == right.upTo, sourceLocation: sourceLocation)
+        #expect(
+            left.goal == right.goal && left.sums == right.sums && left.proofs == right.proofs,
+            sourceLocation: sourceLocation)
         #expect(left.entities == right.entities, sourceLocation: sourceLocation)
         #expect(left.transactions == right.transactions, sourceLocation: sourceLocation)
         #expect(Set(left.facts) == Set(right.facts), sourceLocation: sourceLocation)

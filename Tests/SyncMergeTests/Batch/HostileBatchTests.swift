@@ -42,10 +42,15 @@ struct HostileBatchTests {
     @Test("unknown versions and features are named, not guessed")
     func newerFormats() throws {
         var bytes = try BatchEncoder.encode(Samples.batch())
-        bytes[4] = 2
+        bytes[4] = 3
         #expect(code(bytes) == .newerFormat)
         bytes[4] = 1
         bytes[5] = 0x80
+        #expect(code(bytes) == .newerFormat)
+        bytes[5] = 8
+        #expect(code(bytes) == .newerFormat, "a feature of version 2 alone")
+        bytes[4] = 2
+        bytes[5] = 0x40
         #expect(code(bytes) == .newerFormat)
     }
 

@@ -1,0 +1,39 @@
+import SyncReplica
+import Varlink
+
+/// The replicas of a store whose keys are known, as lines of text or as JSON.
+enum MemberText {
+    static func lines(_ members: [Member]) -> [String] {
+        var table = TextTable(styles: [.strong])
+        for member in members {
+            var remarks: [String] = []
+            if member.isOwn { remarks.append("this replica") }
+            if member.isRemoved { remarks.append("removed") }
+            table.add(
+                String(member.replica.description.prefix(8)), "key \(member.fingerprint)",
+                "signs after \(member.signsAfter)", "up to \(member.number)",
+                remarks.joined(separator: ", "))
+        }
+        return table.lines(on: .output)
+    }
+
+    static func json(_ member: Member) -> JSONObject {
+        [
+            "replica": .string(member.replica.description), "key": .string(member.fingerprint),
+            "signsAfter": .integer(member.signsAfter), "number": .integer(member.number),
+            "own": .bool(member.isOwn), "removed": .bool(member.isRemoved),
+        ]
+    }
+
+    /// Names the members that came with an exchange, once.
+    /// - Throws: ``OutputClosed``.
+    static func printNew(
+        _ members: [Member], besides known: Set<ReplicaID>, path: String
+    ) throws {
+        for member in members where !member.isOwn && !known.contains(member.replica) {
+            try Terminal.error.line(
+                "  new member: replica \(member.replica), key \(member.fingerprint); all are "
+                    + "listed by: synctool remote members \(Shell.quoted(path))")
+        }
+    }
+}
