@@ -47,6 +47,7 @@ public enum ErrorTable {
         Row(.unreachable, exitStatus: 69),
         Row(.badData, exitStatus: 65),
         Row(.refused, exitStatus: 1),
+        Row(.diverged, exitStatus: 1),
         Row(.internalFault, exitStatus: 70),
     ]
 

@@ -57,6 +57,7 @@ struct BatchMerge {
         }
         try gaps.deleteEmpty(dropped.keys)
         try gaps.store()
+        try SumKeeping(storage, identity: transaction.identity).note(goal: batch.likelyGoal)
         return true
     }
 

@@ -6,7 +6,7 @@ enum ReplicationTables {
     /// Creates missing tables, in the transaction that the connection is in.
     /// - Throws: SQLite errors.
     static func create(_ connection: OpaquePointer) throws {
-        for sql in StoreBlueprint.replication {
+        for sql in StoreBlueprint.replication + StoreBlueprint.sums {
             try RawTransaction.execute(sql, on: connection)
         }
     }
