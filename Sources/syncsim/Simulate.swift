@@ -61,7 +61,8 @@ struct Simulate: ParsableCommand {
             """
             \(kind.rawValue): \(done) schedules, \(failed) failures, \(ContinuousClock.now - start)
             commits \(total.commits), merges \(total.merges), refusals \(total.refusals), \
-            adoptions \(total.adoptions), closes \(total.closes), collected \(total.collected)
+            comparisons \(total.comparisons), adoptions \(total.adoptions), \
+            closes \(total.closes), collected \(total.collected)
             at the end: conflicts \(total.conflicts), revived \(total.revived), \
             unified rows \(total.unified)
             """)

@@ -174,6 +174,10 @@ private actor DyingRemote: Remote {
     func acknowledged() async throws -> [ReplicaID: VersionVector] {
         try await inner.acknowledged()
     }
+    func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {
+        try await inner.noteSums(sums, of: replica)
+    }
+    func notedSums() async throws -> [ReplicaID: [UInt8]] { try await inner.notedSums() }
     func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] {
         try await inner.ownBatches(ifMoreThan: count)
     }
@@ -212,4 +216,8 @@ private actor MeddlingRemote: Remote {
     func acknowledged() async throws -> [ReplicaID: VersionVector] {
         try await inner.acknowledged()
     }
+    func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {
+        try await inner.noteSums(sums, of: replica)
+    }
+    func notedSums() async throws -> [ReplicaID: [UInt8]] { try await inner.notedSums() }
 }

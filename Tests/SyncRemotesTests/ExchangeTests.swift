@@ -29,7 +29,7 @@ struct ExchangeTests {
 
     @Test(
         "an exchange that is interrupted anywhere loses nothing, and the next one continues",
-        arguments: 0..<8, [MemoryRemote.Fault.before, .after])
+        arguments: 0..<14, [MemoryRemote.Fault.before, .after])
     func interruption(at call: Int, fault: MemoryRemote.Fault) async throws {
         let remote = MemoryRemote(store: SimulatedReplica.store)
         let a = try SimulatedPeer("A", schema: .notes, slice: 1)

@@ -207,4 +207,8 @@ private struct Holding: Remote {
     func acknowledged() async throws -> [ReplicaID: VersionVector] {
         try await remote.acknowledged()
     }
+    func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {
+        try await remote.noteSums(sums, of: replica)
+    }
+    func notedSums() async throws -> [ReplicaID: [UInt8]] { try await remote.notedSums() }
 }

@@ -22,7 +22,10 @@ struct StoreSimulationTests {
             }
         }
         guard TestSeed.given == nil else { return }
-        let all = [total.commits, total.merges, total.refusals, total.closes, total.conflicts]
+        let all = [
+            total.commits, total.merges, total.refusals, total.closes, total.conflicts,
+            total.comparisons,
+        ]
         #expect(all.allSatisfy { $0 > 0 }, "every kind of event happened: \(total)")
     }
 }

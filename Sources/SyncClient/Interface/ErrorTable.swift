@@ -51,6 +51,7 @@ public enum ErrorTable {
         Row(.impostor, exitStatus: 1),
         Row(.notMember, exitStatus: 77),
         Row(.refused, exitStatus: 1),
+        Row(.diverged, exitStatus: 1),
         Row(.internalFault, exitStatus: 70),
     ]
 

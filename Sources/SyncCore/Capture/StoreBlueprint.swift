@@ -6,7 +6,7 @@ import SyncStorage
 package enum StoreBlueprint {
     /// What a part of the tables is for.
     package enum Part: CaseIterable {
-        case capture, history, replication, remotes
+        case capture, history, replication, sums, remotes
     }
 
     /// One object as its statement makes it.
@@ -93,6 +93,22 @@ package enum StoreBlueprint {
         """,
     ]
 
+    /// The sums of what merging keeps. All of it can be computed again: a store without these
+    /// tables is whole.
+    package static let sums = [
+        """
+        CREATE TABLE IF NOT EXISTS syncd_total(
+          shape INTEGER PRIMARY KEY, structure INTEGER, facts BLOB, shown BLOB)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_sum(id INTEGER PRIMARY KEY, at BLOB UNIQUE, sums BLOB)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_met(
+          replica INTEGER PRIMARY KEY, at BLOB, time INTEGER, count INTEGER, entities TEXT)
+        """,
+    ]
+
     package static let remote = """
         CREATE TABLE IF NOT EXISTS syncd_remote(
           name TEXT PRIMARY KEY, url TEXT, options TEXT) WITHOUT ROWID
@@ -130,6 +146,7 @@ package enum StoreBlueprint {
             ]
         case .history: history
         case .replication: replication
+        case .sums: sums
         case .remotes: [remote, key, join] + signing
         }
     }

@@ -26,7 +26,8 @@ package struct Batch: Sendable {
     /// What a new replica starts with, and hints for a receiver; not part of the facts.
     package var extras = Extras()
     /// The vector that the sender's whole extraction leads to; nil: that of this batch, its last
-    /// one. Signed batches alone have it, and the two that follow.
+    /// one. Signed batches alone have it, and the two that follow. A batch that is not the last one
+    /// lacks facts that a later one overwrites.
     package var goal: VersionVector?
     /// Sums over what the sender holds.
     package var sums: BatchSums?

@@ -56,6 +56,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             // All that had to be sent has been sent. The next push tries again.
             report.problems.append(.init(name: "compaction", reason: error.reason))
         }
+        report.differences = try await compare()
         return report
     }
 
@@ -95,7 +96,19 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         } catch let error as SyncError where [.notAllowed, .diskFull].contains(error.code) {
             // A remote that may only be read can still be merged.
         }
+        report.differences = try await compare()
         return report
+    }
+
+    /// States what this replica holds, and compares what others have stated.
+    private func compare() async throws -> [StateDifference] {
+        let sums = try await replica.sums
+        do {
+            if let sums { try await remote.noteSums(sums, of: try await replica.replicaID) }
+        } catch let error as SyncError where [.notAllowed, .diskFull].contains(error.code) {
+            // A remote that may only be read can still be compared with.
+        }
+        return try await replica.compare(try await remote.notedSums())
     }
 
     /// Merges like ``pull()`` without acknowledging: for a copy that is only read.

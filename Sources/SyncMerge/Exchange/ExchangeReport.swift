@@ -12,6 +12,8 @@ package struct ExchangeReport: Sendable, Hashable {
     package var problems: [BatchCatalog.Problem] = []
     /// What the replica has merged and cannot show: after a pull.
     package var waiting: [WaitingChanges] = []
+    /// The replicas that have merged the same transactions as this one and differ from it.
+    package var differences: [StateDifference] = []
 
     /// Nothing yet.
     package init() {}
@@ -23,6 +25,7 @@ package struct ExchangeReport: Sendable, Hashable {
         bytes += other.bytes
         compactedCount += other.compactedCount
         if !other.waiting.isEmpty { waiting = other.waiting }
+        differences += other.differences.filter { !differences.contains($0) }
         problems += other.problems.filter { !problems.contains($0) }
     }
 

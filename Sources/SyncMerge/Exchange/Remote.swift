@@ -36,6 +36,15 @@ package protocol Remote: Sendable {
     /// - Throws: `unreachable` when the remote is not there.
     func acknowledged() async throws -> [ReplicaID: VersionVector]
 
+    /// States sums of a replica's facts, as ``StateSums`` encodes them, for others to compare. A
+    /// remote of an earlier version does not keep them.
+    /// - Throws: `unreachable` when the remote is not there.
+    func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws
+
+    /// The newest sums that replicas have stated here.
+    /// - Throws: `unreachable` when the remote is not there.
+    func notedSums() async throws -> [ReplicaID: [UInt8]]
+
     /// Requests a snapshot, made by a replica that has collected up to `collected`; empty: the
     /// request is withdrawn. Not needed where the other side makes batches on demand.
     /// - Throws: `unreachable` when the remote is not there.

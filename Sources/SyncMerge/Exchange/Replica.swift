@@ -32,6 +32,17 @@ package protocol Replica: Sendable {
     /// - Throws: the errors of its storage.
     var behind: VersionVector { get async throws }
 
+    /// Sums of what it has merged, as ``StateSums`` encodes them; nil while it cannot state any: it
+    /// has merged only some of the batches that belong together.
+    /// - Throws: the errors of its storage.
+    var sums: [UInt8]? { get async throws }
+
+    /// Compares what other replicas state with what this one stated of the same moment; what cannot
+    /// be read is ignored.
+    /// - Returns: the replicas that differ from this one.
+    /// - Throws: the errors of its storage.
+    func compare(_ sums: [ReplicaID: [UInt8]]) async throws -> [StateDifference]
+
     /// What it has merged and cannot show, because its schema has no place for it.
     /// - Throws: the errors of its storage.
     var waiting: [WaitingChanges] { get async throws }
@@ -64,6 +75,8 @@ extension Replica {
     package func noteAcknowledged(_ acknowledged: [ReplicaID: VersionVector]) async throws {}
     package var peers: [ReplicaID: VersionVector] { [:] }
     package var behind: VersionVector { VersionVector() }
+    package var sums: [UInt8]? { nil }
+    package func compare(_ sums: [ReplicaID: [UInt8]]) async throws -> [StateDifference] { [] }
     package var waiting: [WaitingChanges] { [] }
     package var sent: Int64? { nil }
     package func noteSent(_ number: Int64) async throws {}

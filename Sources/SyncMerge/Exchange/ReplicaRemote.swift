@@ -16,6 +16,7 @@ package actor ReplicaRemote<Local: Replica>: Remote {
     private var offer: Offer?
     private var offers = 0
     private var acknowledgements: [ReplicaID: VersionVector] = [:]
+    private var noted: [ReplicaID: [UInt8]] = [:]
 
     /// Offers a replica.
     package init(_ replica: Local) { self.replica = replica }
@@ -66,6 +67,18 @@ package actor ReplicaRemote<Local: Replica>: Remote {
     package func acknowledge(_ vector: VersionVector, of replica: ReplicaID) async throws {
         acknowledgements[replica] = vector
         try await self.replica.noteAcknowledged([replica: vector])
+    }
+
+    /// Compares at once: the other side's replica need not ask again for this one to know.
+    package func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {
+        noted[replica] = sums
+        _ = try await self.replica.compare([replica: sums])
+    }
+
+    package func notedSums() async throws -> [ReplicaID: [UInt8]] {
+        var all = noted
+        if let own = try await replica.sums { all[try await replica.replicaID] = own }
+        return all
     }
 
     package func acknowledged() async throws -> [ReplicaID: VersionVector] {

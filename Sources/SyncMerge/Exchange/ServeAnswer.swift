@@ -14,6 +14,8 @@ package enum ServeAnswer: Sendable {
     case bytes([UInt8])
     /// What the replicas have acknowledged.
     case acknowledged([ReplicaID: VersionVector])
+    /// The sums that the replicas have stated.
+    case sums([ReplicaID: [UInt8]])
     /// Done.
     case done
     /// What went wrong.
@@ -53,6 +55,13 @@ package enum ServeAnswer: Sendable {
                 writer.append(raw: replica.bytes)
                 writer.append(vector)
             }
+        case .sums(let sums):
+            writer.append(byte: 8)
+            writer.append(varint: UInt64(sums.count))
+            for (replica, bytes) in sums.sorted(by: { $0.key < $1.key }) {
+                writer.append(raw: replica.bytes)
+                writer.append(counted: bytes)
+            }
         case .done: writer.append(byte: 6)
         case .failure(let error):
             writer.append(byte: 7)
@@ -78,6 +87,7 @@ package enum ServeAnswer: Sendable {
         case 5: self = .acknowledged(try Self.acknowledged(&reader))
         case 6: self = .done
         case 7: self = .failure(try Self.failure(&reader))
+        case 8: self = .sums(try Self.sums(&reader))
         case let kind:
             throw SyncError(
                 .newerFormat, "answer \(kind) is not known here",
@@ -107,6 +117,15 @@ package enum ServeAnswer: Sendable {
             vectors[replica] = try reader.vector()
         }
         return vectors
+    }
+
+    private static func sums(_ reader: inout ByteReader) throws -> [ReplicaID: [UInt8]] {
+        var sums: [ReplicaID: [UInt8]] = [:]
+        for _ in 0..<(try reader.countOfRest(atMost: replicasMax)) {
+            let replica = try reader.identifier(ReplicaID.init)
+            sums[replica] = Array(try reader.counted(atMost: StateSums.bytesMax))
+        }
+        return sums
     }
 
     private static func failure(_ reader: inout ByteReader) throws -> SyncError {

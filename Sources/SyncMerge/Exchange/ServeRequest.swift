@@ -14,6 +14,10 @@ package enum ServeRequest: Sendable, Hashable {
     case acknowledge(ReplicaID, VersionVector)
     /// What the replicas have acknowledged.
     case acknowledged
+    /// The client's replica states these sums.
+    case noteSums(ReplicaID, [UInt8])
+    /// The sums that replicas have stated.
+    case notedSums
 
     /// The body of the frame.
     package func encoded() -> [UInt8] {
@@ -34,6 +38,11 @@ package enum ServeRequest: Sendable, Hashable {
             writer.append(raw: replica.bytes)
             writer.append(vector)
         case .acknowledged: writer.append(byte: 6)
+        case .noteSums(let replica, let sums):
+            writer.append(byte: 7)
+            writer.append(raw: replica.bytes)
+            writer.append(raw: sums)
+        case .notedSums: writer.append(byte: 8)
         }
         return writer.bytes
     }
@@ -49,6 +58,10 @@ package enum ServeRequest: Sendable, Hashable {
         case 4: self = .append(Array(try reader.raw(reader.remaining)))
         case 5: self = .acknowledge(try reader.identifier(ReplicaID.init), try reader.vector())
         case 6: self = .acknowledged
+        case 7:
+            self = .noteSums(
+                try reader.identifier(ReplicaID.init), Array(try reader.raw(reader.remaining)))
+        case 8: self = .notedSums
         case let kind:
             throw SyncError(
                 .newerFormat, "request \(kind) is not known here",

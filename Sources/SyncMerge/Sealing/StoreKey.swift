@@ -34,7 +34,7 @@ package struct StoreKey: Sendable, Hashable {
     }
 
     /// The key derived for one purpose, so that one use reveals nothing about another.
-    func subkey(_ purpose: String) -> SymmetricKey {
+    package func subkey(_ purpose: String) -> SymmetricKey {
         Self.derive(from: bytes, for: purpose, count: Self.byteCount)
     }
 

@@ -11,6 +11,8 @@ enum DirectoryLayout {
 
     /// The file in a replica's folder with the vector that it has merged.
     static let merged = "merged"
+    /// The file in a replica's folder with the sums of what it has merged.
+    static let sums = "sums"
     /// The file in a replica's folder with the snapshot that it requests.
     static let asked = "asked"
 

@@ -138,6 +138,33 @@ package struct DirectoryRemote: Remote {
         return notes(named: DirectoryLayout.asked).filter { $0.key != replica }.map(\.value)
     }
 
+    /// Records the sums that a replica states.
+    /// - Throws: `unreachable`, `notAllowed`, `diskFull` when they cannot be written.
+    package func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {
+        try checkMarker()
+        let folder = DirectoryLayout.folder(of: replica)
+        let file = folder + "/" + DirectoryLayout.sums
+        if let (bytes, _) = files.head(of: file, limit: StateSums.bytesMax), bytes == sums {
+            return
+        }
+        try files.makeFolder(folder)
+        try files.write(sums, to: file, temporaryPrefix: DirectoryLayout.temporaryPrefix)
+    }
+
+    /// The sums that replicas have stated.
+    /// - Throws: `unreachable`, `refused` when the folder is no longer a remote of the store.
+    /// - Complexity: O(n) in the replicas: reads a file of each.
+    package func notedSums() async throws -> [ReplicaID: [UInt8]] {
+        try checkMarker()
+        var sums: [ReplicaID: [UInt8]] = [:]
+        for folder in files.names() ?? [] {
+            guard let replica = ReplicaID(folder) else { continue }
+            let file = folder + "/" + DirectoryLayout.sums
+            sums[replica] = files.head(of: file, limit: StateSums.bytesMax)?.bytes
+        }
+        return sums
+    }
+
     private func write(
         _ vector: VersionVector, as name: String, of replica: ReplicaID
     ) throws {

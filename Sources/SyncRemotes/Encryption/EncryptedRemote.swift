@@ -114,6 +114,22 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
         try await inner.acknowledged()
     }
 
+    /// States sums, sealed where batches are: who carries them learns nothing of rows that were
+    /// guessed. A store without a key states none.
+    /// - Throws: what the inner remote throws; `internalFault` when sealing fails.
+    package func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {
+        guard isSealing else { return try await inner.noteSums(sums, of: replica) }
+        guard let key = ring.activeKey else { return }
+        try await inner.noteSums(try SumSeal.seal(sums, with: key), of: replica)
+    }
+
+    /// The sums that replicas have stated and that can be opened here.
+    /// - Throws: what the inner remote throws.
+    package func notedSums() async throws -> [ReplicaID: [UInt8]] {
+        let noted = try await inner.notedSums()
+        return isSealing ? noted.compactMapValues { SumSeal.open($0, with: ring) } : noted
+    }
+
     /// Requests a snapshot, or withdraws the request.
     /// - Throws: what the inner remote throws.
     package func requestSnapshot(covering collected: VersionVector) async throws {

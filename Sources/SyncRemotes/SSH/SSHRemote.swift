@@ -84,6 +84,31 @@ package actor SSHRemote: Remote {
         return vectors
     }
 
+    /// States sums. A server of an earlier version does not know the request: nothing is compared.
+    /// - Throws: `unreachable`, `badData`; what the other store reports.
+    package func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {
+        do {
+            guard case .done = try await ask(.noteSums(replica, sums)) else {
+                throw ServeClient.unexpected
+            }
+        } catch let error as SyncError where error.code == .newerFormat {
+            return
+        }
+    }
+
+    /// The sums that replicas have stated; none from a server of an earlier version.
+    /// - Throws: `unreachable`, `badData`; what the other store reports.
+    package func notedSums() async throws -> [ReplicaID: [UInt8]] {
+        do {
+            guard case .sums(let sums) = try await ask(.notedSums) else {
+                throw ServeClient.unexpected
+            }
+            return sums
+        } catch let error as SyncError where error.code == .newerFormat {
+            return [:]
+        }
+    }
+
     package func disconnect() async { drop() }
 
     private func drop() {

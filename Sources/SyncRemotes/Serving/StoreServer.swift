@@ -57,6 +57,11 @@ package struct StoreServer<Local: Replica>: Sendable {
                 try requireWriting()
                 try await remote.acknowledge(vector, of: replica)
                 return .done
+            case .noteSums(let replica, let sums):
+                try requireWriting()
+                try await remote.noteSums(sums, of: replica)
+                return .done
+            case .notedSums: return .sums(try await remote.notedSums())
             case .acknowledged: return .acknowledged(try await remote.acknowledged())
             }
         } catch let error as SyncError {

@@ -33,6 +33,7 @@ struct CollectionRun {
             survey.factCount <= factsMax
         else { return report }
         try end(round: round, survey: survey)
+        try mendTotals()
         report.objects = try dropObjects(stable: stable)
         report.transactions = try dropHeaders(stable: stable, besides: survey.used)
         try session.transact { transaction in
@@ -60,6 +61,20 @@ struct CollectionRun {
         try session.transact { transaction in
             try transaction.storage.marks.end(
                 round: round, at: transaction.storage.headers.vector())
+        }
+    }
+
+    /// Everything has just been read: the totals are compared with it. Where a record was changed
+    /// past this program, the next comparison with another replica finds the difference.
+    private func mendTotals() throws {
+        let wrong = try session.read { storage in
+            try storage.totals.reload()
+            return try storage.totals.wrong(objects: storage.objects)
+        }
+        guard let wrong, !wrong.isEmpty else { return }
+        try session.transact { transaction in
+            try transaction.storage.totals.forget()
+            try transaction.storage.sums.forget()
         }
     }
 

@@ -63,6 +63,7 @@ struct BatchMerge {
         try gaps.deleteEmpty(dropped.keys)
         try gaps.store()
         try proofs.store(in: storage.signers)
+        try SumKeeping(storage, identity: transaction.identity).note(goal: batch.likelyGoal)
         return true
     }
 

@@ -133,10 +133,11 @@ struct RegionUpdate {
             if region.objects[uid] != object { changed.append((uid, object)) }
         }
         for (uid, object) in changed.sorted(by: { $0.0 < $1.0 }) {
-            try storage.objects.write(withFreeNumber(object, uid: uid), uid: uid)
+            try storage.objects.write(
+                withFreeNumber(object, uid: uid), uid: uid, replacing: region.objects[uid])
         }
         for (alias, dot) in state.aliases where region.state.aliases[alias] != dot {
-            try storage.objects.write(alias, dot: dot)
+            try storage.objects.write(alias, dot: dot, replacing: region.state.aliases[alias])
         }
         try storage.conflicts.update(
             from: view, of: state, keys: keys, number: storage.history.head)

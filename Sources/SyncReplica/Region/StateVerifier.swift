@@ -8,6 +8,7 @@ import SyncValues
 /// - What refers to a row is stored as a reference to it.
 /// - Each object's ``StoredObject/State`` is the one that the view gives it.
 /// - The conflict log has exactly the conflicts of the view.
+/// - The totals that are kept are those of the stored facts.
 struct StateVerifier {
     private let transaction: MergeTransaction
 
@@ -38,6 +39,10 @@ struct StateVerifier {
         }
         guard try storage.conflicts.open() == Set(view.conflicts.keys) else {
             throw SyncError(.internalFault, "after \(step) the conflict log is wrong")
+        }
+        let wrong = try storage.totals.wrong(objects: storage.objects)
+        guard wrong.isEmpty else {
+            throw SyncError(.internalFault, "after \(step) the totals of \(wrong) are wrong")
         }
     }
 

@@ -38,6 +38,9 @@ struct ReplicaRenewal {
         try renameUnknown(to: new)
         try storage.objects.renameAliases(from: own, to: new, after: kept)
         try storage.conflicts.rename(from: own, to: new, after: kept)
+        // What was computed before names what was renamed.
+        try storage.totals.forget()
+        try storage.sums.forget()
         // Found at a vector that names what was renamed; the next collection starts again.
         try storage.marks.removeAll()
         return new
@@ -88,7 +91,9 @@ struct ReplicaRenewal {
             }
             affected.append((uid, object))
         }
-        for (uid, object) in affected { try objects.write(object, uid: uid) }
+        for (uid, object) in affected {
+            try objects.write(object, uid: uid, replacing: nil)
+        }
     }
 
     private func renameUnknown(to new: ReplicaID) throws {

@@ -264,12 +264,19 @@ extension StoreReplica: Replica {
     /// - Complexity: O(facts of the batch, and what is unresolved)
     public func merge(_ batch: [UInt8]) throws -> Bool { try merge(batch, isAlone: false) }
 
-    /// - Parameter isAlone: whether no other connection can have the file open yet.
+    /// - Parameters:
+    ///   - isAlone: whether no other connection can have the file open yet.
+    ///   - goal: what is merged after the last of the batches that were made together, where that
+    ///     is known and the batch does not say it.
     /// - Returns: false when the batch starts after what is merged here.
     /// - Throws: as ``merge(_:)``.
     /// - Complexity: O(facts of the batch, and what is unresolved)
-    func merge(_ batch: [UInt8], isAlone: Bool) throws -> Bool {
-        let batch = try BatchDecoder.decode(batch)
+    package func merge(
+        _ batch: [UInt8], isAlone: Bool, goal: VersionVector? = nil
+    ) throws -> Bool {
+        var batch = try BatchDecoder.decode(batch)
+        // A slice of it leads no further than the whole.
+        batch.goal = goal ?? batch.likelyGoal
         let policies = try MergePolicies(batch: batch)
         guard batch.store == storeID else {
             throw SyncError(

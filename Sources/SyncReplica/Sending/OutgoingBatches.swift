@@ -182,6 +182,7 @@ struct OutgoingBatches {
             from = upTo
             start = end
         }
+        for place in batches.indices.dropLast() { batches[place].goal = from }
         return batches
     }
 }

@@ -114,6 +114,12 @@ final class MergeSession {
                 }
                 let result = try body(transaction)
                 try transaction.finish()
+                // After new policies, or none: another one than the transaction began with.
+                if let storage = self.storage {
+                    try SumKeeping(storage, identity: identity).keep {
+                        try schemaStatements(of: $0)
+                    }
+                }
                 return result
             } catch {
                 // Numbers that were assigned and rolled back must not be used again.
@@ -193,7 +199,7 @@ final class MergeSession {
         try RecordedTables(connection, database: database, settings: settings).check(schema)
         let storage = try ReplicaStorage(
             connection: connection, schema: schema, policies: policies, triggers: triggers,
-            version: try schemaVersion())
+            store: identity.store, version: try schemaVersion())
         self.storage = storage
         return storage
     }

@@ -16,6 +16,7 @@ final class ObjectStorage {
     private let shapes: Shapes
     private let replicas: ReplicaNames
     private let marks: CollectionMarks
+    private let totals: SumTotals
     private let selectAll: Statement
     private let selectAfter: Statement
     private let upsert: Statement
@@ -49,10 +50,11 @@ final class ObjectStorage {
 
     init(
         _ connection: OpaquePointer, schema: MergeSchema, shapes: Shapes,
-        replicas: ReplicaNames, marks: CollectionMarks
+        replicas: ReplicaNames, marks: CollectionMarks, totals: SumTotals
     ) throws {
         self.connection = connection
         self.marks = marks
+        self.totals = totals
         self.schema = schema
         self.shapes = shapes
         self.replicas = replicas
@@ -146,6 +148,20 @@ final class ObjectStorage {
         defer { selectAfter.reset() }
         while try selectAfter.step() {
             guard let (uid, object) = try object(selectAfter) else { continue }
+            try body(uid, object)
+        }
+    }
+
+    /// Calls `body` for each object of an entity.
+    /// - Complexity: O(their facts)
+    func forEach(
+        ofEntity entity: Int, _ body: (ObjectUID, StoredObject) throws -> Void
+    ) throws {
+        let select = try Statement(
+            "SELECT \(Column.list) FROM syncd_object WHERE shape = ?1", on: connection)
+        select.bind(shapes.number(of: entity), at: 1)
+        while try select.step() {
+            guard let (uid, object) = try object(select) else { continue }
             try body(uid, object)
         }
     }
@@ -254,7 +270,11 @@ final class ObjectStorage {
     // MARK: Writing
 
     /// Stores an object.
-    func write(_ object: StoredObject, uid: ObjectUID) throws {
+    /// - Parameter former: what is stored of it; nil: nothing.
+    func write(
+        _ object: StoredObject, uid: ObjectUID, replacing former: StoredObject?
+    ) throws {
+        totals.replace(former, with: object, uid: uid)
         if object.key == nil, object.number != nil { hasReservations = true }
         let key = object.key.map { StoredKey.value(of: $0, as: .selfDescribing) }
         upsert.bind(uid.bytes, at: Column.uid + 1)
@@ -269,11 +289,13 @@ final class ObjectStorage {
         try marks.remove(from: uid, writing: object.record)
     }
 
-    /// Deletes an object.
+    /// Deletes an object without a fact, or a dead one: the totals do not count it.
     func remove(_ uid: ObjectUID) throws { try remove.run(.blob(uid.bytes)) }
 
     /// Stores an alias.
-    func write(_ alias: MergeState.Alias, dot: Dot) throws {
+    /// - Parameter former: the transaction that it is stored with; nil: it is not stored.
+    func write(_ alias: MergeState.Alias, dot: Dot, replacing former: Dot?) throws {
+        totals.replace(former, with: dot, of: alias)
         try marks.remove(from: [alias.first, alias.second])
         insertAlias.bind(alias.first.bytes, at: 1)
         insertAlias.bind(alias.second.bytes, at: 2)

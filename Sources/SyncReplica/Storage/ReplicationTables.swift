@@ -6,7 +6,9 @@ enum ReplicationTables {
     /// Creates missing tables, in the transaction that the connection is in.
     /// - Throws: SQLite errors.
     static func create(_ connection: OpaquePointer) throws {
-        for sql in StoreBlueprint.replication + StoreBlueprint.signing {
+        let statements =
+            StoreBlueprint.replication + StoreBlueprint.signing + StoreBlueprint.sums
+        for sql in statements {
             try RawTransaction.execute(sql, on: connection)
         }
     }

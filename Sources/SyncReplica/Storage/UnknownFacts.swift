@@ -25,6 +25,7 @@ final class UnknownFacts {
     private let replicas: ReplicaNames
     private let insert: Statement
     private let select: Statement
+    private let selectRegisters: Statement
     private let remove: Statement
 
     init(_ connection: OpaquePointer, replicas: ReplicaNames) throws {
@@ -37,6 +38,8 @@ final class UnknownFacts {
         select = try Statement(
             "SELECT id, entity, private, columns, fact FROM syncd_unknown ORDER BY id",
             on: connection)
+        selectRegisters = try Statement(
+            "SELECT DISTINCT entity, columns FROM syncd_unknown", on: connection)
         remove = try Statement("DELETE FROM syncd_unknown WHERE id = ?1", on: connection)
     }
 
@@ -81,6 +84,23 @@ final class UnknownFacts {
                     number: number))
         }
         return entries
+    }
+
+    /// The registers of the kept facts: entities with the columns of a cell, which are none for a
+    /// life fact.
+    /// - Throws: SQLite errors; `DecodingError` for names that are no JSON.
+    /// - Complexity: O(kept facts)
+    func registers() throws -> [(entity: String, columns: [String])] {
+        var registers: [(entity: String, columns: [String])] = []
+        while try selectRegisters.step() {
+            let names = Data((selectRegisters.text(1) ?? "[]").utf8)
+            registers.append(
+                (
+                    selectRegisters.text(0) ?? "",
+                    try JSONDecoder().decode([String].self, from: names)
+                ))
+        }
+        return registers
     }
 
     /// Removes the facts that have a place now.

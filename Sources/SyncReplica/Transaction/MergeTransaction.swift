@@ -91,6 +91,7 @@ final class MergeTransaction {
     /// recorded as facts.
     /// - Throws: SQLite errors.
     func finish() throws {
+        try storage.totals.store()
         try storage.history.finish()
         let clock = Int64(bitPattern: clock.last.rawValue)
         if try settings.integer(.clock) != clock { try settings.set(.clock, to: .integer(clock)) }

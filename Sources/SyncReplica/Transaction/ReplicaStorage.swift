@@ -17,19 +17,24 @@ final class ReplicaStorage {
     let conflicts: ConflictStorage
     let unknown: UnknownFacts
     let marks: CollectionMarks
+    let totals: SumTotals
+    let sums: SumEntries
+    let comparisons: PeerComparisons
     let peers: PeerStorage
     let signers: SignerStorage
     let history: LocalHistory
     let unrecorded: UnrecordedTransactions
     let statements: StatementCache
     let triggers: FiringTriggers
+    /// The hash of the statements that the tables were made with; nil: not computed yet.
+    var schemaHash: UInt64?
 
     /// Prepares the statements, and adds the entities of the schema to `syncd_shape`, in the
     /// transaction that the connection is in.
     /// - Throws: SQLite errors; `badData`, `corrupt` for stored records that cannot be read.
     init(
         connection: OpaquePointer, schema: ReplicaSchema, policies: MergePolicies,
-        triggers: FiringTriggers, version: Int64
+        triggers: FiringTriggers, store: StoreID, version: Int64
     ) throws {
         self.connection = connection
         schemaVersion = version
@@ -44,8 +49,14 @@ final class ReplicaStorage {
             try migration.run(entity: $0, shape: $1, formerCells: $2)
         }
         marks = try CollectionMarks(connection)
+        totals = try SumTotals(
+            connection, items: FactItems(schema.merge, store: store), schema: schema.merge,
+            shapes: shapes)
+        sums = SumEntries(connection, store: store)
+        comparisons = PeerComparisons(connection, replicas: replicas)
         objects = try ObjectStorage(
-            connection, schema: schema.merge, shapes: shapes, replicas: replicas, marks: marks)
+            connection, schema: schema.merge, shapes: shapes, replicas: replicas, marks: marks,
+            totals: totals)
         conflicts = try ConflictStorage(connection, replicas: replicas)
         peers = try PeerStorage(connection, replicas: replicas)
         signers = try SignerStorage(connection)
@@ -59,6 +70,7 @@ final class ReplicaStorage {
     func reload() throws {
         try replicas.reload()
         try marks.reload()
+        try totals.reload()
         headers.reload()
     }
 }

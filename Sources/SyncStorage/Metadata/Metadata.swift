@@ -45,6 +45,9 @@ package final class Metadata {
         /// unneeded facts were dropped; the vector up to which others had collected before this
         /// replica knew of it; the time of the last collection, ms since 1970.
         case collected, behind, collectedAt
+        /// Merging: the vector that has to be covered before the facts are all those of what was
+        /// merged: of batches that were merged, the vector to which the last one of them leads.
+        case goal
         /// Merging: 1 while the tables may hold changes that are neither in the log nor in the
         /// records; the tables that were dropped after their rows were translated to facts; the key
         /// columns of the translated tables; the hash of the schema by which the tables show the

@@ -13,6 +13,7 @@ package actor MemoryRemote: Remote {
     private let store: StoreID
     private var batches: [String: [UInt8]] = [:]
     private var acknowledgements: [ReplicaID: VersionVector] = [:]
+    private var noted: [ReplicaID: [UInt8]] = [:]
     private var fault: (call: Int, fault: Fault)?
 
     /// An empty remote of a store.
@@ -64,6 +65,12 @@ package actor MemoryRemote: Remote {
     package func acknowledged() async throws -> [ReplicaID: VersionVector] {
         try failing { acknowledgements }
     }
+
+    package func noteSums(_ sums: [UInt8], of replica: ReplicaID) async throws {
+        try failing { noted[replica] = sums }
+    }
+
+    package func notedSums() async throws -> [ReplicaID: [UInt8]] { try failing { noted } }
 
     private func catalog() -> BatchCatalog {
         var items: [BatchCatalog.Item] = []

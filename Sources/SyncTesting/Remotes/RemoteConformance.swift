@@ -33,6 +33,7 @@ package struct RemoteConformance<Tested: Remote>: Sendable {
         try await theHeadStopsAtAHole()
         try await invalidBatchesAreRefused()
         try await acknowledgedVectorsComeBack()
+        try await statedSumsComeBack()
     }
 
     private func anEmptyRemoteLeadsNowhere() async throws {
@@ -98,6 +99,16 @@ package struct RemoteConformance<Tested: Remote>: Sendable {
         try await remote.acknowledge(vector, of: b)
         let found = try await remote.acknowledged()
         try expect(found[a] == vector && found[b] == vector, that: "acknowledged vectors come back")
+    }
+
+    private func statedSumsComeBack() async throws {
+        let remote = try await makeRemote()
+        let (a, b) = (SimulatedReplica.id("A"), SimulatedReplica.id("B"))
+        try await remote.noteSums([1], of: b)
+        try await remote.noteSums([2, 3], of: a)
+        try await remote.noteSums([4], of: b)
+        let found = try await remote.notedSums()
+        try expect(found[a] == [2, 3] && found[b] == [4], that: "stated sums come back")
     }
 
     private func theHeadStopsAtAHole() async throws {

@@ -19,6 +19,8 @@ package struct MergeSimulation {
         package var refusals = 0
         /// Dead objects that were collected.
         package var collected = 0
+        /// Statements of other replicas that were compared.
+        package var comparisons = 0
         /// Transactions that turned repairs into facts.
         package var closes = 0
         /// Facts that were needed only to keep a view equal to the tables.
@@ -40,6 +42,7 @@ package struct MergeSimulation {
             refusals += other.refusals
             collected += other.collected
             closes += other.closes
+            comparisons += other.comparisons
             adoptions += other.adoptions
             conflicts += other.conflicts
             revived += other.revived

@@ -133,8 +133,8 @@ final class SimulatedStore: SimulatedTables {
     func remember() throws { tables = try read() }
 
     /// Merges a batch; false when it starts after what is here.
-    func merge(_ batch: [UInt8]) throws -> Bool {
-        let isMerged = try replica.merge(batch)
+    func merge(_ batch: SimulatedBatch) throws -> Bool {
+        let isMerged = try replica.merge(batch.bytes, isAlone: false, goal: batch.goal)
         try remember()
         return isMerged
     }

@@ -9,6 +9,8 @@ import SyncReplica
 /// - the tables are equal on all replicas but for private numbers, and no replica lacks anything;
 /// - the open conflicts are equal; SQLite finds no dangling reference and no damage;
 /// - every text ever committed is visible, was removed by a writer that saw it, or is in a log;
+/// - replicas that have merged the same transactions state equal sums, at any step, and do so
+///   after a full exchange;
 /// - history has each merged transaction once;
 /// - a collection changes neither the tables nor what other replicas show, whenever it runs;
 /// - a new replica made from the snapshot of another has the same tables;
@@ -27,7 +29,7 @@ package struct StoreSimulation {
     private var stores: [SimulatedStore] = []
     private var random: SeededRandom
     private var clock = VirtualClock()
-    private var network = UnreliableNetwork<[UInt8]>(
+    private var network = UnreliableNetwork<SimulatedBatch>(
         faults: .init(delay: 0.25, release: 0.7, duplication: 0.5))
     private var tokens = RandomWriter.Tokens()
     private var written = WrittenTexts()
@@ -136,7 +138,9 @@ package struct StoreSimulation {
                 let snapshot = try first.replica.batches(since: VersionVector())
                 let store = try SimulatedStore(
                     clone: path, of: snapshot[0], schema, name: name, file: .draw(&filing))
-                for batch in snapshot.dropFirst() { _ = try store.merge(batch) }
+                for batch in try SimulatedBatch.all(snapshot).dropFirst() {
+                    _ = try store.merge(batch)
+                }
                 stores.append(store)
             }
         }
@@ -312,12 +316,14 @@ package struct StoreSimulation {
                 since.entries.map { Dot($0.replica, Int64(random.below(Int($0.number) + 1))) })
         }
         let factsMax = random.pick([1, 5, 20, 1000])
-        var batches = try stores[sender].replica.batches(since: since, factsMax: factsMax)
+        var batches = try SimulatedBatch.all(
+            try stores[sender].replica.batches(since: since, factsMax: factsMax))
         if random.chance(0.3) { batches = Array(batches.prefix(random.below(batches.count + 1))) }
         for batch in batches {
             for item in network.send(batch, to: receiver, of: stores.count, using: &random) {
                 let isMerged = try stores[item.to].merge(item.message)
                 try stores[item.to].checkConstraints()
+                try compare()
                 tally.merges += isMerged ? 1 : 0
                 tally.refusals += isMerged ? 0 : 1
             }
@@ -354,6 +360,11 @@ package struct StoreSimulation {
             seen.formUnion(texts(try store.read()).keys)
             seen.formUnion(try store.loggedTexts())
         }
+        let comparisons = tally.comparisons
+        try compare()
+        guard tally.comparisons > comparisons else {
+            throw SimulationFailure("replicas that have exchanged everything were not compared")
+        }
         let lost = written.lost(seen)
         guard lost.isEmpty else { throw SimulationFailure("lost values \(lost)") }
         try checkNewReplica(expected, values: values, rows: rows)
@@ -367,8 +378,10 @@ package struct StoreSimulation {
                 let behind = try stores[to].replica.behind
                 let since =
                     behind.isEmpty ? try stores[to].replica.vector : VersionVector()
-                for batch in try stores[from].replica.batches(since: since) {
-                    let envelope = try BatchEnvelope.read(batch).envelope
+                for batch in try SimulatedBatch.all(
+                    try stores[from].replica.batches(since: since))
+                {
+                    let envelope = try BatchEnvelope.read(batch.bytes).envelope
                     if !behind.isEmpty, !envelope.collected.covers(behind) { continue }
                     isQuiet = false
                     guard try stores[to].merge(batch) else {
@@ -380,6 +393,19 @@ package struct StoreSimulation {
             if isQuiet { return }
         }
         throw SimulationFailure("the exchange does not come to rest")
+    }
+
+    /// Has each replica compare what the others state; none may find a difference.
+    private mutating func compare() throws {
+        var sums: [ReplicaID: [UInt8]] = [:]
+        for store in stores { sums[store.replica.replicaID] = try store.replica.sums }
+        for store in stores {
+            let differences = try store.replica.compare(sums)
+            guard differences.isEmpty else {
+                throw SimulationFailure("\(store.path) says that replicas differ: \(differences)")
+            }
+            tally.comparisons += try store.replica.comparedCount(among: sums)
+        }
     }
 
     private mutating func checkNewReplica(
@@ -422,7 +448,7 @@ package struct StoreSimulation {
         guard let first = batches.first else { return nil }
         let store = try SimulatedStore(
             clone: path, of: first, schema, name: "Z", file: .draw(&filing))
-        for batch in batches.dropFirst() { _ = try store.merge(batch) }
+        for batch in try SimulatedBatch.all(batches).dropFirst() { _ = try store.merge(batch) }
         return store
     }
 

@@ -109,6 +109,8 @@ extension SyncError.Code {
     public static let notMember = Self("notMember")
     /// A statement that SQLite refused for a reason of the data or the schema.
     public static let refused = Self("refused")
+    /// Two replicas have merged the same transactions and differ.
+    public static let diverged = Self("diverged")
     /// A fault of syncd.
     public static let internalFault = Self("internalFault")
 }

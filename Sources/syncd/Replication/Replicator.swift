@@ -27,6 +27,8 @@ actor Replicator {
         /// Those of the file that are not used.
         var ignored: [RemoteEntry] = []
         var watches: [String: FolderWatch] = [:]
+        /// What was logged of each remote's last exchange.
+        var differences: [String: [StateDifference]] = [:]
         var isBusy = false
         /// Who the file belonged to when the store was opened.
         var owner: UInt32 = geteuid()
@@ -247,6 +249,12 @@ actor Replicator {
                 log.info(
                     "synced \(name): pulled \(report.pulledCount), pushed \(report.pushedCount)",
                     metadata: ["store": .string(path)])
+            }
+            if stores[path]?.differences[name] ?? [] != report.differences {
+                stores[path]?.differences[name] = report.differences
+                if let error = StateDifference.error(report.differences, path: path) {
+                    log.error("\(error)", metadata: ["store": .string(path)])
+                }
             }
             if report.pulledCount > 0, !report.waiting.isEmpty {
                 let tables = report.waiting.map { "\($0.count) of \($0.entity)" }

@@ -22,7 +22,7 @@ extension PermittedStore {
             walBytes: Self.size(path + "-wal"),
             entities: status.entities.map { TableSummary(name: $0, outcome: "tracked") },
             consumers: status.consumers,
-            findings: try findings().all)
+            findings: try findings().all + store.comparisons().compactMap(\.problem))
         report.compared = try store.lastComparison()
         report.ignoresRemotes = !(FileOwnership(of: path)?.isOwn ?? false)
         return report

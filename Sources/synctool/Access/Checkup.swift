@@ -55,6 +55,14 @@ struct Checkup {
             let replica = try StoreReplica(absolute)
             defer { try? replica.close() }
             count += try replica.recordMissed()
+            for table in try replica.mendSums() {
+                result.findings.append(
+                    Finding(
+                        problem: "\(table): what merging keeps of it was changed by another "
+                            + "program",
+                        hint: "Its sums were computed again, and the next exchange compares them: "
+                            + "synctool sync \(Shell.quoted(path))"))
+            }
         }
         if !report.uncompared.isEmpty {
             // The rows are recorded now, for later comparisons.
@@ -177,6 +185,7 @@ struct Checkup {
         result.checked.append(Self.daemonLine(status.directReason, path: path))
         let now = Timestamp.now()
         try compareRows(path, now: now, into: &result)
+        try compareReplicas(path, now: now, into: &result)
         for consumer in try await access.consumers() where consumer.isLapsed(at: now) {
             result.checked.append(
                 "the lease of consumer \(consumer.name) has expired; last seen "
@@ -221,6 +230,19 @@ struct Checkup {
                 "the values of \(Plural.text(missed.recentCount, of: "row")) that "
                     + "\(missed.recentCount == 1 ? "was" : "were") written since the store was "
                     + "digested, seconds ago beside a daemon; to digest it now, add --mend")
+        }
+    }
+
+    /// What the last comparisons with other replicas found.
+    private func compareReplicas(_ path: String, now: Timestamp, into result: inout Result) throws {
+        for comparison in try Store.comparisons(StorePath.absolute(path)) {
+            let time = LocalTime.ago(comparison.time, now: now)
+            if let problem = comparison.problem {
+                let hint = TypedPath(path).fillingIn(StateDifference.hint)
+                result.findings.append(Finding(problem: "\(problem) (\(time))", hint: hint))
+            } else if comparison.isEqual {
+                result.checked.append("replica \(comparison.replica) was equal \(time)")
+            }
         }
     }
 

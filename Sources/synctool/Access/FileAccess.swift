@@ -46,7 +46,8 @@ struct FileAccess: StoreAccess {
             var report = StoreReport(
                 store: summary, pending: status.logRows, databaseBytes: status.fileBytes,
                 walBytes: Self.size(of: absolute + "-wal"), entities: verification.tables,
-                consumers: status.consumers, findings: verification.findings)
+                consumers: status.consumers,
+                findings: try verification.findings + store.comparisons().compactMap(\.problem))
             report.compared = try store.lastComparison()
             return StatusReport(directReason: reason, report: report)
         }

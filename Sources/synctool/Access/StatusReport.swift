@@ -1,4 +1,5 @@
 import SyncClient
+import SyncReplica
 import Varlink
 
 /// The status of a store, and where it comes from.
@@ -6,6 +7,9 @@ struct StatusReport: Sendable {
     /// Why the file itself was read; nil: the daemon answered.
     let directReason: FileAccess.Reason?
     let report: StoreReport
+    /// The last comparison with each other replica, read from the file; empty too when this user
+    /// may not read it.
+    var comparisons: [ReplicaComparison] = []
 
     var store: StoreSummary { report.store }
 
@@ -13,6 +17,15 @@ struct StatusReport: Sendable {
     var json: JSONObject {
         var object = report.jsonObject
         object["daemon"] = .bool(directReason == nil)
+        object["comparisons"] = .array(
+            comparisons.map { comparison in
+                .object([
+                    "replica": .string(comparison.replica.description),
+                    "time": .integer(comparison.time.milliseconds),
+                    "count": .integer(comparison.count),
+                    "different": .array(comparison.entities.map { .string($0) }),
+                ])
+            })
         return object
     }
 }

@@ -43,6 +43,8 @@ struct Clone: FileCommand {
         let report = try await CloneRun(
             url: url, path: StorePath.absolute(path), remoteName: name, options: options, ring: ring
         ).run()
+        // The new replica is complete; it may have been made of what differs from the others.
+        let difference = StateDifference.error(report.differences, path: path)
         let waiting = WaitingText(waiting: report.waiting, path: path)
         if output.isJSON {
             try Terminal.output.json(
@@ -50,12 +52,15 @@ struct Clone: FileCommand {
                     remote: name, report: report, direction: .pull, conflicts: 0,
                     duration: .now - begin, compared: nil, path: path
                 ).json)
-            return try waiting.print()
+            try waiting.print()
+            if let difference { throw difference }
+            return
         }
         try Terminal.output.line(
             "\(path): \(Plural.text(report.pulledCount, of: "transaction")) pulled"
                 + " (\(ByteCount.text(Int64(report.bytes))))."
                 + " To keep it in sync: synctool sync \(Shell.quoted(path))")
         try waiting.print()
+        if let difference { throw difference }
     }
 }

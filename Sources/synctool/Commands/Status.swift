@@ -1,4 +1,5 @@
 import ArgumentParser
+import SyncReplica
 
 /// `synctool status [DB]`
 struct Status: StoreCommand {
@@ -22,7 +23,8 @@ struct Status: StoreCommand {
 
     mutating func run() async throws {
         if let path {
-            let report = try await Access.open(path, using: access).status()
+            var report = try await Access.open(path, using: access).status()
+            report.comparisons = (try? Store.comparisons(StorePath.absolute(path))) ?? []
             if output.isJSON { return try Terminal.output.json(report.json) }
             let typed = TypedPath(path)
             for line in StatusText.lines(report, named: path) {

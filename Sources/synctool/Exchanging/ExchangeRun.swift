@@ -56,7 +56,7 @@ struct ExchangeRun {
         let known = Set(try replica.members().map(\.replica))
         let progress = ProgressLine(entry.name)
         defer { progress.end() }
-        _ = try await replica.exchange(
+        let report = try await replica.exchange(
             direction, with: entry, ring: ring, progress: { progress.show($0) },
             whileConnected: { connection in
                 guard let waitMax else { return }
@@ -73,6 +73,8 @@ struct ExchangeRun {
                 try printUntracked(of: replica)
                 try UnsyncedText(rows: replica.unsyncedRows()).print()
             })
+        // Everything was sent and merged: what differs is told after that.
+        if let error = StateDifference.error(report.differences, path: path) { throw error }
     }
 
     private func printUntracked(of replica: StoreReplica) throws {

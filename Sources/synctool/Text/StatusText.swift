@@ -1,5 +1,6 @@
 import SyncClient
 import SyncCore
+import SyncReplica
 
 /// The status of stores as lines of text.
 enum StatusText {
@@ -42,6 +43,10 @@ enum StatusText {
             lines.append("  remotes")
             lines += remotes(report.remotes)
         }
+        if !status.comparisons.isEmpty {
+            lines.append("  replicas")
+            lines += comparisons(status.comparisons)
+        }
         for finding in report.findings {
             lines.append("  " + Terminal.output.styled("problem: \(finding)", as: .changed))
         }
@@ -58,6 +63,19 @@ enum StatusText {
         }
         guard status.store.state == .open else { return status.store.state.rawValue }
         return "watches it, \(Plural.text(status.store.subscribers, of: "subscriber"))"
+    }
+
+    private static func comparisons(_ comparisons: [ReplicaComparison]) -> [String] {
+        var table = TextTable(styles: [.strong])
+        for comparison in comparisons {
+            let outcome =
+                comparison.isEqual
+                ? "equal" : "differs in " + comparison.entities.joined(separator: ", ")
+            table.add(
+                comparison.replica.description,
+                "compared \(LocalTime.ago(comparison.time))", outcome)
+        }
+        return table.lines(on: .output, indent: "    ")
     }
 
     private static func remotes(_ remotes: [RemoteStatus]) -> [String] {

@@ -1,0 +1,204 @@
+import SyncValues
+
+/// The items whose hashes are summed: what an object's facts and a store's aliases are, in one form
+/// on all replicas, whatever numbers and positions they are stored under.
+///
+/// Entities and columns are named by the hash of their folded names, replicas by their identifiers,
+/// and what has no order is sorted. docs/merge-design.md, *Sums*.
+///
+/// What is left out
+/// - Objects that a delete of their newest incarnation may have ended: when such an object is
+///   collected differs between replicas.
+/// - Versions with the default of their columns: where a column was added, which transactions its
+///   default is attributed to depends on the moment of the migration.
+package struct FactItems: Sendable {
+    private let hash: SipHash
+    private let entities: [Entity]
+
+    /// What an item needs to know of an entity.
+    private struct Entity {
+        let name: UInt64
+        /// Columns of each cell in the order of their folded names, as places in the cell.
+        let orders: [[Int]]
+        /// The hash of the names of each cell's columns.
+        let cells: [UInt64]
+        /// The cells in the order of these hashes.
+        let cellOrder: [Int]
+        /// The default of each cell, in the order of the cell.
+        let defaults: [[Field]]
+        let structure: UInt64
+    }
+
+    /// The items of a store's objects.
+    /// - Complexity: O(columns)
+    package init(_ schema: MergeSchema, store: StoreID) {
+        let hash = SipHash(key: store.bytes)
+        self.hash = hash
+        entities = schema.entities.map { entity in
+            let names = entity.columns.map { Collation.lowercased($0.name) }
+            let orders = entity.cells.map { cell in
+                cell.indices.sorted { names[cell[$0]] < names[cell[$1]] }
+            }
+            let cells = zip(entity.cells, orders).map { cell, order in
+                Self.name(order.map { names[cell[$0]] }, hash)
+            }
+            return Entity(
+                name: Self.name([Collation.lowercased(entity.name)], hash), orders: orders,
+                cells: cells, cellOrder: cells.indices.sorted { cells[$0] < cells[$1] },
+                defaults: entity.cells.map { cell in
+                    cell.map { .value(entity.columns[$0].defaultValue) }
+                },
+                structure: Self.structure(of: entity, in: schema, hash))
+        }
+    }
+
+    private static func name(_ names: [String], _ hash: SipHash) -> UInt64 {
+        var writer = ByteWriter()
+        for name in names { writer.append(counted: Array(name.utf8)) }
+        return UInt64(truncatingIfNeeded: hash.hash(writer.bytes))
+    }
+
+    /// The cells of an entity with the defaults and the references of their columns.
+    private static func structure(
+        of entity: MergeEntity, in schema: MergeSchema, _ hash: SipHash
+    ) -> UInt64 {
+        var columns: [String] = []
+        for members in entity.cells {
+            let cellName = members.map { Collation.lowercased(entity.columns[$0].name) }.sorted()
+            for column in members {
+                var writer = ByteWriter()
+                writer.append(entity.columns[column].defaultValue)
+                for reference in entity.references {
+                    guard let part = reference.columns.firstIndex(of: column) else { continue }
+                    let target = Collation.lowercased(schema.entities[reference.target].name)
+                    writer.append(counted: Array("\(target) \(part)".utf8))
+                }
+                let name = Collation.lowercased(entity.columns[column].name)
+                columns.append("\(name) \(cellName) \(writer.bytes)")
+            }
+        }
+        return name([entity.isPrivate ? "private" : "key"] + columns.sorted(), hash)
+    }
+
+    /// The hash of an entity's name.
+    package func name(of entity: Int) -> UInt64 { entities[entity].name }
+
+    /// The hash of what the items of an entity depend on: sums of two replicas are comparable where
+    /// it is equal.
+    package func structure(of entity: Int) -> UInt64 { entities[entity].structure }
+
+    /// The hash of some text, under the key of the store.
+    package func hash(ofText text: String) -> UInt64 { Self.name([text], hash) }
+
+    /// The hash of an object's facts; 0 for one that is not counted.
+    /// - Complexity: O(facts of the object)
+    package func facts(_ uid: ObjectUID, _ record: ObjectRecord) -> UInt128 {
+        guard isCounted(record) else { return 0 }
+        let entity = entities[record.entity]
+        var writer = ByteWriter()
+        writer.append(byte: 1)
+        append(uid, to: &writer)
+        append(entity.name, to: &writer)
+        writer.append(varint: UInt64(record.life.count))
+        for life in Self.sorted(record.life.map(Self.bytes)) { writer.append(raw: life) }
+        for cell in entity.cellOrder {
+            let versions = record.cells[cell].filter { $0.value != entity.defaults[cell] }
+            if versions.isEmpty { continue }
+            append(entity.cells[cell], to: &writer)
+            writer.append(varint: UInt64(versions.count))
+            if versions.count == 1 {
+                append(versions[0], order: entity.orders[cell], to: &writer)
+                continue
+            }
+            let all = versions.map { version in
+                var writer = ByteWriter()
+                append(version, order: entity.orders[cell], to: &writer)
+                return writer.bytes
+            }
+            for version in Self.sorted(all) { writer.append(counted: version) }
+        }
+        return hash.hash(writer.bytes)
+    }
+
+    /// The hash of how an object is shown that is not shown as it was recorded.
+    /// - Parameter hasRow: whether a row bears its name.
+    package func shown(_ uid: ObjectUID, entity: Int, hasRow: Bool) -> UInt128 {
+        var writer = ByteWriter()
+        writer.append(byte: 3)
+        append(uid, to: &writer)
+        append(entities[entity].name, to: &writer)
+        writer.append(byte: hasRow ? 1 : 0)
+        return hash.hash(writer.bytes)
+    }
+
+    /// The hash of an alias.
+    package func alias(_ alias: MergeState.Alias, dot: Dot) -> UInt128 {
+        var writer = ByteWriter()
+        writer.append(byte: 2)
+        append(alias.first, to: &writer)
+        append(alias.second, to: &writer)
+        Self.append(dot, to: &writer)
+        return hash.hash(writer.bytes)
+    }
+
+    // MARK: Parts
+
+    /// Whether an object is alive whatever the policies are: an insert of its newest incarnation
+    /// had not been seen by a delete, or there is no delete.
+    private func isCounted(_ record: ObjectRecord) -> Bool {
+        let newest = record.incarnation
+        var (hasDelete, hasInsert, hasAny) = (false, false, false)
+        for life in record.life where life.incarnation == newest {
+            hasAny = true
+            if life.kind == .deleted { hasDelete = true }
+            if life.kind == .created { hasInsert = true }
+        }
+        return hasAny && (hasInsert || !hasDelete)
+    }
+
+    private func append(_ uid: ObjectUID, to writer: inout ByteWriter) {
+        append(uid.high, to: &writer)
+        append(uid.low, to: &writer)
+    }
+
+    private func append(_ word: UInt64, to writer: inout ByteWriter) {
+        Self.append(word, to: &writer)
+    }
+
+    private func append(_ version: Version, order: [Int], to writer: inout ByteWriter) {
+        Self.append(version.dot, to: &writer)
+        writer.append(varint: UInt64(version.incarnation))
+        for place in order {
+            switch version.value[place] {
+            case .value(let value): writer.append(value)
+            case .reference(let uid, let part):
+                writer.append(byte: 5)
+                append(uid, to: &writer)
+                writer.append(varint: UInt64(part))
+            }
+        }
+    }
+
+    private static func bytes(_ life: Life) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(byte: life.kind.rawValue)
+        writer.append(varint: UInt64(life.incarnation))
+        append(life.dot, to: &writer)
+        return writer.bytes
+    }
+
+    private static func append(_ dot: Dot, to writer: inout ByteWriter) {
+        append(dot.replica.high, to: &writer)
+        append(dot.replica.low, to: &writer)
+        append(UInt64(bitPattern: dot.number), to: &writer)
+    }
+
+    /// Eight bytes, big endian.
+    private static func append(_ word: UInt64, to writer: inout ByteWriter) {
+        withUnsafeBytes(of: word.bigEndian) { writer.append(raw: $0) }
+    }
+
+    private static func sorted(_ items: [[UInt8]]) -> [[UInt8]] {
+        items.count < 2 ? items : items.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+}

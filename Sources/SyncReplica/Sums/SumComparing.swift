@@ -1,0 +1,58 @@
+import SyncMerge
+import SyncValues
+
+/// Compares what other replicas state with what this one stated of the same moment, and keeps the
+/// outcome.
+struct SumComparing {
+    private let transaction: MergeTransaction
+    private let storage: ReplicaStorage
+
+    init(_ transaction: MergeTransaction) {
+        self.transaction = transaction
+        storage = transaction.storage
+    }
+
+    /// Compares.
+    /// - Parameters:
+    ///   - now: milliseconds since 1970.
+    ///   - lease: a difference with a replica that has been away for longer is not told any more,
+    ///     milliseconds.
+    /// - Returns: the replicas that differed from this one when they were last compared.
+    /// - Throws: SQLite errors; `corrupt` for stored comparisons that cannot be read.
+    /// - Complexity: O(replicas · entities)
+    func compare(
+        _ sums: [ReplicaID: StateSums], at now: Int64, lease: Int64
+    ) throws -> [StateDifference] {
+        var last: [ReplicaID: PeerComparisons.Entry] = [:]
+        for entry in try storage.comparisons.all() { last[entry.replica] = entry }
+        for (replica, theirs) in sums.sorted(by: { $0.key < $1.key })
+        where replica != transaction.identity.replica {
+            guard let own = try storage.sums.sums(at: theirs.at),
+                let found = own.compared(with: theirs), found.count > 0
+            else { continue }
+            let names = titles(of: found.different)
+            let former = last[replica]
+            // The same statement again is no further comparison.
+            if former?.at == theirs.at, former?.entities == names { continue }
+            let entry = PeerComparisons.Entry(
+                replica: replica, at: theirs.at, time: now, count: (former?.count ?? 0) + 1,
+                entities: names)
+            try storage.comparisons.write(entry)
+            last[replica] = entry
+        }
+        let peers = try storage.peers.all()
+        return last.values.filter { entry in
+            !entry.entities.isEmpty
+                && !(peers[entry.replica]?.isAbsent(at: now, lease: lease) ?? false)
+        }
+        .sorted { $0.replica < $1.replica }
+        .map { StateDifference(replica: $0.replica, entities: $0.entities) }
+    }
+
+    private func titles(of names: [UInt64]) -> [String] {
+        let totals = storage.totals
+        return names.map { name in
+            totals.places.first { totals.name($0) == name }.map(totals.title) ?? "a dropped table"
+        }.sorted()
+    }
+}
