@@ -2,8 +2,8 @@
 """hostility.py SYNCD SECONDS: one daemon under the attacks of one user, while another one works.
 
 As root, in a folder of its own that is removed at the end. User 2001 sends bad messages, half messages and
-calls that take long, reads no replies, keeps locks, and gives the daemon damaged, changing and endless databases
-and broken remote folders. User 2002 commits 20 times a second and follows. Prints the latency of 2002's notices
+calls that take long, reads no replies, keeps locks, and gives the daemon damaged, changing and endless databases.
+User 2002 commits 20 times a second and follows. Prints the latency of 2002's notices
 and calls, the daemon's memory before, at its peak and after, and whether the daemon ended. Exits 1 when it ended,
 when a notice was lost, or when a limit is exceeded (--p99-ms, --memory-mb).
 """

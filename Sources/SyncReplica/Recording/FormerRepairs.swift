@@ -93,10 +93,9 @@ struct ShownStructure {
     private let settings: Metadata
     private let hash: String
 
-    /// - Parameter statements: the CREATE statements of the tracked tables and their indexes.
-    init(_ statements: [String], settings: Metadata) {
-        self.settings = settings
-        let text = statements.joined(separator: "\u{0}")
+    init(_ storage: ReplicaStorage) {
+        settings = storage.history.settings
+        let text = storage.structure.joined(separator: "\u{0}")
         hash = SHA256.hash(data: Array(text.utf8)).prefix(16)
             .map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }

@@ -20,18 +20,19 @@ struct LocalRecorder {
     /// Records all transactions that are not recorded yet.
     /// - Parameter isRestructured: whether the tables still show repairs of a former schema. The
     ///   caller shows them all again then.
+    /// - Returns: whether the tables are the view; if not, the caller shows them all again.
     /// - Throws: `internalFault`; `corrupt`, `badData` for stored records that cannot be read; what
     ///   SQLite says. The transaction has to be rolled back then.
     /// - Complexity: O(changes, and what is unresolved); the first time O(rows of the store).
-    func record(isRestructured: Bool = false) throws {
+    func record(isRestructured: Bool) throws -> Bool {
         let settings = transaction.settings
         let isFirst = try settings.value(.stated) == .null
         let entries = try storage.unrecorded.entries(after: try settings.position(.stated))
             .filter(\.isLocal)
-        guard isFirst || !entries.isEmpty else { return }
+        guard isFirst || !entries.isEmpty else { return true }
         var headers = try self.headers(of: entries)
         if isFirst { headers.append(try headerOfOlderRows(after: headers.last)) }
-        guard let last = headers.last else { return }
+        guard let last = headers.last else { return true }
         let former = try FormerReplicas(
             settings.value(.former), present: transaction.identity.replica)
         let recording = LocalRecording(
@@ -45,7 +46,7 @@ struct LocalRecorder {
         } else if isRestructured {
             outcome = try recordedWithoutFormerRepairs(recording)
         } else {
-            outcome = try recorded(recording, with: try RegionLoader(storage))
+            outcome = try settled(recording)
         }
         for transaction in recording.transactions(of: outcome, isFirst: isFirst) {
             try self.transaction.append(transaction)
@@ -55,8 +56,23 @@ struct LocalRecorder {
         try RegionUpdate(transaction).store(
             outcome.region, state: outcome.recorded.state, view: outcome.recorded.view,
             keys: outcome.keys)
-        if isRestructured { return }  // the tables are shown again next
+        guard outcome.isSettled else { return false }
         try StateVerifier(transaction).verify(after: "recording local transactions")
+        return true
+    }
+
+    /// Records so that the view equals the tables. Where the rules do not get there, which is a
+    /// fault of theirs, the writes are stated as they are rather than refused for ever: what the
+    /// view does not show of them is in the conflict log. Simulations get the fault.
+    private func settled(_ recording: LocalRecording) throws -> LocalRecording.Outcome {
+        do {
+            return try recorded(recording, with: try RegionLoader(storage))
+        } catch let error as SyncError
+            where error.code == .internalFault && !transaction.environment.isVerifying
+        {
+            let region = try RegionLoader.whole(in: storage)
+            return try recording.recorded(on: region, view: View(region.state), isSettling: false)
+        }
     }
 
     /// Records on all objects and rows, with the rows that show a repair of a former schema as the

@@ -92,8 +92,7 @@ final class MergeSession {
                 let isUnseen = try verifyCapture()
                 let storage = try prepare()
                 try requireIdentity(storage)
-                let structure = ShownStructure(
-                    try schemaStatements(of: storage.schema), settings: storage.history.settings)
+                let structure = ShownStructure(storage)
                 let isRestructured = try structure.isNew()
                 var transaction = try begin(on: storage)
                 let missed =
@@ -103,8 +102,8 @@ final class MergeSession {
                 missedCount = missed.count
                 // The changes that were just logged have to be in history.
                 if missedCount > 0 { transaction = try begin(on: storage) }
-                try LocalRecorder(transaction).record(isRestructured: isRestructured)
-                if missed.hasReturned || isRestructured {
+                let isShown = try LocalRecorder(transaction).record(isRestructured: isRestructured)
+                if missed.hasReturned || isRestructured || !isShown {
                     try RegionUpdate(transaction).showAll()
                 }
                 try structure.store()
@@ -116,9 +115,7 @@ final class MergeSession {
                 try transaction.finish()
                 // After new policies, or none: another one than the transaction began with.
                 if let storage = self.storage {
-                    try SumKeeping(storage, identity: identity).keep {
-                        try schemaStatements(of: $0)
-                    }
+                    try SumKeeping(storage, identity: identity).keep()
                 }
                 return result
             } catch {
@@ -199,7 +196,8 @@ final class MergeSession {
         try RecordedTables(connection, database: database, settings: settings).check(schema)
         let storage = try ReplicaStorage(
             connection: connection, schema: schema, policies: policies, triggers: triggers,
-            store: identity.store, version: try schemaVersion())
+            store: identity.store, version: try schemaVersion(),
+            structure: try schemaStatements(of: schema))
         self.storage = storage
         return storage
     }

@@ -43,11 +43,10 @@ struct SumKeeping {
 
     /// Stores the sums of what is merged now, unless they are stored, or the replica is not
     /// settled. At the end of a transaction.
-    /// - Parameter statements: the CREATE statements of the tracked tables and their indexes.
-    /// - Throws: SQLite errors; what `statements` throws.
+    /// - Throws: SQLite errors.
     /// - Complexity: O(entities); the first time, and after a change of an entity's columns, O(its
     ///   facts).
-    func keep(_ statements: (ReplicaSchema) throws -> [String]) throws {
+    func keep() throws {
         // The file has just become another replica: its vector is not that of this transaction.
         guard try settings.value(.replica) == .blob(identity.replica.bytes) else {
             return
@@ -60,7 +59,7 @@ struct SumKeeping {
             store: identity.store)
         if !storage.totals.isNew, try storage.sums.newest()?.at == at { return }
         if storage.schemaHash == nil {
-            let text = try statements(storage.schema).sorted().joined(separator: ";\n")
+            let text = storage.structure.sorted().joined(separator: ";\n")
             storage.schemaHash = storage.totals.items.hash(ofText: text)
         }
         try storage.sums.write(try sums(at: at))

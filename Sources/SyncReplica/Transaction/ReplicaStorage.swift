@@ -8,6 +8,8 @@
 final class ReplicaStorage {
     let connection: OpaquePointer
     let schemaVersion: Int64
+    /// The CREATE statements of the tables and their indexes.
+    let structure: [String]
     let schema: ReplicaSchema
     let policies: MergePolicies
     let replicas: ReplicaNames
@@ -34,10 +36,11 @@ final class ReplicaStorage {
     /// - Throws: SQLite errors; `badData`, `corrupt` for stored records that cannot be read.
     init(
         connection: OpaquePointer, schema: ReplicaSchema, policies: MergePolicies,
-        triggers: FiringTriggers, store: StoreID, version: Int64
+        triggers: FiringTriggers, store: StoreID, version: Int64, structure: [String]
     ) throws {
         self.connection = connection
         schemaVersion = version
+        self.structure = structure
         self.triggers = triggers
         try triggers.learn(schema.tables)
         self.schema = schema

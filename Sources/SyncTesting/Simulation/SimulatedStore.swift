@@ -92,7 +92,9 @@ final class SimulatedStore: SimulatedTables {
     }
 
     private static func open(_ path: String, wall: Wall) throws -> StoreReplica {
-        try StoreReplica(path, wall: { wall.milliseconds }, driftMax: driftMax, isVerifying: true)
+        try StoreReplica(
+            path, wall: { wall.milliseconds }, driftMax: driftMax,
+            isVerifying: StoreSimulation.isVerifying)
     }
 
     private func setUp() throws {

@@ -18,6 +18,10 @@ import SyncReplica
 /// - what was written while triggers were missing, or before a new column was recorded, is neither
 ///   lost nor set back.
 package struct StoreSimulation {
+    /// Whether replicas check themselves after each step, and refuse a commit for which the rules
+    /// find no facts. In use they do neither.
+    @TaskLocal package static var isVerifying = true
+
     private static let roundsMax = 4
 
     private let schema: SimulatedSchema
