@@ -20,12 +20,17 @@ public struct Member: Sendable, Hashable {
 }
 
 extension StoreReplica {
-    /// The replicas whose keys are known here.
+    /// The replicas whose keys are known here; none before the store has exchanged anything.
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     /// - Complexity: O(replicas)
     public func members() throws -> [Member] {
         try run("members") { session in
-            try session.transact { transaction in
+            // Asking makes no tables of merging: without them the store may still join another one.
+            let isMerging = try RawTransaction.read(on: session.connection) {
+                try ReplicationTables.exist(session.connection)
+            }
+            guard isMerging else { return [] }
+            return try session.transact { transaction in
                 let vector = try transaction.storage.headers.vector()
                 return try transaction.storage.signers.all().values.map { signer in
                     Member(
