@@ -18,10 +18,17 @@ extension StoreReplica {
         wall: @escaping @Sendable () -> Int64 = { Timestamp.now().milliseconds }
     ) throws -> StoreReplica {
         let batch = try BatchDecoder.decode(snapshot)
-        guard batch.from.isEmpty, !batch.extras.schema.isEmpty else {
+        guard batch.from.isEmpty else {
             throw SyncError(
-                .badData, "the batch is no snapshot with a schema", operation: "clone", path: path,
-                hint: "Push to the remote from a replica of this version first")
+                .badData, "the batch is no snapshot", operation: "clone", path: path,
+                hint: "Push to the remote from a replica first")
+        }
+        guard !batch.extras.schema.isEmpty else {
+            throw SyncError(
+                .badData, "the store has no tracked table yet", operation: "clone", path: path,
+                hint:
+                    "Track a table on the replica that has pushed, and add another folder there: a "
+                    + "store that begins without a table cannot be cloned from its first one")
         }
         guard !FileManager.default.fileExists(atPath: path) else {
             throw SyncError(
