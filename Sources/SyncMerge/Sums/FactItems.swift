@@ -95,12 +95,15 @@ package struct FactItems: Sendable {
     package func facts(_ uid: ObjectUID, _ record: ObjectRecord) -> UInt128 {
         guard isCounted(record) else { return 0 }
         let entity = entities[record.entity]
+        // Deletes, and lives before the newest one, may have been collected elsewhere.
+        let newest = record.incarnation
         var writer = ByteWriter()
         writer.append(byte: 1)
         append(uid, to: &writer)
         append(entity.name, to: &writer)
-        writer.append(varint: UInt64(record.life.count))
-        for life in Self.sorted(record.life.map(Self.bytes)) { writer.append(raw: life) }
+        let lives = record.life.filter { $0.incarnation == newest && $0.kind != .deleted }
+        writer.append(varint: UInt64(lives.count))
+        for life in Self.sorted(lives.map(Self.bytes)) { writer.append(raw: life) }
         for cell in entity.cellOrder {
             let versions = record.cells[cell].filter { $0.value != entity.defaults[cell] }
             if versions.isEmpty { continue }

@@ -117,7 +117,8 @@ struct SignedMerging {
             guard batch.hasGaps || start.number <= max(merged[signer.replica], signer.first) else {
                 throw SignatureFault.notSigned(signer.replica, sender: batch.sender)
             }
-            if batch.hasGaps { signer.base = start }
+            // Without a jump the headers before it are here.
+            if batch.hasGaps, signer.link != start { signer.base = start }
         }
         let end = start.following(all)
         if proved == nil || proved != signer.link {

@@ -65,24 +65,20 @@ struct FormerRepairs {
             && ending.dropFirst().allSatisfy(\.isHexDigit)
     }
 
-    /// The region with the rows of unresolved objects as the present schema shows them, but for
-    /// those that were written since.
+    /// The region with the values that the present schema shows in the rows of unresolved objects,
+    /// but for those that were written since. Keys stay: rows that were written refer to them.
     /// - Parameter written: the keys of rows that the log has.
     /// - Complexity: O(rows of the region)
     func undone(besides written: Set<RowKey>) -> AffectedRegion {
+        var shown: [ObjectUID: [Value]] = [:]
+        for (key, name) in image.names where isRepaired(name) { shown[name] = image.rows[key] }
         var region = region
-        for (key, name) in self.region.names
-        where isRepaired(name) && !written.contains(key) {
-            region.rows[key] = nil
-            region.names[key] = nil
-        }
-        let kept = Set(region.names.values)
-        for (key, row) in image.rows {
-            guard region.names[key] == nil, region.rows[key] == nil, !written.contains(key),
-                let name = image.names[key], isRepaired(name), !kept.contains(name)
-            else { continue }
-            region.rows[key] = row
-            region.names[key] = name
+        for (key, name) in self.region.names where !written.contains(key) {
+            guard let row = self.region.rows[key], var values = shown[name] else { continue }
+            for column in region.state.schema.entities[key.entity].key {
+                values[column] = row[column]
+            }
+            region.rows[key] = values
         }
         return region
     }
