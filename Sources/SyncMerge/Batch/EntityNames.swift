@@ -5,13 +5,13 @@ import SyncValues
 package struct EntityNames: Sendable, Hashable {
     /// The ``SchemaIdentity`` of the entity.
     package var entity: String
-    /// The name of the table, also of one that was dropped.
-    package var name: String
+    /// The name of the table, or of one that was dropped; nil: another one has this name since.
+    package var name: String?
     /// The columns that have another name than their identity, by identity; nil: dropped.
     package var columns: [String: String?]
 
     /// Describes an entity.
-    package init(entity: String, name: String, columns: [String: String?] = [:]) {
+    package init(entity: String, name: String?, columns: [String: String?] = [:]) {
         self.entity = entity
         self.name = name
         self.columns = columns
@@ -31,14 +31,22 @@ enum NameColumns {
         content.append(varint: UInt64(names.count))
         for entity in names {
             content.append(counted: Array(entity.entity.utf8))
-            content.append(counted: Array(entity.name.utf8))
+            append(entity.name, to: &content)
             content.append(varint: UInt64(entity.columns.count))
             for column in entity.sorted {
                 content.append(counted: Array(column.identity.utf8))
-                content.append(byte: column.name == nil ? 0 : 1)
-                if let name = column.name { content.append(counted: Array(name.utf8)) }
+                append(column.name, to: &content)
             }
         }
+    }
+
+    private static func append(_ name: String?, to content: inout ByteWriter) {
+        content.append(byte: name == nil ? 0 : 1)
+        if let name { content.append(counted: Array(name.utf8)) }
+    }
+
+    private static func name(from reader: inout ByteReader) throws -> String? {
+        try reader.index(below: 2) == 1 ? try reader.text() : nil
     }
 
     /// - Throws: `badData` for identities that are empty or not in order.
@@ -46,12 +54,11 @@ enum NameColumns {
         var names: [EntityNames] = []
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.entitiesMax)) {
             let identity = try identity(from: &reader, after: names.last?.entity)
-            var entity = EntityNames(entity: identity, name: try reader.text())
+            var entity = EntityNames(entity: identity, name: try name(from: &reader))
             var last: String?
             for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.entitiesMax)) {
                 let column = try Self.identity(from: &reader, after: last)
-                let hasName = try reader.index(below: 2) == 1
-                entity.columns[column] = .some(hasName ? try reader.text() : nil)
+                entity.columns[column] = .some(try name(from: &reader))
                 last = column
             }
             names.append(entity)
