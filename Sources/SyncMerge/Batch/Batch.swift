@@ -25,6 +25,9 @@ package struct Batch: Sendable {
     package var hasGaps = false
     /// What a new replica starts with, and hints for a receiver; not part of the facts.
     package var extras = Extras()
+    /// What the sender calls entities and columns that have another name than their identity. Of
+    /// version 1 only a batch that a new replica begins with has them.
+    package var names: [EntityNames] = []
     /// The vector that the sender's whole extraction leads to; nil: that of this batch, its last
     /// one. Signed batches alone have it, and the two that follow. A batch that is not the last one
     /// lacks facts that a later one overwrites.
@@ -68,14 +71,14 @@ extension Batch {
         package var isEmpty: Bool { schema.isEmpty && policies.isEmpty && numbers.isEmpty }
     }
 
-    /// An entity as its sender has it: cells and columns by name, so that a receiver with another
-    /// schema can map them to its own.
+    /// An entity as its sender has it: cells and columns by identity, so that a receiver with
+    /// another schema, or other names, can map them to its own.
     package struct Entity: Sendable, Hashable {
-        /// The table's name.
+        /// The identity (``SchemaIdentity``): the table's first name.
         package var name: String
         /// Whether the key is a private number.
         package var isPrivate: Bool
-        /// The names of the columns of each cell.
+        /// The identities of the columns of each cell.
         package var cells: [[String]]
 
         /// Describes an entity.

@@ -68,6 +68,7 @@ package enum BatchDecoder {
             from: &reader, tables: tables, dots: transactions.map(\.header.dot))
         let extras =
             envelope.hasExtras ? try ExtrasColumns.read(from: &reader, tables: tables) : .init()
+        let names = envelope.hasNames ? try NameColumns.read(from: &reader) : []
         var proofs = envelope.hasProofs ? try ProofColumns.read(envelope, from: &reader) : [:]
         if let signature = envelope.signature { proofs[envelope.sender] = signature.proof }
         guard reader.isAtEnd else { throw SyncError(.badData, "the content has a tail") }
@@ -80,6 +81,7 @@ package enum BatchDecoder {
             upTo: envelope.upTo, entities: tables.entities, transactions: transactions,
             facts: facts)
         batch.extras = extras
+        batch.names = names
         batch.collected = envelope.collected
         batch.hasGaps = envelope.hasGaps
         batch.goal = envelope.goal

@@ -34,6 +34,7 @@ package enum BatchEncoder {
         TransactionColumns.write(batch.transactions, tables: tables, to: &content)
         FactColumns.write(batch.facts, tables: tables, to: &content)
         if !batch.extras.isEmpty { ExtrasColumns.write(batch.extras, tables: tables, to: &content) }
+        if batch.sendsNames(isSigned: withProofs) { NameColumns.write(batch.names, to: &content) }
         if withProofs, !batch.forwardedProofs.isEmpty { ProofColumns.write(batch, to: &content) }
         let isWithin =
             batch.transactions.count <= BatchLimits.transactionsMax

@@ -21,17 +21,18 @@ struct ConflictReader {
     }
 
     private func record(_ row: ConflictStorage.Row) throws -> ConflictRecord {
-        let columns = ConflictStorage.columns(from: row.columnNames)
+        let identities = ConflictStorage.columns(from: row.columnNames)
+        let columns = identities.map { storage.schema.names.title(ofColumn: $0, of: row.entity) }
         let key =
             try storage.objects.keyOrNumber(of: row.version.object)
             ?? StoredKey.key(from: row.key) ?? recordedKey(of: row.version.object)
         return ConflictRecord(
-            id: row.id, entity: row.entity,
+            id: row.id, entity: storage.schema.names.title(ofEntity: row.entity),
             key: key.flatMap { $0.isEmpty ? nil : ObjectKey($0) }, properties: columns,
             reason: row.reason ?? .lost, wasDeleted: try wasDeleted(row.version.object),
             losing: try side(of: row.version.dot, values: try values(row.value, of: columns)),
             shown: try side(
-                of: row.met, values: try present(columns, entity: row.entity, key: key)),
+                of: row.met, values: try present(identities, entity: row.entity, key: key)),
             isOpen: row.isOpen)
     }
 
@@ -109,10 +110,13 @@ struct ConflictReader {
     }
 
     /// The values that the row has now; none where there is no row.
+    /// - Parameters:
+    ///   - columns: their identities.
+    ///   - entity: its identity.
     private func present(
         _ columns: [String], entity: String, key: [Value]?
     ) throws -> NamedValues {
-        guard let key, let position = storage.schema.position(of: entity) else {
+        guard let key, let position = storage.schema.position(ofEntity: entity) else {
             return NamedValues([])
         }
         let table = storage.schema.tables[position]
@@ -121,9 +125,9 @@ struct ConflictReader {
         defer { select.reset() }
         guard key.count == table.key.count, try select.step() else { return NamedValues([]) }
         return NamedValues(
-            columns.compactMap { name in
-                storage.schema.column(name, of: position).map {
-                    .init(name: name, value: select.value(Int32($0)))
+            columns.compactMap { identity in
+                storage.schema.position(ofColumn: identity, entity: position).map {
+                    .init(name: table.columns[$0], value: select.value(Int32($0)))
                 }
             })
     }

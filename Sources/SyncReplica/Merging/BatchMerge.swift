@@ -60,6 +60,7 @@ struct BatchMerge {
                 throw SyncError(.internalFault, "a batch that fits does not fit its region")
             }
         }
+        try NameStorage(transaction.connection).note(batch)
         try gaps.deleteEmpty(dropped.keys)
         try gaps.store()
         try proofs.store(in: storage.signers)

@@ -37,6 +37,8 @@ struct LocalRecorder {
             settings.value(.former), present: transaction.identity.replica)
         let recording = LocalRecording(
             entries: entries, headers: headers, last: last, schema: schema,
+            tables: try LoggedTables(
+                of: entries, schema: schema, catalog: storage.history.catalog),
             identity: transaction.identity, former: former,
             joined: isFirst ? try JoinedNames(transaction.connection, schema: schema) : nil)
         let outcome: LocalRecording.Outcome

@@ -241,7 +241,9 @@ extension StoreReplica: Replica {
                 let outgoing = OutgoingBatches(
                     storage: transaction.storage, identity: session.identity,
                     schema: try session.schemaStatements(of: transaction.schema),
-                    policies: policies == MergePolicies() ? "" : try policies.json())
+                    policies: policies == MergePolicies() ? "" : try policies.json(),
+                    names: try NameStorage(session.connection).read().foreign
+                        .sent(with: transaction.schema.names))
                 var batches = try outgoing.batches(since: since, factsMax: factsMax)
                 let key = try SignedSending(transaction).prove(&batches)
                 let own = session.identity.replica

@@ -43,7 +43,7 @@ struct MergedTable: Sendable {
     private let terms: [String]
 
     init(_ table: TableSchema, entity: MergeEntity, claims: TableClaims) {
-        let columns = entity.columns.map(\.name)
+        let columns = table.storedColumns.map(\.name)
         let key = entity.key
         name = table.name
         sql = table.sql

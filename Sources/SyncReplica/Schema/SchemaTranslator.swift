@@ -6,14 +6,17 @@ import SyncValues
 /// Translates the schema of tables into the schema for merging: cells, claims, references, CHECKs.
 struct SchemaTranslator {
     let tables: [TableSchema]
+    /// By folded present name.
     let positions: [String: Int]
+    let names: SchemaNames
     let policies: MergePolicies
     let rules: RuleDatabase
 
     /// Translates a table.
     /// - Throws: `cannotTrack` for a foreign key that cannot be merged.
     func translated(_ table: TableSchema) throws -> (entity: MergeEntity, claims: TableClaims) {
-        let policy = policies.policy(of: table.name)
+        let identity = names.identity(ofTable: table.name)
+        let policy = policies.policy(of: identity)
         let places = ColumnUse(table)
         let key = table.key.compactMap { places[$0] }
         let references = try references(of: table, places: places, policy: policy)
@@ -27,7 +30,7 @@ struct SchemaTranslator {
             table, uses: places, rules: rules, privateNumber: isPrivate ? key.first : nil)
         let columns = table.storedColumns.enumerated().map { position, column in
             MergeEntity.Column(
-                column.name, isRequired: column.isNotNull,
+                names.identity(ofColumn: column.name, table: table.name), isRequired: column.isNotNull,
                 defaultValue: rules.constant(
                     column.defaultSQL, table: table.name, column: column.name),
                 collation: collation(of: column, in: table),
@@ -35,7 +38,7 @@ struct SchemaTranslator {
                 type: table.isStrict ? StoredType(column.declaredType) : nil)
         }
         let entity = MergeEntity(
-            name: table.name, columns: columns, key: key,
+            name: identity, columns: columns, key: key,
             identity: isPrivate ? .privateNumber : .key,
             claims: claims.items.map(\.claim),
             references: references, checks: checks,
@@ -44,7 +47,7 @@ struct SchemaTranslator {
             isWhole: policy.properties == .object,
             policy: (policy.properties ?? .lastWriter).cellPolicy,
             columnPolicies: columnPolicies(
-                of: table, places: places, chosen: policy.columns ?? [:],
+                columns: columns, chosen: policy.columns ?? [:],
                 tied: tied.union(claims.items.flatMap(\.claim.columns)),
                 isFree: !claims.isIncomplete))
         return (entity, claims)
@@ -53,12 +56,12 @@ struct SchemaTranslator {
     /// The policies of single columns that are possible: a column whose versions become one value
     /// must have no constraint.
     private func columnPolicies(
-        of table: TableSchema, places: ColumnUse, chosen columns: [String: CellPolicy],
-        tied: Set<Int>, isFree: Bool
+        columns: [MergeEntity.Column], chosen: [String: CellPolicy], tied: Set<Int>, isFree: Bool
     ) -> [Int: CellPolicy] {
         var policies: [Int: CellPolicy] = [:]
-        for (name, policy) in columns {
-            guard let place = places[name] else { continue }
+        for (identity, policy) in chosen {
+            guard let place = columns.firstIndex(where: { SQLName.isEqual($0.name, to: identity) })
+            else { continue }
             if policy.isBlending, tied.contains(place) || !isFree { continue }
             policies[place] = policy
         }
@@ -108,7 +111,9 @@ struct SchemaTranslator {
                 .init(ordered, to: position, onDelete: Self.action(foreignKey.onDelete)))
         }
         for (column, target) in (policy.references ?? [:]).sorted(by: { $0.key < $1.key }) {
-            guard let place = places[column], let position = positions[SQLName.folded(target)],
+            let name = names.name(ofColumn: column, of: names.identity(ofTable: table.name))
+            guard let place = places[name],
+                let position = positions[SQLName.folded(names.name(ofEntity: target))],
                 tables[position].key.count == 1, !used.contains(place)
             else {
                 throw refusal(of: table, "the reference \(column) to \(target) cannot be declared")

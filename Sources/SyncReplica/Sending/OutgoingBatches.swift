@@ -20,6 +20,8 @@ struct OutgoingBatches {
     let schema: [String]
     /// The merge policies as JSON; empty: the defaults.
     let policies: String
+    /// What entities and columns are called here that have another identity.
+    let names: [EntityNames]
 
     /// The batches, in the order in which they are to be merged. A replica that lacks something
     /// that was collected here gets one snapshot instead.
@@ -171,6 +173,7 @@ struct OutgoingBatches {
                 entities: content.entities, transactions: Array(transactions[start..<end]),
                 facts: Array(facts[start..<end].joined()))
             batch.collected = collected
+            batch.names = names
             for fact in batch.facts {
                 if let uid = fact.object, let number = content.numbers[uid] {
                     batch.extras.numbers[uid] = number

@@ -133,40 +133,30 @@ final class UnknownFacts {
 
     /// The number of changes by entity, in the order of their names: facts of one transaction and
     /// object are one change.
-    /// - Throws: SQLite errors.
+    /// - Parameter excluded: registers that do not count.
+    /// - Throws: SQLite errors; `EncodingError`.
     /// - Complexity: O(kept facts)
-    static func counts(_ connection: OpaquePointer) throws -> [(entity: String, count: Int)] {
+    static func counts(
+        _ connection: OpaquePointer, besides excluded: [(entity: String, columns: [String])]
+    ) throws -> [(entity: String, count: Int)] {
         // A fact begins with the 16 bytes of its object.
         let select = try Statement(
             """
             SELECT max(entity), count(*) FROM (
-              SELECT DISTINCT entity, replica, number, substr(fact, 1, 16) FROM syncd_unknown)
+              SELECT DISTINCT entity, replica, number, substr(fact, 1, 16) FROM syncd_unknown
+              WHERE lower(entity) || ' ' || columns NOT IN (SELECT value FROM json_each(?1)))
             GROUP BY lower(entity) ORDER BY lower(entity)
             """, on: connection)
+        let names = try excluded.map { register in
+            let columns = try JSONEncoder().encode(register.columns)
+            return SQLName.folded(register.entity) + " " + String(decoding: columns, as: UTF8.self)
+        }
+        select.bind(String(decoding: try JSONEncoder().encode(names), as: UTF8.self), at: 1)
         var counts: [(entity: String, count: Int)] = []
         while try select.step() {
             counts.append((select.text(0) ?? "", Int(clamping: select.integer(1))))
         }
         return counts
-    }
-
-    /// The columns of the kept facts of an entity.
-    /// - Throws: SQLite errors; `DecodingError` for names that are no JSON.
-    /// - Complexity: O(kept facts)
-    static func columns(
-        of entity: String, _ connection: OpaquePointer
-    ) throws -> Set<String> {
-        let select = try Statement(
-            "SELECT DISTINCT columns FROM syncd_unknown WHERE lower(entity) = lower(?1)",
-            on: connection
-        )
-        select.bind(entity, at: 1)
-        var names: Set<String> = []
-        while try select.step() {
-            let text = select.text(0) ?? "[]"
-            names.formUnion(try JSONDecoder().decode([String].self, from: Data(text.utf8)))
-        }
-        return names
     }
 
     // MARK: Coding

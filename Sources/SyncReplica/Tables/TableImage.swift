@@ -77,7 +77,7 @@ struct TableImage {
             if entity.isPrivate { values[entity.key[0]] = .integer(numbers[name] ?? 0) }
             let key = schema.key(row.entity, entity.key.map { values[$0] })
             guard rows.updateValue(values, forKey: key) == nil else {
-                throw SyncError(.internalFault, "two rows of \(entity.name) have one key")
+                throw SyncError(.internalFault, "two rows of \(SchemaIdentity.title(entity.name)) have one key")
             }
             self.names[key] = name
         }
@@ -218,7 +218,7 @@ struct TableImage {
             let isUsed = used.contains(number)
             if try !isUsed && !numbering.isTaken(entity, number, name) { return number }
         }
-        let table = schema.entities[entity].name
+        let table = SchemaIdentity.title(schema.entities[entity].name)
         throw SyncError(
             .refused, "the table \(table) has no free number for a row of another replica",
             hint: "Give the row with the greatest number of \(table) a smaller one")

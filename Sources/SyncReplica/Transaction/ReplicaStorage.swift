@@ -47,14 +47,15 @@ final class ReplicaStorage {
         self.policies = policies
         replicas = try ReplicaNames(connection)
         headers = try HeaderStorage(connection, replicas: replicas)
-        let migration = ShapeMigration(connection, schema: schema.merge, replicas: replicas)
+        unknown = try UnknownFacts(connection, replicas: replicas)
+        let migration = ShapeMigration(
+            connection, schema: schema.merge, replicas: replicas, unknown: unknown)
         shapes = try Shapes(connection, schema: schema.merge) {
             try migration.run(entity: $0, shape: $1, formerCells: $2)
         }
         marks = try CollectionMarks(connection)
         totals = try SumTotals(
-            connection, items: FactItems(schema.merge, store: store), schema: schema.merge,
-            shapes: shapes)
+            connection, items: FactItems(schema.merge, store: store), schema: schema, shapes: shapes)
         sums = SumEntries(connection, store: store)
         comparisons = PeerComparisons(connection, replicas: replicas)
         objects = try ObjectStorage(
@@ -65,7 +66,6 @@ final class ReplicaStorage {
         signers = try SignerStorage(connection)
         history = try LocalHistory(connection)
         unrecorded = try UnrecordedTransactions(connection, catalog: history.catalog)
-        unknown = try UnknownFacts(connection, replicas: replicas)
         statements = StatementCache(connection)
     }
 
