@@ -82,6 +82,31 @@ static inline uint32_t syncd_load_u32(const void *address) {
     return __atomic_load_n((const uint32_t *)address, __ATOMIC_ACQUIRE);
 }
 
+// Sends an open descriptor over a Unix socket, with a note of `length` bytes, which is one packet. Does not wait.
+// Returns 0, or errno.
+int syncd_send_descriptor(int socket, int descriptor, const void *note, size_t length);
+
+// Waits for such a packet, and puts its descriptor (close-on-exec; -1: none) and its note into place. Returns the
+// length of the note, 0 when the other side has closed, -1 on an error.
+ssize_t syncd_receive_descriptor(int socket, int *descriptor, void *note, size_t capacity);
+
+// Two connected Unix sockets of this type, closed on exec, that do not block. Returns 0, or errno.
+int syncd_socket_pair(int type, int ends[2]);
+
+// Has a child process that is started with these actions (posix_spawn_file_actions_t) close all descriptors from
+// `lowest` on. Returns 0, or errno.
+int syncd_close_from(void *actions, int lowest);
+
+// A descriptor that becomes readable when the child process ends; -1 and errno on failure.
+int syncd_open_process(pid_t process);
+
+// Has the kernel end this process (SIGKILL) when the thread that started it ends. Returns 0, or errno.
+int syncd_end_with_parent(void);
+
+// Limits the memory that this process may write to (RLIMIT_DATA; 0: no limit), and has it leave no core dump. Returns
+// 0, or errno.
+int syncd_limit_memory(uint64_t bytes);
+
 // The value of an extended attribute of a file, links followed. Returns its length, or -1.
 ssize_t syncd_get_attribute(const char *path, const char *name, void *value, size_t capacity);
 
