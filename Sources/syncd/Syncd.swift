@@ -82,6 +82,7 @@ struct Syncd: AsyncParsableCommand {
 
     /// What a process does first that opens databases of others.
     static func prepareProcess() {
+        _ = syncd_note_crashes()
         signal(SIGPIPE, SIG_IGN)
         syncd_limit_heap()
         // Thousands of connections, most of which read a few pages.

@@ -134,12 +134,6 @@ struct Worker: Sendable {
             if closed > 0 { pool.submit(for: geteuid()) { if $0 { registry.retry() } } }
             return ["stores": .integer(Int64(hubs.count)), "closed": .integer(Int64(closed))]
         }
-        interface.on("Locate") { call in
-            guard let id = call.parameters["id"]?.string.flatMap(StoreID.init),
-                let path = registry.path(of: id)
-            else { return [:] }
-            return ["path": .string(path)]
-        }
         interface.on("Stop") { _ in
             try await onStop()
             return [:]

@@ -37,6 +37,8 @@ struct WorkerCommand: AsyncParsableCommand {
         if error != 0 {
             log.warning("the memory is not limited: \(String(cString: strerror(error)))")
         }
+        // When memory is short, one owner's stores go before everybody's.
+        try? "300".write(toFile: "/proc/self/oom_score_adj", atomically: false, encoding: .utf8)
         try await Worker(settings: settings, log: log).run()
     }
 }

@@ -65,6 +65,22 @@ int syncd_mapping_is_truncated(const void *address);
 // How many pages were replaced since the process began.
 uint64_t syncd_truncated_pages(void);
 
+// Where the calling thread's work is noted if the thread ends the process by a fault or a trap: this byte is written
+// at this offset of the file. Below 0: nowhere.
+struct syncd_crash_mark {
+    int64_t offset;
+    uint8_t byte;
+};
+
+// From now on that is done. To be called once, before syncd_survive_truncation(). Returns 0, or -1 and errno.
+int syncd_note_crashes(void);
+
+// The file, which stays open; -1: none.
+void syncd_set_crash_file(int file);
+
+// The mark of the calling thread from now on; returns the former one.
+struct syncd_crash_mark syncd_set_crash_mark(struct syncd_crash_mark mark);
+
 // ppoll(2) on one or more descriptors with a time-out in nanoseconds; below 0: none. Returns what ppoll returns.
 int syncd_poll(struct pollfd *descriptors, int count, int64_t nanoseconds);
 

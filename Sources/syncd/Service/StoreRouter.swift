@@ -18,6 +18,13 @@ struct StoreRouter: Sendable {
     let registry: StoreRegistry
     let workers: OwnerWorkers
     let pool: WorkPool
+    private let ids = KnownIDs()
+
+    init(registry: StoreRegistry, workers: OwnerWorkers, pool: WorkPool) {
+        self.registry = registry
+        self.workers = workers
+        self.pool = pool
+    }
 
     /// - Returns: whether it answers the call; if not, this process does.
     /// - Throws: ``SyncError``: `unreachable` when there is no worker now; what a worker answers.
@@ -55,12 +62,9 @@ struct StoreRouter: Sendable {
     private func find(_ call: IncomingCall) async throws -> (owner: UInt32, path: String)? {
         if workers.isEmpty { return nil }
         let name = Arguments(call).store
-        var found: String?
-        if let id = StoreID(name) {
-            found = try await locate(id, for: call.peer)
-        }
-        return try await pool.run(for: call.peer.uid) { [found, workers] in
-            let path = found ?? PathResolution.resolved(name)
+        if let id = StoreID(name) { return try await locate(id, for: call.peer) }
+        return try await pool.run(for: call.peer.uid) { [workers] in
+            let path = PathResolution.resolved(name)
             guard let owner = workers.owner(of: path), Self.mayRead(path, call.peer) else {
                 return nil
             }
@@ -74,19 +78,53 @@ struct StoreRouter: Sendable {
             || (peer.uid == 0 || peer.uid == getuid()) && FileIdentity(path: path) == nil
     }
 
-    /// Asks the workers for the path of a store. Those of other users are not started for it.
-    private func locate(_ id: StoreID, for peer: PeerIdentity) async throws -> String? {
-        let isHere = try await pool.run(for: peer.uid) { registry.path(of: id) != nil }
+    /// The store of this id that a worker has open and the caller may read.
+    private func locate(
+        _ id: StoreID, for peer: PeerIdentity
+    ) async throws -> (owner: UInt32, path: String)? {
+        let isHere = try await pool.run(for: peer.uid) {
+            (try? registry.store("\(id)", for: peer, need: .read)) != nil
+        }
         if isHere { return nil }
-        return await withTaskGroup(of: String?.self) { group in
-            for (owner, _) in workers.storesByOwner {
-                group.addTask {
-                    let link = try? await workers.worker(of: owner)?.link(within: Self.listMax)
-                    return try? await link?.locate(id, within: Self.listMax)
-                }
+        if let known = try await known(id, for: peer) { return known }
+        // The caller's own first: what others do with theirs does not delay it.
+        let owners = workers.storesByOwner.keys
+        if owners.contains(peer.uid) {
+            await learn(from: peer.uid)
+            if let known = try await known(id, for: peer) { return known }
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for owner in owners where owner != peer.uid {
+                group.addTask { await learn(from: owner) }
             }
-            for await case let path? in group { return path }
+        }
+        return try await known(id, for: peer)
+    }
+
+    private func known(
+        _ id: StoreID, for peer: PeerIdentity
+    ) async throws -> (owner: UInt32, path: String)? {
+        let paths = ids.paths(of: id)
+        if paths.isEmpty { return nil }
+        return try await pool.run(for: peer.uid) { [workers] in
+            for path in paths where Self.mayRead(path, peer) {
+                if let owner = workers.owner(of: path) { return (owner, path) }
+            }
             return nil
+        }
+    }
+
+    /// Takes the ids of all stores that a worker has open.
+    private func learn(from owner: UInt32) async {
+        // As root, who may see all of them: nothing of it is told to a caller.
+        let root = PeerIdentity(pid: 0, uid: 0, gid: 0, groups: [])
+        let answer = try? await workers.worker(of: owner)?.link(within: Self.listMax).call(
+            StoreInterface.method("List"), with: [:], for: root, within: Self.listMax)
+        for store in answer?["stores"]?.array ?? [] {
+            guard let path = store.object?["path"]?.string,
+                let id = store.object?["id"]?.string.flatMap(StoreID.init)
+            else { continue }
+            ids.note(id, at: path)
         }
     }
 
@@ -152,7 +190,7 @@ struct StoreRouter: Sendable {
         do {
             let answer = try await link(to: owner).call(
                 call.method, with: call.parameters, for: call.peer)
-            try registry.remember(path)
+            try await uncancelled(for: call.peer) { try registry.remember(path) }
             workers.update()
             stream.finish(answer)
         } catch {
@@ -166,9 +204,19 @@ struct StoreRouter: Sendable {
         guard let (owner, path) = try await find(call) else { return false }
         let answer = try await link(to: owner).call(
             call.method, with: call.parameters, for: call.peer)
-        try registry.forget(path)
+        try await uncancelled(for: call.peer) { try registry.forget(path) }
         workers.release(path)
         stream.finish(answer)
         return true
+    }
+
+    /// Runs `body` on a thread of the caller's share, also when the caller is gone: the worker has
+    /// done its part.
+    private func uncancelled(
+        for peer: PeerIdentity, _ body: @escaping @Sendable () throws -> Void
+    ) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            pool.submit(for: peer.uid) { _ in continuation.resume(with: Result(catching: body)) }
+        }
     }
 }

@@ -98,17 +98,33 @@ final class StoreRegistry: Sendable {
         }
         for hub in new { hub.quarantineAfterCrashes() }
         let first = new.sorted { $0.path < $1.path }.filter { !later.contains($0.path) }
-        let others = DispatchGroup()
-        for hub in first where hub.owner != geteuid() {
-            others.enter()
-            environment.pool.submit(for: hub.owner) { isActive in
-                if isActive { hub.open() }
-                others.leave()
+        let foreign = first.filter { $0.owner != geteuid() }
+        let others = openForeign(foreign.filter { environment.marks.crashes(of: $0.path) == 0 })
+        // What may end the process again is opened when nothing else is at work, one by one.
+        let suspects = foreign.filter { environment.marks.crashes(of: $0.path) > 0 }
+        if !suspects.isEmpty {
+            others.notify(queue: .global()) { [environment] in
+                environment.pool.submit(for: suspects[0].owner) { isActive in
+                    for hub in suspects where isActive { hub.open() }
+                }
             }
         }
         for hub in first where hub.owner == geteuid() { hub.open() }
         // Their owners decide how long that takes.
         _ = others.wait(timeout: .now() + .seconds(Self.othersOpeningMax))
+    }
+
+    /// Opens stores of other users at the same time, as far as their owners have threads.
+    private func openForeign(_ hubs: [StoreHub]) -> DispatchGroup {
+        let group = DispatchGroup()
+        for hub in hubs {
+            group.enter()
+            environment.pool.submit(for: hub.owner) { isActive in
+                if isActive { hub.open() }
+                group.leave()
+            }
+        }
+        return group
     }
 
     /// How many seconds the start waits for the stores of the configuration that belong to others.
@@ -167,9 +183,6 @@ final class StoreRegistry: Sendable {
     ///
     /// - Throws: as ``remember(_:)``.
     func forget(_ path: String) throws { try remembered.remove(path) }
-
-    /// The path of the open store of this id.
-    func path(of id: StoreID) -> String? { hubs.first { (try? $0.store().id) == id }?.path }
 
     // MARK: From time to time
 

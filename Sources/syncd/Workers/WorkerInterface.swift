@@ -15,9 +15,6 @@ enum WorkerInterface {
         # Answers by way of the event loop and the watch thread.
         method Ping() -> (stores: int, closed: int)
 
-        # The path of the store of this id, where it is open.
-        method Locate(id: string) -> (path: ?string)
-
         # Closes all stores.
         method Stop() -> ()
 

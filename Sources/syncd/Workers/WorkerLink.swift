@@ -42,7 +42,9 @@ final class WorkerLink: Sendable {
         onEnd: @escaping @Sendable () -> Void
     ) async throws -> WorkerLink {
         let owner = settings.owner
-        let text = String(decoding: try JSONEncoder().encode(settings), as: UTF8.self)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let text = String(decoding: try encoder.encode(settings), as: UTF8.self)
         let (passing, passed) = try DescriptorChannel.pair()
         let (control, controlled) = try VarlinkClient.socketPair()
         defer { for end in [passed, controlled] { close(end) } }
@@ -94,13 +96,6 @@ final class WorkerLink: Sendable {
         return Condition(
             stores: Int(clamping: answer["stores"]?.integer ?? 0),
             closed: Int(clamping: answer["closed"]?.integer ?? 0))
-    }
-
-    /// The path of the store of this id; nil when it has none open.
-    ///
-    /// - Throws: as ``serve(_:retries:within:)``.
-    func locate(_ id: StoreID, within limit: Duration) async throws -> String? {
-        try await ask("Locate", ["id": .string("\(id)")], within: limit)["path"]?.string
     }
 
     /// Has it close all stores and end.
