@@ -45,9 +45,10 @@ package struct BatchEnvelope: Sendable, Hashable {
     /// Whether the content ends with the proofs of other replicas.
     let hasProofs: Bool
 
-    /// The flags of the sixth byte. `goal`, `sums` and `proofs` exist in version 2.
+    /// The flags after the version, written as a varint. Those that ``known(in:)`` names for
+    /// version 2 alone do not exist in version 1.
     struct Flags: OptionSet {
-        let rawValue: UInt8
+        let rawValue: UInt64
 
         static let sealed = Flags(rawValue: 1)
         static let extras = Flags(rawValue: 2)
@@ -118,7 +119,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         var bytes = ByteWriter()
         bytes.append(raw: Self.magic)
         bytes.append(byte: version)
-        bytes.append(byte: flags.rawValue)
+        bytes.append(varint: flags.rawValue)
         return bytes
     }
 
@@ -165,7 +166,7 @@ package struct BatchEnvelope: Sendable, Hashable {
                 "the batch has version \(version), this program reads versions 1 and 2",
                 hint: "Update syncd on this machine")
         }
-        let flags = Flags(rawValue: try reader.byte())
+        let flags = Flags(rawValue: try reader.varint())
         guard Flags.known(in: version).isSuperset(of: flags) else {
             throw SyncError(
                 .newerFormat,
