@@ -9,6 +9,8 @@ struct ReplicaSchema: Sendable {
     let merge: MergeSchema
     /// The tables, in the order of the entities.
     let tables: [MergedTable]
+    /// The tracked tables that are not among them.
+    let unmerged: [UnmergedTable]
     /// By folded name.
     private let positions: [String: Int]
 
@@ -23,10 +25,12 @@ struct ReplicaSchema: Sendable {
 
     /// Reads tables for merging.
     /// - Parameter tables: the tracked ones.
-    /// - Throws: `cannotTrack` for what cannot be merged, with the table and the reason.
+    /// - Throws: `cannotTrack` for a policy that cannot be followed, with the table and the reason.
     /// - Complexity: O(schema)
     init(_ tables: [TableSchema], policies: MergePolicies) throws {
-        let tables = tables.sorted { SQLName.folded($0.name) < SQLName.folded($1.name) }
+        unmerged = UnmergedTable.all(among: tables)
+        let left = Set(unmerged.map(\.name))
+        let tables = tables.filter { !left.contains($0.name) }.sorted { SQLName.folded($0.name) < SQLName.folded($1.name) }
         let names = tables.map { SQLName.folded($0.name) }
         positions = Dictionary(zip(names, names.indices)) { first, _ in first }
         let rules = try RuleDatabase()

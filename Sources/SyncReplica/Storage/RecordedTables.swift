@@ -22,12 +22,19 @@ struct RecordedTables {
     }
 
     /// Compares a schema with what was recorded, and stores its keys.
-    /// - Throws: `refused` when a table was renamed or has another key; SQLite errors.
+    /// - Throws: `refused` when a table was renamed or has another key; `cannotTrack` when one
+    ///   cannot be merged any more; SQLite errors.
     /// - Complexity: O(columns of the schema)
     func check(_ schema: ReplicaSchema) throws {
         var keys = try knownKeys()
         let before = keys
         if try settings.value(.stated) != .null {
+            if let table = schema.unmerged.first(where: { keys[SQLName.folded($0.name)] != nil }) {
+                throw SyncError(
+                    .cannotTrack,
+                    "\(table.name) was synchronised and cannot be any more: \(table.reason)",
+                    hint: "Give the tables their former foreign keys again")
+            }
             try checkNames(schema)
             try checkKeys(of: schema, known: keys)
         }
