@@ -38,7 +38,7 @@ struct UnsyncedRowsTests {
         #expect(try a.rows("SELECT count(*) FROM local") == [[3]])
     }
 
-    @Test("a table whose foreign keys cannot be merged keeps no other table from being synchronised")
+    @Test("a table whose foreign keys cannot be merged stops no other table")
     func unmergedTables() throws {
         let path = folder.file("a.db")
         let connection = try PlainConnection(path, wal: true)

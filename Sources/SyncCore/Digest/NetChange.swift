@@ -110,7 +110,8 @@ extension NetChange {
 
     /// `syncd_change.data`: the cause, then what the kind has: an update's mask words and old
     /// values, a delete's kept values; then, where several events are in it, the distance
-    /// from the first to the last, and the times of its writes. Nil when there is nothing but a direct insert.
+    /// from the first to the last, and the times of its writes. Nil when there is nothing but a
+    /// direct insert.
     var packedData: [UInt8]? {
         if kind == .insert, cause == .direct, last == seq, written.isEmpty { return nil }
         var writer = ByteWriter()

@@ -8,8 +8,8 @@ public struct UnsyncedRows: Sendable, Hashable {
     public enum Reason: Sendable, Hashable {
         /// Their key holds NULL: it identifies nothing.
         case nullKey
-        /// The table is not tracked, or cannot be merged, and the rows of this tracked table that they refer to are not
-        /// there: deleted by a merge, or by a writer without foreign keys.
+        /// The table is not tracked, or cannot be merged, and the rows of this table that they
+        /// refer to are not there: deleted by a merge, or by a writer without foreign keys.
         case dangling(parent: String)
         /// The foreign keys of the tracked table cannot be merged.
         case unmerged(String)

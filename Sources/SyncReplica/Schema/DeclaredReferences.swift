@@ -37,7 +37,8 @@ struct DeclaredReferences {
             }
             guard used.isDisjoint(with: ordered) else {
                 let shared = ordered.filter(used.contains).map { table.storedColumns[$0].name }
-                problem = "two of its foreign keys share the column "
+                problem =
+                    "two of its foreign keys share the column "
                     + shared.joined(separator: ", ")
                 return
             }

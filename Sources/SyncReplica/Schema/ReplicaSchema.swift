@@ -25,12 +25,14 @@ struct ReplicaSchema: Sendable {
 
     /// Reads tables for merging.
     /// - Parameter tables: the tracked ones.
-    /// - Throws: `cannotTrack` for a policy that cannot be followed, with the table and the reason.
+    /// - Throws: `cannotTrack` for a policy that cannot be followed, with table and reason.
     /// - Complexity: O(schema)
     init(_ tables: [TableSchema], policies: MergePolicies) throws {
         unmerged = UnmergedTable.all(among: tables)
         let left = Set(unmerged.map(\.name))
-        let tables = tables.filter { !left.contains($0.name) }.sorted { SQLName.folded($0.name) < SQLName.folded($1.name) }
+        let tables = tables.filter { !left.contains($0.name) }.sorted {
+            SQLName.folded($0.name) < SQLName.folded($1.name)
+        }
         let names = tables.map { SQLName.folded($0.name) }
         positions = Dictionary(zip(names, names.indices)) { first, _ in first }
         let rules = try RuleDatabase()

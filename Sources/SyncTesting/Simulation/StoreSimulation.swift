@@ -375,8 +375,9 @@ package struct StoreSimulation {
             let others = try store.replica.openConflicts()
             guard others == open else {
                 throw SimulationFailure(
-                    "open conflicts differ: \(store.path) has \(others.subtracting(open).sorted()), "
-                        + "and not \(open.subtracting(others).sorted())")
+                    "open conflicts differ: \(store.path) has "
+                        + "\(others.subtracting(open).sorted()), and not "
+                        + "\(open.subtracting(others).sorted())")
             }
             guard try growth?.values(store) == values else {
                 throw SimulationFailure("the new column differs: \(store.path)")
