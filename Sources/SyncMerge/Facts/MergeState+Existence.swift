@@ -36,6 +36,37 @@ extension MergeState {
         return unseen.isEmpty ? versions : unseen
     }
 
+    /// Whether a version of a row that was deleted may be the default of a column that was added
+    /// later. Which of the row's remaining transactions the default is attributed to depends on the
+    /// moment of the migration, and so on the replica; it wrote another cell, too. Nobody wrote the
+    /// default, and where someone did, the other cell tells it.
+    func isAttributedDefault(_ version: Version, cell: Int, of record: ObjectRecord) -> Bool {
+        let entity = schema.entities[record.entity]
+        guard
+            zip(entity.cells[cell], version.value).allSatisfy({ column, field in
+                field == .value(entity.columns[column].defaultValue)
+            })
+        else { return false }
+        let isInserted = record.life.contains {
+            $0.kind == .created && $0.incarnation == version.incarnation
+        }
+        return !isInserted
+            && record.cells.indices.contains { other in
+                other != cell
+                    && record.cells[other].contains {
+                        $0.dot == version.dot && $0.incarnation == version.incarnation
+                    }
+            }
+    }
+
+    /// Whether a version may be the default of a column that was added after its row was deleted.
+    package func isAttributedDefault(_ id: VersionID) -> Bool {
+        guard let record = objects[id.object], record.cells.indices.contains(id.cell),
+            let version = record.cells[id.cell].first(where: { $0.dot == id.dot })
+        else { return false }
+        return isAttributedDefault(version, cell: id.cell, of: record)
+    }
+
     /// Whether a delete that had seen the version ended it. One transaction may delete an
     /// incarnation and write the next, under one dot: so the incarnation is compared, too.
     package func isEnded(_ version: Version, in record: ObjectRecord) -> Bool {

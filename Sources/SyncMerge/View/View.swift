@@ -78,7 +78,8 @@ package struct View: Sendable {
     }
 
     /// Every maximal fact that is not shown, and that no delete had seen, is an open conflict; not
-    /// one with the value that is shown anyway.
+    /// one with the value that is shown anyway, and not the default of a column that was added when
+    /// the row was not there any more.
     private mutating func findConflicts(in state: MergeState) {
         for (uid, record) in state.objects {
             let row = shownAs[uid].flatMap { rows[$0] }
@@ -88,6 +89,11 @@ package struct View: Sendable {
                     let id = VersionID(uid, cell: cell, dot: version.dot)
                     if let row, row.sources[cell] == id || row.blended.contains(id) { continue }
                     if state.isEnded(version, in: record) { continue }
+                    if row == nil || version.incarnation < newest,
+                        state.isAttributedDefault(version, cell: cell, of: record)
+                    {
+                        continue
+                    }
                     let value = state.literal(version)
                     if shows(value, cell: cell, of: uid, schema: state.schema) { continue }
                     let reason: ConflictReason =

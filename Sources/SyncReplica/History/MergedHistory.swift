@@ -29,6 +29,8 @@ struct MergedHistory {
         let key: RowKey
         let kind: Change.Kind
         var columns: Set<Int> = []
+        /// Of a delete: the row as it was. Of an update: the same, where each of `columns` had that
+        /// value before the transaction; otherwise empty.
         var row: [Value] = []
     }
 
@@ -109,20 +111,27 @@ struct MergedHistory {
                 guard written.inserted.insert(new).inserted else { return nil }
                 return Item(key: new, kind: .insert)
             }
-            return update(of: Set(difference.columns), at: new)
+            return update(of: Set(difference.columns), at: new, from: difference)
         case .update:
             guard let new, old != nil else { return nil }
             let cells = schema.merge.entities[change.entity].cells
             return update(
                 of: Set(change.cells.filter(cells.indices.contains).flatMap { cells[$0] }),
-                at: new)
+                at: new, from: differences[new])
         }
     }
 
-    private mutating func update(of columns: Set<Int>, at key: RowKey) -> Item? {
+    /// Of several transactions that write one column the first has its old value: what the later
+    /// ones found is in no batch.
+    private mutating func update(
+        of columns: Set<Int>, at key: RowKey, from difference: RowDifference?
+    ) -> Item? {
         guard !columns.isEmpty else { return nil }
+        let isFirst = written.updated[key, default: []].isDisjoint(with: columns)
         written.updated[key, default: []].formUnion(columns)
-        return Item(key: key, kind: .update, columns: columns)
+        return Item(
+            key: key, kind: .update, columns: columns,
+            row: isFirst ? difference?.before ?? [] : [])
     }
 
     /// The differences that no merged transaction made.
@@ -135,7 +144,8 @@ struct MergedHistory {
                 return written.deleted.contains(key) ? nil : Item(key: key, kind: .delete, row: row)
             }
             let columns = Set(difference.columns).subtracting(written.updated[key] ?? [])
-            return columns.isEmpty ? nil : Item(key: key, kind: .update, columns: columns)
+            return columns.isEmpty
+                ? nil : Item(key: key, kind: .update, columns: columns, row: row)
         }
     }
 
@@ -163,12 +173,20 @@ struct MergedHistory {
                 change.mask.insert(place)
             }
         }
+        if item.kind == .update, entity.keepsOldValues, !item.row.isEmpty {
+            change.old = values(of: item, at: change.mask.positions, entity: entity)
+        }
         if item.kind == .delete {
-            change.kept = entity.layout.kept.map { place in
-                schema.column(entity.columnNames[place], of: item.key.entity).map { item.row[$0] }
-                    ?? .null
-            }
+            change.kept = values(of: item, at: entity.layout.kept, entity: entity)
         }
         return change
+    }
+
+    /// The values of columns of the log, as the row had them.
+    private func values(of item: Item, at places: [Int], entity: TrackedEntity) -> [Value] {
+        places.map { place in
+            schema.column(entity.columnNames[place], of: item.key.entity).map { item.row[$0] }
+                ?? .null
+        }
     }
 }

@@ -64,7 +64,9 @@ struct CommitConsolidation {
                 touched.insert(key)
                 let step = Step(
                     change: change, key: key, dot: dot,
-                    birth: ObjectBirth(seq: change.seq, time: entry.time))
+                    birth: ObjectBirth(
+                        seq: change.seq,
+                        time: entry.time(change.written.first?.ageMilliseconds ?? 0)))
                 switch change.kind {
                 case .insert: keyed.append(insert(step))
                 case .update: keyed.append(update(step, columns: map.columns))

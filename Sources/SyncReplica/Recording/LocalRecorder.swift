@@ -107,6 +107,8 @@ struct LocalRecorder {
         where loader.region.rows[key] == nil && loader.region.names[key] != nil {
             _ = try loader.addReferrers(to: key)
         }
+        // Unresolved rows, too: without its target a row of the tables has no place in the view.
+        while try loader.addTargets(ofRows: Self.insideKeys(of: loader.region)) {}
         for _ in 0..<RegionUpdate.roundsMax {
             let region = loader.region
             let outcome = try recording.recorded(on: region, view: View(region.state))

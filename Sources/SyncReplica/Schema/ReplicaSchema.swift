@@ -13,6 +13,8 @@ struct ReplicaSchema: Sendable {
     let tables: [MergedTable]
     /// What facts call the tables and columns.
     let names: SchemaNames
+    /// The tracked tables that are not among them.
+    let unmerged: [UnmergedTable]
     /// By folded name.
     private let positions: [String: Int]
 
@@ -39,13 +41,16 @@ struct ReplicaSchema: Sendable {
     /// - Parameters:
     ///   - tables: the tracked ones.
     ///   - policies: by identities.
-    /// - Throws: `cannotTrack` for what cannot be merged, with the table and the reason.
+    /// - Throws: `cannotTrack` for a policy that cannot be followed, with table and reason.
     /// - Complexity: O(schema)
     init(_ tables: [TableSchema], names: SchemaNames, policies: MergePolicies) throws {
         func identity(_ table: TableSchema) -> String {
             SQLName.folded(names.identity(ofTable: table.name))
         }
-        let tables = tables.sorted { identity($0) < identity($1) }
+        unmerged = UnmergedTable.all(among: tables)
+        let left = Set(unmerged.map(\.name))
+        let tables = tables.filter { !left.contains($0.name) }
+            .sorted { identity($0) < identity($1) }
         let present = tables.map { SQLName.folded($0.name) }
         positions = Dictionary(zip(present, present.indices)) { first, _ in first }
         self.names = names

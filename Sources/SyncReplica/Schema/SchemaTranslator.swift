@@ -82,34 +82,10 @@ struct SchemaTranslator {
     private func references(
         of table: TableSchema, places: ColumnUse, policy: MergePolicies.EntityPolicy
     ) throws -> [MergeEntity.Reference] {
-        var references: [MergeEntity.Reference] = []
-        var used: Set<Int> = []
-        for foreignKey in table.foreignKeys {
-            guard let position = positions[SQLName.folded(foreignKey.parent)] else { continue }
-            let parent = tables[position]
-            let names = foreignKey.parentColumns.isEmpty ? parent.key : foreignKey.parentColumns
-            let columns = foreignKey.columns.compactMap { places[$0] }
-            guard columns.count == foreignKey.columns.count else { continue }
-            let ordered = parent.key.compactMap { part in
-                names.firstIndex { SQLName.isEqual($0, to: part) }.map { columns[$0] }
-            }
-            guard ordered.count == parent.key.count, names.count == ordered.count else {
-                throw refusal(
-                    of: table,
-                    "\(foreignKey.columns.joined(separator: ", ")) refers to columns of "
-                        + "\(parent.name) that are not its primary key")
-            }
-            // The same reference declared twice is one; two that share a column cannot be merged.
-            if references.contains(where: { $0.columns == ordered && $0.target == position }) {
-                continue
-            }
-            guard used.isDisjoint(with: ordered) else {
-                throw refusal(of: table, "two of its foreign keys share a column")
-            }
-            used.formUnion(ordered)
-            references.append(
-                .init(ordered, to: position, onDelete: Self.action(foreignKey.onDelete)))
-        }
+        let declared = DeclaredReferences(of: table, among: tables, positions: positions)
+        if let problem = declared.problem { throw refusal(of: table, problem) }
+        var references = declared.references
+        var used = Set(references.flatMap(\.columns))
         for (column, target) in (policy.references ?? [:]).sorted(by: { $0.key < $1.key }) {
             let name = names.name(ofColumn: column, of: names.identity(ofTable: table.name))
             guard let place = places[name],
@@ -122,15 +98,6 @@ struct SchemaTranslator {
             references.append(.init([place], to: position, onDelete: .setNull))
         }
         return references
-    }
-
-    private static func action(_ action: ForeignKeySchema.Action) -> MergeEntity.Reference.Action {
-        switch action {
-        case .cascade: return .cascade
-        case .setNull: return .setNull
-        case .setDefault: return .setDefault
-        case .restrict, .noAction: return .restrict
-        }
     }
 
     private func refusal(of table: TableSchema, _ reason: String) -> SyncError {

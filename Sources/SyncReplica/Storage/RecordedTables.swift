@@ -20,12 +20,22 @@ struct RecordedTables {
     }
 
     /// Compares a schema with what was recorded, and stores its keys.
-    /// - Throws: `refused` when a table has another key; SQLite errors.
+    /// - Throws: `refused` when a table has another key; `cannotTrack` when one cannot be merged any
+    ///   more; SQLite errors.
     /// - Complexity: O(columns of the schema)
     func check(_ schema: ReplicaSchema) throws {
         var keys = try knownKeys()
         let before = keys
         if try settings.value(.stated) != .null {
+            let isKnown = { (table: String) in
+                keys[SQLName.folded(schema.names.identity(ofTable: table))] != nil
+            }
+            if let table = schema.unmerged.first(where: { isKnown($0.name) }) {
+                throw SyncError(
+                    .cannotTrack,
+                    "\(table.name) was synchronised and cannot be any more: \(table.reason)",
+                    hint: "Give the tables their former foreign keys again")
+            }
             try checkKeys(of: schema, known: keys)
         }
         for entity in schema.merge.entities {

@@ -12,6 +12,8 @@ struct EntityDraft {
     var collations: [Int: Collation] = [:]
     var index: SimulatedIndex?
     var form = TableForm()
+    /// How the foreign keys are declared, in the order of ``references``.
+    var foreignKeys: [ForeignKeyForm] = []
     private(set) var roles: [SimulatedSchema.Role] = []
     private var columns: [(name: String, type: String, isRequired: Bool)] = []
     private var rules: [(rule: SimulatedCheck, columns: [Int])] = []
@@ -37,7 +39,7 @@ struct EntityDraft {
         let isText: Bool
         switch role {
         case .token, .text, .unique, .set, .lines: isText = true
-        case .counter, .number, .privateNumber, .reference: isText = false
+        case .counter, .number, .extreme, .privateNumber, .reference: isText = false
         }
         columns.append((name, type ?? (isText ? "TEXT" : "INTEGER"), isRequired))
         roles.append(role)
@@ -74,7 +76,7 @@ struct EntityDraft {
             uniquePolicy: uniquePolicy, columnPolicies: policies)
     }
 
-    func sql(_ drafts: [EntityDraft], isDeferred: [Bool]) -> String {
+    func sql(_ drafts: [EntityDraft]) -> String {
         func names(_ places: [Int], of draft: EntityDraft) -> String {
             places.map { draft.columns[$0].name }.joined(separator: ",")
         }
@@ -93,12 +95,11 @@ struct EntityDraft {
             let names = rule.columns.map { columns[$0].name }
             return "CHECK(\(rule.rule.sql(names[0], names[1])))"
         }
-        for (reference, isDeferred) in zip(references, isDeferred) {
+        for (reference, form) in zip(references, foreignKeys) {
             let target = drafts[reference.target]
             parts.append(
                 "FOREIGN KEY(\(names(reference.columns, of: self))) REFERENCES \(target.name)"
-                    + "(\(names(target.key, of: target))) ON DELETE \(reference.onDelete.sql)"
-                    + " ON UPDATE CASCADE" + (isDeferred ? " DEFERRABLE INITIALLY DEFERRED" : ""))
+                    + "(\(names(target.key, of: target)))\(form.sql(reference.onDelete))")
         }
         return "CREATE TABLE \(name)(\(parts.joined(separator: ", ")))\(form.suffix)"
     }

@@ -37,7 +37,7 @@ final class SimulatedStore: SimulatedTables {
         for statement in file.statements { try database.run(statement) }
         try database.run("PRAGMA synchronous = OFF")
         try database.run("PRAGMA foreign_keys = ON")
-        for statement in schema.statements { try database.run(statement) }
+        for statement in schema.statements + schema.triggers { try database.run(statement) }
         try populate(database)
         try Store.track(path)
         try database.run("UPDATE syncd_meta SET value = 0 WHERE key = 'created'")

@@ -12,9 +12,12 @@ struct UnsyncedText {
             case .nullKey:
                 return "  not synchronised: \(count) of \(table) with NULL in the primary key; "
                     + "give them a key"
+            case .unmerged(let reason):
+                return "  not synchronised: \(table) (\(count)): \(Printable.text(reason)); "
+                    + "to synchronise it, change its foreign keys"
             case .dangling(let parent):
                 let verb = rows.count == 1 ? "refers" : "refer"
-                return "  \(count) of \(table), which is not tracked, \(verb) to rows of "
+                return "  \(count) of \(table), which is not synchronised, \(verb) to rows of "
                     + "\(Printable.text(parent)) that are not there"
             }
         }

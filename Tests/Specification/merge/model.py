@@ -595,9 +595,19 @@ def says(V, m, n, value):
     return all(same(V, v) == row.vals[c] for c, v in zip(row.ent.cells[n], value))
 
 
+def attributed(o, ent, n, dot, i, value):
+    """Whether a version of a deleted row may be the default of a column that was added later: which
+    of its transactions that is attributed to depends on the moment of the migration."""
+    if any(k == "C" and inc == i for _, k, inc in o.life):
+        return False
+    if any(v != ent.defaults.get(c) for c, v in zip(ent.cells[n], value)):
+        return False
+    return any(m != n and dot in reg and reg[dot][0] == i for m, reg in enumerate(o.cells))
+
+
 def record(base, groups, V):
     """Every maximal fact that is not shown, and that no delete had seen, goes to the conflict log;
-    not one that says what is shown anyway."""
+    not one that says what is shown anyway, and not the default of an added column."""
     shown = {s for r in V.rows.values() for s in r.src.values() if s}
     for g in groups.values():
         for m in g.members:
@@ -607,6 +617,9 @@ def record(base, groups, V):
                 for dot, (i, v) in reg.items():
                     if (m, n, dot) in shown or deleted(base, o, dot, i) or says(V, m, n, v):
                         continue
+                    if m not in V.where or i < inc:
+                        if attributed(o, g.ent, n, dot, i, v):
+                            continue
                     why = (
                         "older incarnation" if i < inc else "hidden" if m not in V.where else "lost"
                     )
