@@ -186,7 +186,9 @@ final class MergeSession {
         try requireWhole()
         try ReplicationTables.create(connection)
         let settings = Metadata(connection)
+        try settings.requireKnownWriting()
         let policies = try storedPolicies(in: settings)
+        if policies.shareNumbers { try settings.use(.sharedNumbers) }
         let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
         let tables = try SchemaReader(database).tables().filter {
             $0.kind == .table && tracked.contains(SQLName.folded($0.name))

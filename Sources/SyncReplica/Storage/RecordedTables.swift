@@ -53,9 +53,16 @@ struct RecordedTables {
             let name = SQLName.folded(table.name)
             let key = entity.key.map { SQLName.folded(table.columns[$0]) }
             let isOther = keys[name].map { $0 != key } ?? false
-            guard let wasPrivate = try stored.isPrivate(name),
-                isOther || wasPrivate != entity.isPrivate
+            guard let former = try stored.identityCode(name),
+                isOther || former != entity.identityCode
             else { continue }
+            if !isOther, former != 0, entity.isPrivate {
+                throw SyncError(
+                    .refused,
+                    "the rows of \(table.name) were recorded before the store's choice of identity "
+                        + "for that table (shared or private numbers) arrived",
+                    hint: "Begin again from the store: synctool clone REMOTE NEW.db")
+            }
             throw SyncError(
                 .refused,
                 "the primary key of \(table.name) was changed after it was synchronised",
@@ -72,7 +79,7 @@ struct RecordedTables {
             while let previous = step.layout.previous.flatMap({ entities[$0] }) {
                 step = previous
                 guard schema.position(of: step.name) == nil else { continue }
-                guard try stored.isPrivate(SQLName.folded(step.name)) != nil else { continue }
+                guard try stored.identityCode(SQLName.folded(step.name)) != nil else { continue }
                 let sql =
                     "ALTER TABLE \(SQLName.quoted(entity.name)) "
                     + "RENAME TO \(SQLName.quoted(step.name))"

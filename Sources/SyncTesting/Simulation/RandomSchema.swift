@@ -1,6 +1,6 @@
 import SyncMerge
 
-/// Draws schemas: two to four entities with private integer, text, composite and join keys (made of
+/// Draws schemas: two to four entities with private and shared integer, text, composite and join keys (made of
 /// references, also to other join keys), UNIQUE over one and several columns, CHECKs over several
 /// columns and over references, references of every action, to others, to themselves and in
 /// circles, with and without NOT NULL and defaults; keys that NOCASE and RTRIM compare, UNIQUE
@@ -14,6 +14,8 @@ struct RandomSchema {
     private var added: SeededRandom
     /// The same, for the forms of the tables.
     private var forming: SeededRandom
+    /// The same, for which numbers are shared.
+    private var sharing: SeededRandom
     private let kinds: [KeyKind]
     private let favourite: MergeEntity.Reference.Action?
     private var drafts: [EntityDraft] = []
@@ -30,6 +32,7 @@ struct RandomSchema {
         var twin = random
         added = SeededRandom(seed: twin.next() &+ 0xD_0000_0000)
         forming = SeededRandom(seed: twin.next() &+ 0xE_0000_0000)
+        sharing = SeededRandom(seed: twin.next() &+ 0x9_0000_0000)
         var kinds: [KeyKind] = []
         for index in 0..<(2 + random.below(3)) {
             let plain: [KeyKind] = [.number, .text, .composite]
@@ -44,6 +47,7 @@ struct RandomSchema {
     private mutating func finish() -> SimulatedSchema {
         for index in kinds.indices {
             var draft = EntityDraft(name: "E\(index)", isPrivate: kinds[index] == .number)
+            draft.sharesNumbers = kinds[index] == .number && sharing.chance(0.5)
             addKey(to: &draft, index: index)
             drafts.append(draft)
         }

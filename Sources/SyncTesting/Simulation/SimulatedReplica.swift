@@ -27,6 +27,8 @@ package final class SimulatedReplica: SimulatedTables {
     private var wall: Int64 = 0
     private var number: Int64 = 0
     private var numbers = NumberMap()
+    /// The transactions by which this replica renumbered rows, since they were taken last.
+    private var renumberings: [RecordedCommit] = []
     private var random: SeededRandom
 
     /// How far ahead simulated peers may be before their clock is contained.
@@ -105,6 +107,7 @@ package final class SimulatedReplica: SimulatedTables {
         }
         tables = after
         adopt(recorded.view, image: image)
+        try renumber()
         return recorded
     }
 
@@ -121,7 +124,14 @@ package final class SimulatedReplica: SimulatedTables {
         numbers.adopt(recorded, schema: schema.merge)
         try show(recorded.view)
         guard tables == before else { throw SimulationFailure("closing changed the tables") }
+        try renumber()
         return recorded
+    }
+
+    /// The transactions by which this replica renumbered rows since the last call.
+    package func takeRenumberings() -> [RecordedCommit] {
+        defer { renumberings = [] }
+        return renumberings
     }
 
     private func next(_ wall: Int64?) -> (dot: Dot, time: HybridTime) {
@@ -134,9 +144,14 @@ package final class SimulatedReplica: SimulatedTables {
         let shown = Set(
             view.rows.values.flatMap { $0.sources.compactMap { $0 } + $0.blended })
         for fact in state.currentVersions.subtracting(recorded.state.currentVersions)
-        where !shown.contains(fact) && log[fact] == nil && !isShown(fact) {
+        where !isNumber(fact) && !shown.contains(fact) && log[fact] == nil && !isShown(fact) {
             throw SimulationFailure("a write dropped a value that was neither shown nor logged")
         }
+    }
+
+    private func isNumber(_ fact: VersionID) -> Bool {
+        guard let record = state.objects[fact.object] else { return false }
+        return schema.merge.entities[record.entity].numberCell == fact.cell
     }
 
     private func isShown(_ fact: VersionID) -> Bool {
@@ -159,8 +174,42 @@ package final class SimulatedReplica: SimulatedTables {
         for header in delta.headers {
             _ = clock.observe(header.time, wall: wall, driftMax: Self.driftMax)
         }
-        if state.vector != before { try show(View(state)) }
+        if state.vector != before {
+            try show(View(state))
+            try renumber()
+        }
         return true
+    }
+
+    /// States another number for each row whose number this replica claimed and lost.
+    private func renumber() throws {
+        let lost = view.lostNumbers(of: { $0.replica == id })
+        if lost.isEmpty { return }
+        let header = next(wall)
+        var recorder = FactRecorder(state, dot: header.dot, time: header.time)
+        var last: [Int: Int64] = [:]
+        recorder.renumber(lost, in: view) { entity in
+            let number = nextNumber(of: entity, after: last[entity])
+            last[entity] = number
+            return number
+        }
+        state = recorder.state
+        try show(View(state))
+        renumberings.append(RecordedCommit(recorder, view: view, names: names))
+    }
+
+    /// The number after the greatest of an entity; where there is none, the least free one.
+    private func nextNumber(of entity: Int, after last: Int64?) -> Int64 {
+        let used = tables.keys.filter { $0.entity == entity }.compactMap { key -> Int64? in
+            if case .integer(let number) = key.values[0] { return number }
+            return nil
+        }
+        let greatest = max(0, used.max() ?? 0, state.greatestClaim(of: entity) ?? 0)
+        if greatest < .max, last ?? 0 < .max { return max(greatest, last ?? 0) + 1 }
+        let taken = Set(used)
+        var number = last.map { $0 < .max ? $0 + 1 : 1 } ?? 1
+        while taken.contains(number) { number += 1 }
+        return number
     }
 
     /// Records what another replica is known to have merged, once all of its own transactions up to
@@ -229,7 +278,9 @@ package final class SimulatedReplica: SimulatedTables {
         for row in view.rows.values {
             for (cell, source) in row.sources.enumerated() {
                 let policy = schema.merge.entities[row.entity].policies[cell]
-                guard let source, !policy.isBlending else { continue }
+                guard let source, !policy.isBlending,
+                    cell != schema.merge.entities[row.entity].numberCell
+                else { continue }
                 let versions = state.objects[source.object]?.cells[cell] ?? []
                 let value = versions.first { $0.dot == source.dot }?.value ?? []
                 let columns = schema.merge.entities[row.entity].cells[cell]
@@ -254,7 +305,7 @@ package final class SimulatedReplica: SimulatedTables {
             }
             let entity = schema.merge.entities[key.entity]
             var fields = row.map(Field.value)
-            if entity.isPrivate { fields[entity.key[0]] = .value(.null) }
+            if entity.hasPrivateNumbers { fields[entity.key[0]] = .value(.null) }
             for reference in entity.references {
                 let target = reference.columns.map { row[$0] }
                 if target.contains(.null) { continue }
