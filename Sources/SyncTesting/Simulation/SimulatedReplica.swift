@@ -24,11 +24,11 @@ package final class SimulatedReplica: SimulatedTables {
     var collector = Collector()
     var acknowledged: [ReplicaID: VersionVector] = [:]
     private var clock = HybridClock()
-    private var wall: Int64 = 0
+    private(set) var wall: Int64 = 0
     private var number: Int64 = 0
     private var numbers = NumberMap()
     /// The transactions by which this replica renumbered rows, since they were taken last.
-    private var renumberings: [RecordedCommit] = []
+    var renumberings: [RecordedCommit] = []
     private var random: SeededRandom
 
     /// How far ahead simulated peers may be before their clock is contained.
@@ -128,13 +128,7 @@ package final class SimulatedReplica: SimulatedTables {
         return recorded
     }
 
-    /// The transactions by which this replica renumbered rows since the last call.
-    package func takeRenumberings() -> [RecordedCommit] {
-        defer { renumberings = [] }
-        return renumberings
-    }
-
-    private func next(_ wall: Int64?) -> (dot: Dot, time: HybridTime) {
+    func next(_ wall: Int64?) -> (dot: Dot, time: HybridTime) {
         number += 1
         self.wall = wall ?? clock.last.milliseconds + 10
         return (Dot(id, number), clock.reading(wall: self.wall))
@@ -181,37 +175,6 @@ package final class SimulatedReplica: SimulatedTables {
         return true
     }
 
-    /// States another number for each row whose number this replica claimed and lost.
-    private func renumber() throws {
-        let lost = view.lostNumbers(of: { $0.replica == id })
-        if lost.isEmpty { return }
-        let header = next(wall)
-        var recorder = FactRecorder(state, dot: header.dot, time: header.time)
-        var last: [Int: Int64] = [:]
-        recorder.renumber(lost, in: view) { entity in
-            let number = nextNumber(of: entity, after: last[entity])
-            last[entity] = number
-            return number
-        }
-        state = recorder.state
-        try show(View(state))
-        renumberings.append(RecordedCommit(recorder, view: view, names: names))
-    }
-
-    /// The number after the greatest of an entity; where there is none, the least free one.
-    private func nextNumber(of entity: Int, after last: Int64?) -> Int64 {
-        let used = tables.keys.filter { $0.entity == entity }.compactMap { key -> Int64? in
-            if case .integer(let number) = key.values[0] { return number }
-            return nil
-        }
-        let greatest = max(0, used.max() ?? 0, state.greatestClaim(of: entity) ?? 0)
-        if greatest < .max, last ?? 0 < .max { return max(greatest, last ?? 0) + 1 }
-        let taken = Set(used)
-        var number = last.map { $0 < .max ? $0 + 1 : 1 } ?? 1
-        while taken.contains(number) { number += 1 }
-        return number
-    }
-
     /// Records what another replica is known to have merged, once all of its own transactions up to
     /// there are here.
     package func acknowledge(_ vector: VersionVector, of other: ReplicaID) {
@@ -246,6 +209,7 @@ package final class SimulatedReplica: SimulatedTables {
         }
         adopt(view, image: image)
         try checkSources()
+        try checkLostNumbers()
     }
 
     private func adopt(_ view: View, image: Image) {

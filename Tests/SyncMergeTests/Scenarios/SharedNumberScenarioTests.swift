@@ -89,6 +89,7 @@ struct SharedNumberScenarioTests {
         try c.transact("INSERT INTO P(d) VALUES('c')", wall: 30)
         #expect(try c.query("SELECT id FROM P WHERE d='c'") == [[6]])
         // The replica returns, and gives it the next number that it knows.
+        try b.pull(from: c)
         try SimulatedReplica.sync(a, b, c)
         #expect(try a.query("SELECT id, d FROM P") == [[5, "a"], [6, "c"], [7, "b"]])
     }
