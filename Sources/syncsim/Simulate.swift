@@ -67,7 +67,7 @@ struct Simulate: ParsableCommand {
             comparisons \(total.comparisons), adoptions \(total.adoptions), \
             closes \(total.closes), collected \(total.collected)
             at the end: conflicts \(total.conflicts), revived \(total.revived), \
-            unified rows \(total.unified)
+            unified rows \(total.unified), renumbered \(total.renumbered)
             """)
         if failed > 0 { throw ExitCode(1) }
     }

@@ -76,18 +76,26 @@ extension Batch {
     package struct Entity: Sendable, Hashable {
         /// The identity (``SchemaIdentity``): the table's first name.
         package var name: String
-        /// Whether the key is a private number.
+        /// Whether the key is a number that does not identify: a private or a shared one.
         package var isPrivate: Bool
+        /// Whether the key is a shared number.
+        package var sharesNumbers: Bool
         /// The identities of the columns of each cell.
         package var cells: [[String]]
 
         /// Describes an entity.
-        package init(name: String, isPrivate: Bool, cells: [[String]]) {
+        package init(
+            name: String, isPrivate: Bool, sharesNumbers: Bool = false, cells: [[String]]
+        ) {
             self.name = name
             self.isPrivate = isPrivate
+            self.sharesNumbers = sharesNumbers
             self.cells = cells
         }
     }
+
+    /// Whether an entity has shared numbers: a reader that does not know them refuses the batch.
+    package var sharesNumbers: Bool { entities.contains(where: \.sharesNumbers) }
 
     /// A transaction, with its entry in history.
     package struct Transaction: Sendable, Hashable {

@@ -44,6 +44,8 @@ package struct BatchEnvelope: Sendable, Hashable {
     let hasNames: Bool
     /// Whether the content ends with the proofs of other replicas.
     let hasProofs: Bool
+    /// Whether an entity has shared numbers.
+    let sharesNumbers: Bool
 
     /// The flags after the version, written as a varint. Those that ``known(in:)`` names for
     /// version 2 alone do not exist in version 1.
@@ -57,11 +59,11 @@ package struct BatchEnvelope: Sendable, Hashable {
         static let sums = Flags(rawValue: 16)
         static let proofs = Flags(rawValue: 32)
         static let names = Flags(rawValue: 64)
+        static let sharedNumbers = Flags(rawValue: 128)
 
         static func known(in version: UInt8) -> Flags {
-            version == 1
-                ? [.sealed, .extras, .collected, .names]
-                : [.sealed, .extras, .collected, .goal, .sums, .proofs, .names]
+            let common: Flags = [.sealed, .extras, .collected, .names, .sharedNumbers]
+            return version == 1 ? common : common.union([.goal, .sums, .proofs])
         }
     }
 
@@ -79,6 +81,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         if sums != nil { flags.insert(.sums) }
         if hasProofs { flags.insert(.proofs) }
         if hasNames { flags.insert(.names) }
+        if sharesNumbers { flags.insert(.sharedNumbers) }
         return flags
     }
 
@@ -187,6 +190,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         hasExtras = flags.contains(.extras)
         hasProofs = flags.contains(.proofs)
         hasNames = flags.contains(.names)
+        sharesNumbers = flags.contains(.sharedNumbers)
         var reader = ByteReader(body)
         store = try reader.identifier(StoreID.init(bytes:))
         sender = try reader.identifier(ReplicaID.init(bytes:))
@@ -276,6 +280,7 @@ extension BatchEnvelope {
         hasExtras = !batch.extras.isEmpty
         hasProofs = isSigned && !batch.forwardedProofs.isEmpty
         hasNames = batch.sendsNames(isSigned: isSigned)
+        sharesNumbers = batch.sharesNumbers
     }
 
     /// The envelope of the same content in another payload: sealed, or opened.
@@ -297,6 +302,7 @@ extension BatchEnvelope {
         hasExtras = other.hasExtras
         hasProofs = other.hasProofs
         hasNames = other.hasNames
+        sharesNumbers = other.sharesNumbers
         self.key = key
     }
 

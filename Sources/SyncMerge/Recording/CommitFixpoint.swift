@@ -107,12 +107,18 @@ package struct CommitFixpoint {
             let fallback = ShownRow(
                 entity: want.entity, name: name, members: [name], fields: want.fields,
                 sources: recorder.schema.entities[want.entity].cells.map { _ in nil })
+            let number = recorder.schema.entities[want.entity].numberCell
             for (cell, columns) in recorder.schema.entities[want.entity].cells.enumerated() {
                 let isEqual = columns.allSatisfy {
                     shown.resolved(want.fields[$0]) == host?.fields[$0]
                 }
                 if !isLost && isEqual { continue }
                 isDirty = true
+                // It claims the number that it was committed with: another row has to give way.
+                if cell == number, let host, recorder.claims(want.fields[columns[0]], for: host, in: shown)
+                {
+                    continue
+                }
                 recorder.writeCell(
                     cell, fields: want.fields, to: view.rows[name] ?? host ?? fallback)
             }

@@ -39,11 +39,13 @@ extension FactRecorder {
             guard let row = shown.rows[name], let host = view.shownAs[name],
                 let old = view.rows[host]
             else { continue }
+            let number = schema.entities[row.entity].numberCell
             for (cell, columns) in schema.entities[row.entity].cells.enumerated() {
                 let isEqual = columns.allSatisfy {
                     shown.resolved(old.fields[$0]) == row.fields[$0]
                 }
-                if isEqual && row.sources[cell] != nil { continue }
+                // A number that is no claim stays none: the writer of the claim states another.
+                if isEqual && (row.sources[cell] != nil || cell == number) { continue }
                 isDirty = true
                 writeCell(cell, fields: old.fields, to: row)
             }

@@ -12,4 +12,24 @@ package struct RecordedCommit: Sendable {
     package let facts: [Fact]
     /// The number of facts that were added only to keep the view equal to the tables (adoptions).
     package let adoptionCount: Int
+
+    init(
+        state: MergeState, view: View, names: [RowKey: ObjectUID], header: TransactionHeader,
+        facts: [Fact], adoptionCount: Int
+    ) {
+        self.state = state
+        self.view = view
+        self.names = names
+        self.header = header
+        self.facts = facts
+        self.adoptionCount = adoptionCount
+    }
+
+    /// A transaction that was written by a recorder, without a commit.
+    /// - Parameter view: the view of the recorder's state.
+    package init(_ recorder: FactRecorder, view: View, names: [RowKey: ObjectUID]) {
+        self.init(
+            state: recorder.state, view: view, names: names, header: recorder.header,
+            facts: recorder.facts, adoptionCount: 0)
+    }
 }

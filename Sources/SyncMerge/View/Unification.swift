@@ -98,7 +98,8 @@ struct Unification {
             let group = holder(of: cell, in: groups)
             let version = grouping.groups[group].cells[cell]
             var source: VersionID? = version.source
-            for (column, field) in zip(columns, version.value) {
+            // The number is set when all rows are known; until then nothing depends on it.
+            for (column, field) in zip(columns, version.value) where cell != entity.numberCell {
                 if isPlain {
                     row.fields[column] = resolved(field)
                     continue

@@ -13,6 +13,7 @@
 ///    reference to a group that is not shown becomes NULL or its default.
 /// 5. ``Unification``: groups that claim one UNIQUE value become one row, or one is renamed.
 /// 6. Last resort: a row that a CHECK refuses because of rule 5 is hidden.
+/// 7. ``SharedNumbers``: which row shows a number that several claim.
 ///
 /// Rules 3 to 6 repeat while rule 4 or 6 hides a group.
 package struct View: Sendable {
@@ -27,7 +28,11 @@ package struct View: Sendable {
     /// Rows that a clash of claims united or changed, as they were before: a row of the store that
     /// claims the same value would have been part of the clash.
     package private(set) var clashedRows: [ShownRow] = []
-    /// What is current and not shown: the open conflicts.
+    /// The rows of entities with shared numbers that do not show a number which they claim, with
+    /// the version of the claim: its writer states another one.
+    package private(set) var lostNumbers: [ObjectUID: VersionID] = [:]
+    /// What is current and not shown: the open conflicts. A number that another row shows is none:
+    /// it is no content.
     package private(set) var conflicts: [VersionID: Conflict] = [:]
 
     /// Computes the tables of a state.
@@ -50,6 +55,7 @@ package struct View: Sendable {
                 hidden = unification.refused
                 if hidden.isEmpty {
                     setRows(unification, survivors: survivors, grouping: grouping, state: state)
+                    setNumbers(in: state)
                     findConflicts(in: state)
                     return
                 }
@@ -77,6 +83,29 @@ package struct View: Sendable {
         }
     }
 
+    private mutating func setNumbers(in state: MergeState) {
+        guard state.schema.sharesNumbers else { return }
+        var claims: [(row: ObjectUID, entity: Int, source: VersionID)] = []
+        for name in order {
+            guard let row = rows[name], let cell = state.schema.entities[row.entity].numberCell,
+                let source = row.sources[cell]
+            else { continue }
+            claims.append((name, row.entity, source))
+        }
+        let shared = SharedNumbers(of: claims, in: state) { name in
+            rows[name]?.members.contains(where: revived.contains) ?? false
+        }
+        for (name, entity, _) in claims {
+            let described = state.schema.entities[entity]
+            guard let number = shared.numbers[name], let cell = described.numberCell else {
+                continue
+            }
+            rows[name]?.fields[described.key[0]] = .value(.integer(number))
+            if shared.lost[name] != nil { rows[name]?.sources[cell] = nil }
+        }
+        lostNumbers = shared.lost
+    }
+
     /// Every maximal fact that is not shown, and that no delete had seen, is an open conflict; not
     /// one with the value that is shown anyway, and not the default of a column that was added when
     /// the row was not there any more.
@@ -84,7 +113,8 @@ package struct View: Sendable {
         for (uid, record) in state.objects {
             let row = shownAs[uid].flatMap { rows[$0] }
             let newest = record.incarnation
-            for (cell, versions) in record.cells.enumerated() {
+            let number = state.schema.entities[record.entity].numberCell
+            for (cell, versions) in record.cells.enumerated() where cell != number {
                 for version in versions {
                     let id = VersionID(uid, cell: cell, dot: version.dot)
                     if let row, row.sources[cell] == id || row.blended.contains(id) { continue }

@@ -38,6 +38,7 @@ struct ConflictClosing {
         for (key, name) in image.names { keys[name] = key.values }
         try RegionUpdate(transaction).store(
             region, state: closed.state, view: closed.view, keys: keys)
+        try RegionUpdate(transaction).renumber(after: closed.view)
         try acceptOverridden(by: closed.view, author: author)
     }
 

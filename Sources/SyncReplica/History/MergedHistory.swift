@@ -13,6 +13,7 @@ struct MergedHistory {
     private let history: LocalHistory
     private let replica: ReplicaID
     private let wall: Int64
+    private let moves: KeyMoves
     private let before: (ObjectUID) -> [Value]?
     private let after: (ObjectUID) -> [Value]?
     private var written = Written()
@@ -32,20 +33,23 @@ struct MergedHistory {
         /// Of a delete: the row as it was. Of an update: the same, where each of `columns` had that
         /// value before the transaction; otherwise empty.
         var row: [Value] = []
+        var cause = NetChange.Cause.merge
     }
 
     /// - Parameters:
     ///   - replica: this one; its transactions are local, and have no origin.
+    ///   - moves: the rows that have another number than before.
     ///   - before: the key of the row that showed an object before the merge.
     ///   - after: the key of the row that shows it now.
     init(
         schema: ReplicaSchema, history: LocalHistory, replica: ReplicaID, wall: Int64,
-        before: @escaping (ObjectUID) -> [Value]?, after: @escaping (ObjectUID) -> [Value]?
+        moves: KeyMoves = KeyMoves(), before: @escaping (ObjectUID) -> [Value]?, after: @escaping (ObjectUID) -> [Value]?
     ) {
         self.schema = schema
         self.history = history
         self.replica = replica
         self.wall = wall
+        self.moves = moves
         self.before = before
         self.after = after
     }
@@ -59,7 +63,7 @@ struct MergedHistory {
         var copy = self
         let entities = try copy.trackedEntities()
         for transaction in transactions {
-            let items = transaction.changes.compactMap { copy.item(of: $0, in: differences) }
+            let items = transaction.changes.flatMap { copy.items(of: $0, in: differences) }
             let header = transaction.header
             let time = Timestamp(milliseconds: header.time.milliseconds)
             let process = transaction.pid.map {
@@ -93,32 +97,54 @@ struct MergedHistory {
     }
 
     /// What a merged change did to the tables here.
-    private mutating func item(
+    private mutating func items(
         of change: Batch.Change, in differences: [RowKey: RowDifference]
-    ) -> Item? {
-        guard schema.tables.indices.contains(change.entity) else { return nil }
+    ) -> [Item] {
+        guard schema.tables.indices.contains(change.entity) else { return [] }
         let old = before(change.object).map { schema.merge.key(change.entity, $0) }
         let new = after(change.object).map { schema.merge.key(change.entity, $0) }
         switch change.kind {
-        case .delete:
-            guard let old, let difference = differences[old], difference.after == nil,
-                let row = difference.before, written.deleted.insert(old).inserted
-            else { return nil }
-            return Item(key: old, kind: .delete, row: row)
-        case .insert:
-            guard let new, let difference = differences[new] else { return nil }
-            if difference.before == nil {
-                guard written.inserted.insert(new).inserted else { return nil }
-                return Item(key: new, kind: .insert)
-            }
-            return update(of: Set(difference.columns), at: new, from: difference)
+        case .delete: return [old.flatMap { delete($0, in: differences) }].compactMap { $0 }
+        case .insert: return new.map { arrival(at: $0, in: differences) } ?? []
         case .update:
-            guard let new, old != nil else { return nil }
+            guard let new, let old else { return [] }
+            if old != new, moves.hasLeft(old), !written.inserted.contains(new) {
+                return [delete(old, in: differences)].compactMap { $0 }
+                    + arrival(at: new, in: differences)
+            }
             let cells = schema.merge.entities[change.entity].cells
-            return update(
-                of: Set(change.cells.filter(cells.indices.contains).flatMap { cells[$0] }),
-                at: new, from: differences[new])
+            let columns = Set(
+                change.cells.filter(cells.indices.contains).flatMap { cells[$0] })
+            return [update(of: columns, at: new, from: differences[new])].compactMap { $0 }
         }
+    }
+
+    /// The row that had a key is gone, or has another number now.
+    private mutating func delete(
+        _ key: RowKey, in differences: [RowKey: RowDifference]
+    ) -> Item? {
+        guard let difference = differences[key], let row = difference.before,
+            difference.after == nil || moves.hasLeft(key), written.deleted.insert(key).inserted
+        else { return nil }
+        var item = Item(key: key, kind: .delete, row: row)
+        if let new = moves.newKey(of: key) { item.cause = .renumbered(ObjectKey(new.values)) }
+        return item
+    }
+
+    /// A row is new at a key; one that was there before, and has another number now, leaves first.
+    private mutating func arrival(
+        at key: RowKey, in differences: [RowKey: RowDifference]
+    ) -> [Item] {
+        guard let difference = differences[key], difference.after != nil else { return [] }
+        guard difference.before == nil || moves.hasLeft(key) else {
+            return [update(of: Set(difference.columns), at: key, from: difference)]
+                .compactMap { $0 }
+        }
+        let leaving = difference.before == nil ? nil : delete(key, in: differences)
+        guard written.inserted.insert(key).inserted else { return [] }
+        var item = Item(key: key, kind: .insert)
+        if let old = moves.formerKey(of: key) { item.cause = .renumbered(ObjectKey(old.values)) }
+        return [leaving, item].compactMap { $0 }
     }
 
     /// Of several transactions that write one column the first has its old value: what the later
@@ -135,18 +161,22 @@ struct MergedHistory {
     }
 
     /// The differences that no merged transaction made.
-    private func remainder(of differences: [RowKey: RowDifference]) -> [Item] {
-        differences.sorted { $0.key.precedes($1.key) }.compactMap { key, difference in
-            guard let row = difference.before else {
-                return written.inserted.contains(key) ? nil : Item(key: key, kind: .insert)
-            }
-            guard difference.after != nil else {
-                return written.deleted.contains(key) ? nil : Item(key: key, kind: .delete, row: row)
+    private mutating func remainder(of differences: [RowKey: RowDifference]) -> [Item] {
+        var items: [Item] = []
+        for (key, difference) in differences.sorted(by: { $0.key.precedes($1.key) }) {
+            if difference.before == nil || difference.after == nil || moves.hasLeft(key) {
+                if let item = delete(key, in: differences) { items.append(item) }
+                items += written.inserted.contains(key) ? [] : arrival(at: key, in: differences)
+                continue
             }
             let columns = Set(difference.columns).subtracting(written.updated[key] ?? [])
-            return columns.isEmpty
-                ? nil : Item(key: key, kind: .update, columns: columns, row: row)
+            if !columns.isEmpty {
+                items.append(
+                    Item(
+                        key: key, kind: .update, columns: columns, row: difference.before ?? []))
+            }
         }
+        return items
     }
 
     private func write(
@@ -166,7 +196,7 @@ struct MergedHistory {
     private func change(of item: Item, entity: TrackedEntity, seq: Int64) -> NetChange {
         var change = NetChange(
             seq: seq, entity: entity, key: ObjectKey(item.key.values), kind: item.kind)
-        change.cause = .merge
+        change.cause = item.cause
         for column in item.columns {
             let name = SQLName.folded(schema.tables[item.key.entity].columns[column])
             if let place = entity.columnNames.firstIndex(where: { SQLName.folded($0) == name }) {

@@ -60,6 +60,7 @@ struct LocalRecorder {
             keys: outcome.keys)
         guard outcome.isSettled else { return false }
         try StateVerifier(transaction).verify(after: "recording local transactions")
+        try RegionUpdate(transaction).renumber(after: outcome.recorded.view)
         return true
     }
 

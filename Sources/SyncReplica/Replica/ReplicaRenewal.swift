@@ -120,7 +120,8 @@ struct ReplicaRenewal {
                         value: version.value))
             }
             let entity = Batch.Entity(
-                name: entry.entity, isPrivate: entry.isPrivate, cells: [entry.columns])
+                name: entry.entity, isPrivate: entry.isPrivate, sharesNumbers: entry.sharesNumbers,
+                cells: [entry.columns])
             try storage.unknown.write(fact, of: [entity])
         }
     }

@@ -39,7 +39,8 @@ struct SchemaTranslator {
         }
         let entity = MergeEntity(
             name: identity, columns: columns, key: key,
-            identity: isPrivate ? .privateNumber : .key,
+            identity: !isPrivate
+                ? .key : policy.identity == .shared ? .sharedNumber : .privateNumber,
             claims: claims.items.map(\.claim),
             references: references, checks: checks,
             deletePolicy: policy.deletes ?? .deleteWins,

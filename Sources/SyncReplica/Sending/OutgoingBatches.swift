@@ -91,7 +91,10 @@ struct OutgoingBatches {
                     facts[place].append(.cell(uid, entity: entity, cell: cell, version))
                 }
             }
-            if let number = object.number { numbers[uid] = number }
+            // Shared numbers are facts.
+            if let number = object.number, storage.schema.merge.entities[entity].hasPrivateNumbers {
+                numbers[uid] = number
+            }
         }
         var writes: [Write: [Int]] = [:]
         for unknown in try storage.unknown.all() {

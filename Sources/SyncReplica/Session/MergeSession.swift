@@ -186,7 +186,9 @@ final class MergeSession {
         try requireWhole()
         try ReplicationTables.create(connection)
         let settings = Metadata(connection)
+        try settings.requireKnownWriting()
         let policies = try storedPolicies(in: settings)
+        if policies.shareNumbers { try settings.use(.sharedNumbers) }
         let tables = try trackedTables()
         try CollationCheck(connection).require(tables)
         let names = try boundNames(of: tables)

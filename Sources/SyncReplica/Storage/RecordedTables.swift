@@ -58,9 +58,16 @@ struct RecordedTables {
         for (table, entity) in zip(schema.tables, schema.merge.entities) {
             let name = SQLName.folded(entity.name)
             let isOther = keys[name].map { $0 != entity.keyIdentities } ?? false
-            guard let wasPrivate = try stored.isPrivate(name),
-                isOther || wasPrivate != entity.isPrivate
+            guard let former = try stored.identityCode(name),
+                isOther || former != entity.identityCode
             else { continue }
+            if !isOther, former != 0, entity.isPrivate {
+                throw SyncError(
+                    .refused,
+                    "the rows of \(table.name) were recorded before the store's choice of identity "
+                        + "for that table (shared or private numbers) arrived",
+                    hint: "Begin again from the store: synctool clone REMOTE NEW.db")
+            }
             throw SyncError(
                 .refused,
                 "the primary key of \(table.name) was changed after it was synchronised",

@@ -14,6 +14,7 @@ final class UnknownFacts {
         let id: Int64
         let entity: String
         let isPrivate: Bool
+        let sharesNumbers: Bool
         /// The columns of the cell; empty for a life fact.
         let columns: [String]
         /// Its entity and cell are 0 and mean nothing.
@@ -62,7 +63,7 @@ final class UnknownFacts {
         insert.bind(try replicas.number(of: fact.dot.replica), at: 1)
         insert.bind(fact.dot.number, at: 2)
         insert.bind(entity.name, at: 3)
-        insert.bind(Int64(entity.isPrivate ? 1 : 0), at: 4)
+        insert.bind(Int64(entity.identityCode), at: 4)
         insert.bind(String(decoding: try JSONEncoder().encode(columns), as: UTF8.self), at: 5)
         insert.bind(try encoded(fact, number: number), at: 6)
         try insert.run()
@@ -80,8 +81,8 @@ final class UnknownFacts {
             entries.append(
                 Entry(
                     id: select.integer(0), entity: select.text(1) ?? "",
-                    isPrivate: select.integer(2) != 0, columns: columns, fact: fact,
-                    number: number))
+                    isPrivate: select.integer(2) != 0, sharesNumbers: select.integer(2) == 2,
+                    columns: columns, fact: fact, number: number))
         }
         return entries
     }

@@ -36,6 +36,8 @@ package final class Metadata {
         /// hybrid clock; the policies that the owner chose; the replicas that the file was copied
         /// from, each with its last log row; the newest own transaction that was sent.
         case stated, clock, policies, former, sent
+        /// Merging: bits of what the tables of merging hold: ``Metadata/Writing``.
+        case writes
         /// Merging: 1 where the batches of this replica are signed.
         case signing
         /// Merging, of a database that joined a store: the time that the rows from before have, ms

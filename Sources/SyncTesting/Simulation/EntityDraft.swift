@@ -4,6 +4,8 @@ import SyncMerge
 struct EntityDraft {
     let name: String
     let isPrivate: Bool
+    /// Whether its numbers are the same on every replica.
+    var sharesNumbers = false
     var key: [Int] = []
     var uniques: [[Int]] = []
     var references: [MergeEntity.Reference] = []
@@ -68,7 +70,9 @@ struct EntityDraft {
                     collation: collations[index] ?? .binary,
                     isRenameable: roles[index] == .unique)
             },
-            key: key, identity: isPrivate ? .privateNumber : .key, uniques: uniques,
+            key: key,
+            identity: sharesNumbers ? .sharedNumber : isPrivate ? .privateNumber : .key,
+            uniques: uniques,
             claims: index.map { [$0.claim] } ?? [],
             references: references,
             checks: rules.map { rule in .init(rule.columns, accepts: rule.rule.accepts) },

@@ -31,6 +31,8 @@ package struct MergeSimulation {
         package var revived = 0
         /// Rows of several objects, at the end.
         package var unified = 0
+        /// Rows that got another number because another row had claimed theirs earlier.
+        package var renumbered = 0
 
         /// Nothing yet.
         package init() {}
@@ -47,6 +49,7 @@ package struct MergeSimulation {
             conflicts += other.conflicts
             revived += other.revived
             unified += other.unified
+            renumbered += other.renumbered
         }
     }
 
@@ -61,6 +64,8 @@ package struct MergeSimulation {
     }
 
     private static let roundsMax = 4
+    /// Renumbering states transactions of its own while replicas exchange.
+    private static let renumberingRoundsMax = 3
 
     private let schema: SimulatedSchema
     private let habits: Habits
@@ -276,6 +281,8 @@ package struct MergeSimulation {
 
     private mutating func exchange() throws {
         try exchangeUntilQuiet()
+        noteRenumberings()
+        for replica in replicas { try replica.checkNumbers() }
         let expected = try replicas[0].canonical()
         for replica in replicas.dropFirst() where try replica.canonical() != expected {
             throw SimulationFailure("replicas differ")
@@ -295,7 +302,8 @@ package struct MergeSimulation {
     }
 
     private mutating func exchangeUntilQuiet() throws {
-        for _ in 0...Self.roundsMax {
+        let renumberingMax = schema.merge.sharesNumbers ? Self.renumberingRoundsMax : 0
+        for _ in 0...Self.roundsMax + renumberingMax {
             var isQuiet = true
             let pairs = replicas.indices.flatMap { from in replicas.indices.map { (from, $0) } }
             for (from, to) in pairs.shuffled(using: &random) where from != to {
@@ -309,6 +317,14 @@ package struct MergeSimulation {
             if isQuiet { return }
         }
         throw SimulationFailure("the exchange does not come to rest")
+    }
+
+    private mutating func noteRenumberings() {
+        for replica in replicas {
+            let renumberings = replica.takeRenumberings()
+            transactions += renumberings
+            tally.renumbered += renumberings.reduce(0) { $0 + $1.facts.count }
+        }
     }
 
     private mutating func checkOrderIndependence(_ expected: [ObjectUID: [Field]]) throws {

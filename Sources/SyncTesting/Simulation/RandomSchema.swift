@@ -1,6 +1,6 @@
 import SyncMerge
 
-/// Draws schemas: two to four entities with private integer, text, composite and join keys (made of
+/// Draws schemas: two to four entities with private and shared integer, text, composite and join keys (made of
 /// references, also to other join keys), UNIQUE over one and several columns, CHECKs over several
 /// columns and over references, references of every action on DELETE and on UPDATE, to others, to
 /// themselves and in circles, with and without NOT NULL and defaults, deferred or not; integers at
@@ -19,6 +19,8 @@ struct RandomSchema {
     private var forming: SeededRandom
     /// The same, for what came after these.
     private var widening: SeededRandom
+    /// The same, for which numbers are shared.
+    private var sharing: SeededRandom
     private let kinds: [KeyKind]
     private let favourite: MergeEntity.Reference.Action?
     private var drafts: [EntityDraft] = []
@@ -36,6 +38,7 @@ struct RandomSchema {
         added = SeededRandom(seed: twin.next() &+ 0xD_0000_0000)
         forming = SeededRandom(seed: twin.next() &+ 0xE_0000_0000)
         widening = SeededRandom(seed: twin.next() &+ 0x12_0000_0000)
+        sharing = SeededRandom(seed: twin.next() &+ 0x9_0000_0000)
         var kinds: [KeyKind] = []
         for index in 0..<(2 + random.below(3)) {
             let plain: [KeyKind] = [.number, .text, .composite]
@@ -50,6 +53,7 @@ struct RandomSchema {
     private mutating func finish() -> SimulatedSchema {
         for index in kinds.indices {
             var draft = EntityDraft(name: "E\(index)", isPrivate: kinds[index] == .number)
+            draft.sharesNumbers = kinds[index] == .number && sharing.chance(0.5)
             addKey(to: &draft, index: index)
             drafts.append(draft)
         }

@@ -24,9 +24,11 @@ package final class SimulatedReplica: SimulatedTables {
     var collector = Collector()
     var acknowledged: [ReplicaID: VersionVector] = [:]
     private var clock = HybridClock()
-    private var wall: Int64 = 0
+    private(set) var wall: Int64 = 0
     private var number: Int64 = 0
     private var numbers = NumberMap()
+    /// The transactions by which this replica renumbered rows, since they were taken last.
+    var renumberings: [RecordedCommit] = []
     private var random: SeededRandom
 
     /// How far ahead simulated peers may be before their clock is contained.
@@ -105,6 +107,7 @@ package final class SimulatedReplica: SimulatedTables {
         }
         tables = after
         adopt(recorded.view, image: image)
+        try renumber()
         return recorded
     }
 
@@ -121,10 +124,11 @@ package final class SimulatedReplica: SimulatedTables {
         numbers.adopt(recorded, schema: schema.merge)
         try show(recorded.view)
         guard tables == before else { throw SimulationFailure("closing changed the tables") }
+        try renumber()
         return recorded
     }
 
-    private func next(_ wall: Int64?) -> (dot: Dot, time: HybridTime) {
+    func next(_ wall: Int64?) -> (dot: Dot, time: HybridTime) {
         number += 1
         self.wall = wall ?? clock.last.milliseconds + 10
         return (Dot(id, number), clock.reading(wall: self.wall))
@@ -134,11 +138,16 @@ package final class SimulatedReplica: SimulatedTables {
         let shown = Set(
             view.rows.values.flatMap { $0.sources.compactMap { $0 } + $0.blended })
         for fact in state.currentVersions.subtracting(recorded.state.currentVersions)
-        where !shown.contains(fact) && log[fact] == nil && !isShown(fact)
+        where !isNumber(fact) && !shown.contains(fact) && log[fact] == nil && !isShown(fact)
             && !state.isAttributedDefault(fact)
         {
             throw SimulationFailure("a write dropped a value that was neither shown nor logged")
         }
+    }
+
+    private func isNumber(_ fact: VersionID) -> Bool {
+        guard let record = state.objects[fact.object] else { return false }
+        return schema.merge.entities[record.entity].numberCell == fact.cell
     }
 
     private func isShown(_ fact: VersionID) -> Bool {
@@ -161,7 +170,10 @@ package final class SimulatedReplica: SimulatedTables {
         for header in delta.headers {
             _ = clock.observe(header.time, wall: wall, driftMax: Self.driftMax)
         }
-        if state.vector != before { try show(View(state)) }
+        if state.vector != before {
+            try show(View(state))
+            try renumber()
+        }
         return true
     }
 
@@ -199,6 +211,7 @@ package final class SimulatedReplica: SimulatedTables {
         }
         adopt(view, image: image)
         try checkSources()
+        try checkLostNumbers()
     }
 
     private func adopt(_ view: View, image: Image) {
@@ -231,7 +244,9 @@ package final class SimulatedReplica: SimulatedTables {
         for row in view.rows.values {
             for (cell, source) in row.sources.enumerated() {
                 let policy = schema.merge.entities[row.entity].policies[cell]
-                guard let source, !policy.isBlending else { continue }
+                guard let source, !policy.isBlending,
+                    cell != schema.merge.entities[row.entity].numberCell
+                else { continue }
                 let versions = state.objects[source.object]?.cells[cell] ?? []
                 let value = versions.first { $0.dot == source.dot }?.value ?? []
                 let columns = schema.merge.entities[row.entity].cells[cell]
@@ -256,7 +271,7 @@ package final class SimulatedReplica: SimulatedTables {
             }
             let entity = schema.merge.entities[key.entity]
             var fields = row.map(Field.value)
-            if entity.isPrivate { fields[entity.key[0]] = .value(.null) }
+            if entity.hasPrivateNumbers { fields[entity.key[0]] = .value(.null) }
             for reference in entity.references {
                 let target = reference.columns.map { row[$0] }
                 if target.contains(.null) { continue }

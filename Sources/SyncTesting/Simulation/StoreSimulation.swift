@@ -6,7 +6,8 @@ import SyncReplica
 /// from the seed.
 ///
 /// What is checked after every full exchange
-/// - the tables are equal on all replicas but for private numbers, and no replica lacks anything;
+/// - the tables are equal on all replicas but for private numbers, no replica lacks anything, and
+///   each row with a shared number has one of its own, because all authors are here;
 /// - the open conflicts are equal; SQLite finds no dangling reference and no damage;
 /// - every text ever committed is visible, was removed by a writer that saw it, or is in a log;
 /// - replicas that have merged the same transactions state equal sums, at any step, and do so
@@ -123,6 +124,7 @@ package struct StoreSimulation {
         }
         try editLate()
         tally.conflicts = try stores[0].replica.conflicts().count
+        tally.renumbered = try stores.reduce(0) { try $0 + $1.renumberings() }
         for store in stores { try store.close() }
         return tally
     }
@@ -387,6 +389,7 @@ package struct StoreSimulation {
             }
             try store.checkConstraints()
             try store.checkHistory()
+            try store.checkNumbers()
             seen.formUnion(texts(try store.read()).keys)
             seen.formUnion(try store.loggedTexts())
         }

@@ -42,8 +42,9 @@ struct Policy: FileCommand {
     var unique: UniquePolicy?
     @Option(
         help: ArgumentHelp(
-            "An INTEGER PRIMARY KEY: number (each replica numbers its own rows, the default), or "
-                + "key (equal keys are the same row).",
+            "An INTEGER PRIMARY KEY: number (each replica numbers its own rows, the default), "
+                + "shared (a row has the same number on all replicas; of two with one number the "
+                + "later one gets another) or key (equal keys are the same row).",
             valueName: "identity"))
     var identity: MergePolicies.Identity?
     @Option(
