@@ -29,6 +29,14 @@ struct RegionUpdate {
         try show(try RegionLoader.everything(in: storage), transactions: []) { _ in }
     }
 
+    /// What was shown.
+    struct Result {
+        let state: MergeState
+        let view: View
+        /// How the rows of the tables changed.
+        let differences: [RowKey: RowDifference]
+    }
+
     /// Shows the view of a state with more facts.
     /// - Parameters:
     ///   - loader: what may change; more is loaded as needed.
@@ -38,10 +46,11 @@ struct RegionUpdate {
     /// - Throws: `refused` when a constraint that merging does not know forbids a row;
     ///   `internalFault`; SQLite errors. The transaction has to be rolled back then.
     /// - Complexity: O(objects of the region)
+    @discardableResult
     func show(
         _ loader: RegionLoader, transactions: [Batch.Transaction],
         hints: [ObjectUID: Int64] = [:], adding add: (inout MergeState) throws -> Void
-    ) throws {
+    ) throws -> Result {
         var loader = loader
         var state = loader.region.state
         try add(&state)
@@ -70,8 +79,9 @@ struct RegionUpdate {
         let after = Self.keys(of: image.names)
         try history(from: region, to: view, keys: after).write(
             transactions, differences: differences)
-        try store(region, state: state, view: view, keys: after)
+        try store(region, state: state, view: view, keys: after, hints: hints)
         try StateVerifier(transaction).verify(after: "a merge")
+        return Result(state: state, view: view, differences: differences)
     }
 
     private func history(
@@ -105,10 +115,12 @@ struct RegionUpdate {
     ///   - state: the state that takes its place.
     ///   - view: the view of `state`.
     ///   - keys: the key of each row of the view, by the identity that it is shown under.
+    ///   - hints: the private numbers that objects have at the sender of a batch.
     /// - Throws: SQLite errors.
     /// - Complexity: O(objects of the state)
     func store(
-        _ region: AffectedRegion, state: MergeState, view: View, keys: [ObjectUID: [Value]]
+        _ region: AffectedRegion, state: MergeState, view: View, keys: [ObjectUID: [Value]],
+        hints: [ObjectUID: Int64] = [:]
     ) throws {
         var changed: [(ObjectUID, StoredObject)] = []
         for (uid, record) in state.objects {
@@ -140,7 +152,11 @@ struct RegionUpdate {
             try storage.objects.write(alias, dot: dot, replacing: region.state.aliases[alias])
         }
         try storage.conflicts.update(
-            from: view, of: state, keys: keys, number: storage.history.head)
+            from: view, of: state, keys: keys,
+            formerKey: { uid in
+                let object = region.objects[uid]
+                return object?.key ?? (object?.number ?? hints[uid]).map { [.integer($0)] }
+            }, number: storage.history.head)
     }
 
     /// A hidden object keeps the reservation of its number unless a row has taken it.

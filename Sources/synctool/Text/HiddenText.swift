@@ -1,0 +1,15 @@
+import SyncReplica
+
+/// Rows that are not shown, as a line of text.
+enum HiddenText {
+    static func line(_ count: Int) -> String {
+        "\(Plural.text(count, of: "row")) \(count == 1 ? "is" : "are") not shown: a constraint keeps "
+            + "\(count == 1 ? "it" : "them") out of the tables. To decide: synctool conflicts DB"
+    }
+
+    /// - Throws: ``OutputClosed``.
+    static func print(_ count: Int, path: String) throws {
+        guard count > 0 else { return }
+        try Terminal.error.line("  " + TypedPath(path).fillingIn(line(count)))
+    }
+}
