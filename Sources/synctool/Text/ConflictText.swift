@@ -24,7 +24,8 @@ struct ConflictText {
             "  overridden: " + side(conflict.losing),
         ]
         if let decision = conflict.decision {
-            lines[1] = "  was shown:  " + side(conflict.shown)
+            let wasHidden = conflict.reason == .hidden && conflict.shown.replica == nil
+            lines[1] = "  was shown:  " + (wasHidden ? "not shown" : side(conflict.shown))
             lines.append("  resolved:   " + side(decision))
         }
         return lines
@@ -39,8 +40,9 @@ struct ConflictText {
             return "overridden: \(losing)" + by(conflict.losing)
         case .olderIncarnation: return "edited, but deleted and created again elsewhere"
         case .hidden where !conflict.wasDeleted:
-            return "not shown: another row has a value of it that is UNIQUE, a constraint refuses "
-                + "it, or what it refers to was deleted"
+            let values = TransactionText.values(conflict.losing.values)
+            return "not shown: a UNIQUE value of another row, a constraint, or a missing reference "
+                + "keeps the row out: \(values)" + by(conflict.losing)
         case .hidden: return "edited, but deleted elsewhere" + by(conflict.shown)
         case .deleteLost: return "delete overridden" + by(conflict.losing)
         }
