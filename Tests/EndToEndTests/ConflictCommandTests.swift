@@ -32,7 +32,7 @@ struct ConflictCommandTests {
         }
     }
 
-    @Test("rows that are not shown are told, named, and resolved by a command that says what it did")
+    @Test("rows that are not shown are told, named, and resolved")
     func hiddenRow() async throws {
         try await withClash { scene in
             let synced = try await scene.tool("sync", "a.db").expectSuccess()
@@ -66,7 +66,7 @@ struct ConflictCommandTests {
             ).expectSuccess()
             #expect(resolved.text.contains("+ u/2  id 2, email 'bob2', name 'Bob'"))
             for name in ["a.db", "b.db"] { try await scene.tool("sync", name).expectSuccess() }
-            #expect(try await scene.sql("b.db", "SELECT email FROM u ORDER BY id") == "new\nbob2")
+            #expect(try await scene.sql("b.db", "SELECT email FROM u ORDER BY id") == "new\nbob2\n")
             let closed = try await scene.tool("conflicts", "show", "b.db", "1").expectSuccess()
             #expect(closed.text.contains("on desk"))
         }

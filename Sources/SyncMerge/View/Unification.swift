@@ -9,9 +9,9 @@ import SyncValues
 ///
 /// Rounds are synchronous: all clashes of a round are resolved at once. A round that unites reduces
 /// the number of rows; there are at most as many renaming rounds as groups, after that clashes
-/// unite. Rows are hidden when nothing else is left to do. Uniting never leaves a dangling reference, because the identity continues in the row.
-/// What follows from a union (children that now claim the same value, a value that became free) is
-/// found by the next round.
+/// unite. Rows are hidden when nothing else is left to do. Uniting never leaves a dangling
+/// reference, because the identity continues in the row. What follows from a union (children that
+/// now claim the same value, a value that became free) is found by the next round.
 struct Unification {
     /// One per part, by position of the part's first group.
     private(set) var rows: [Int: ShownRow] = [:]

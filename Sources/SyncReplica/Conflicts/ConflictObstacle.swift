@@ -70,8 +70,8 @@ struct ConflictObstacle {
             .refused,
             "\(try path(of: uid)) cannot be deleted: other rows refer to it"
                 + (holders.isEmpty ? "" : " (\(named)\(more))"),
-            hint: "Delete these first, or keep what is shown: synctool conflicts resolve DB "
-                + "\(conflict) --keep shown")
+            hint: "Delete these and \(try path(of: uid)) with SQL, or keep what is shown: "
+                + "synctool conflicts resolve DB \(conflict) --keep shown")
     }
 
     /// `Album/348`; the entity and the beginning of the identity where no key is known.

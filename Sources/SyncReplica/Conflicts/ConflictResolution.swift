@@ -56,7 +56,8 @@ struct ConflictResolution {
                 try Self.restore(version, to: conflict.value, in: view, with: &recorder)
             case .values(let values):
                 let value = try chosen(
-                    values, of: version, instead: conflict, entity: recorder.entity(of: version.object))
+                    values, of: version, instead: conflict,
+                    entity: recorder.entity(of: version.object))
                 wanted = value
                 try Self.restore(version, to: value, in: view, with: &recorder)
             }

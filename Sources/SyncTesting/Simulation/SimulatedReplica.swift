@@ -3,8 +3,8 @@ import SyncMerge
 /// One replica of a simulated store: a state, its view, and the view's image in real SQLite.
 ///
 /// Invariants, checked at every step: SQLite accepts the image of every view with all constraints;
-/// what SQLite holds is the image of `view`; after a settled commit the view is what was committed; a write
-/// drops no value that was neither shown nor logged.
+/// what SQLite holds is the image of `view`; after a settled commit the view is what was committed;
+/// a write drops no value that was neither shown nor logged.
 package final class SimulatedReplica: SimulatedTables {
     /// Its name among the replicas.
     package let id: ReplicaID

@@ -11,7 +11,8 @@ struct Conflicts: AsyncParsableCommand {
             show, and that no later edit has replaced. All replicas have the same conflicts.
 
             synctool conflicts DB lists the open ones. --all includes resolved ones, --closed \
-            lists these alone. --settle keeps the current values and resolves all of them.
+            lists these alone. --settle keeps the current values and resolves all of them; with \
+            --delete-hidden also where that deletes rows that are not shown.
             """,
         subcommands: [List.self, Show.self, Resolve.self],
         defaultSubcommand: List.self)
@@ -140,7 +141,8 @@ extension Conflicts {
         @Option(
             name: .customLong("set"),
             help: ArgumentHelp(
-                "Write another value; may be repeated. COLUMN= is an empty text, COLUMN alone NULL.",
+                "Write another value; may be repeated. COLUMN= is an empty text, COLUMN alone "
+                    + "NULL.",
                 valueName: "column=value"))
         var values: [String] = []
         @Flag(help: "Resolve all open conflicts.") var all = false

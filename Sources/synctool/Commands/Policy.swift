@@ -7,10 +7,10 @@ struct Policy: FileCommand {
         abstract: "Show or set how the rows of a table merge.",
         discussion: """
             Policies for all columns (--properties): lastWriter (the default), firstWriter, \
-            'preferring REPLICA' (a name or an identifier), or object (the row merges as one value). Policies for one column \
-            (--property): the same except object, and counter (all increments are added), set (a \
-            JSON array, merged by element), text (merged by line). The next push sends the choice \
-            to all replicas.
+            'preferring REPLICA' (a name or an identifier), or object (the row merges as one \
+            value). Policies for one column (--property): the same except object, and counter (all \
+            increments are added), set (a JSON array, merged by element), text (merged by line). \
+            The next push sends the choice to all replicas.
 
             --identity, --reference and the policy object can be set only before the first push \
             or pull.

@@ -21,7 +21,7 @@ extension Remote {
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
         @Option(
             help: ArgumentHelp(
-                "Refuse the batches of a replica, by its name, or the first digits of its identifier.",
+                "Refuse the batches of a replica: its name, or first digits of its identifier.",
                 valueName: "replica"))
         var remove: String?
         @Option(

@@ -105,7 +105,8 @@ enum OutcomeText {
         let rest = outcome.rows.count - rowsMax
         if rest > 0 { lines.append("… and \(Plural.text(rest, of: "more row"))") }
         if let object = outcome.deletedObject {
-            lines.append("- \(Printable.object(object))  (it is not shown; deleted on all replicas)")
+            lines.append(
+                "- \(Printable.object(object))  (it is not shown; deleted on all replicas)")
         }
         return lines
     }
@@ -120,9 +121,8 @@ enum OutcomeText {
         case .outcome(let outcome):
             let lines = lines(outcome)
             if lines.isEmpty { return [head + "no row changes here; the conflict is closed"] }
-            return [head + lines[0]] + lines.dropFirst().map {
-                String(repeating: " ", count: head.count) + String($0)
-            }
+            let indent = String(repeating: " ", count: head.count)
+            return [head + lines[0]] + lines.dropFirst().map { indent + String($0) }
         }
     }
 

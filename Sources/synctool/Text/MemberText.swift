@@ -11,7 +11,8 @@ enum MemberText {
             if member.isRemoved { remarks.append("removed") }
             table.add(
                 String(member.replica.description.prefix(8)),
-                Printable.text(names[member.replica] ?? "no name known"), "key \(member.fingerprint)",
+                Printable.text(names[member.replica] ?? "no name known"),
+                "key \(member.fingerprint)",
                 "signs after \(member.signsAfter)", "up to \(member.number)",
                 remarks.joined(separator: ", "))
         }

@@ -115,7 +115,7 @@ struct UniqueScenarioTests {
         #expect(a.hasLogged([.value("w")]))
     }
 
-    @Test("where NULL is not legal, a clash of updates hides the later row, and no value is made up")
+    @Test("where NULL is not legal, a clash of updates hides the later row")
     func unique_updateAgainstUpdate_notNull() throws {
         let replicas = try Stage.replicas(
             3,

@@ -17,8 +17,8 @@ extension StoreReplica {
 
     /// Gives this replica another name. Where the store signs, others learn it with the next
     /// exchange: a transaction without changes, so that there is something to send.
-    /// - Throws: ``SyncError``: `invalidArgument` for a text that is no name; `cannotTrack`, `busy`,
-    ///   and SQLite errors.
+    /// - Throws: ``SyncError``: `invalidArgument` for a text that is no name; `cannotTrack`;
+    ///   `busy`, and SQLite errors.
     public func setName(_ text: String) throws {
         guard let name = ReplicaName(text) else {
             throw SyncError(

@@ -3,8 +3,9 @@ import SyncReplica
 /// Rows that are not shown, as a line of text.
 enum HiddenText {
     static func line(_ count: Int) -> String {
-        "\(Plural.text(count, of: "row")) \(count == 1 ? "is" : "are") not shown: a constraint keeps "
-            + "\(count == 1 ? "it" : "them") out of the tables. To decide: synctool conflicts DB"
+        let (verb, object) = count == 1 ? ("is", "it") : ("are", "them")
+        return "\(Plural.text(count, of: "row")) \(verb) not shown: a constraint keeps "
+            + "\(object) out of the tables. To decide: synctool conflicts DB"
     }
 
     /// - Throws: ``OutputClosed``.
