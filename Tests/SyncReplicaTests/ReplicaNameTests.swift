@@ -86,10 +86,10 @@ struct ReplicaNameTests {
         try b.run("UPDATE t SET v = '2'")
         let bytes = try b.replica.batches(since: a.replica.vector)
         var batch = try BatchDecoder.decode(bytes[0])
-        let own = try #require(batch.names[b.replica.replicaID])
+        let own = try #require(batch.replicaNames[b.replica.replicaID])
         let name = try #require(ReplicaName("forged"))
         let forged = SignedName(name, revision: .max, signature: own.signature)
-        batch.names = [a.replica.replicaID: forged, b.replica.replicaID: forged]
+        batch.replicaNames = [a.replica.replicaID: forged, b.replica.replicaID: forged]
         let secret = try #require(
             try b.rows("SELECT secret FROM syncd_signer WHERE secret NOT NULL").first?.first)
         guard case .blob(let key) = secret, let signing = SigningKey(bytes: key) else {

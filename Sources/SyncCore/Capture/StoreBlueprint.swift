@@ -138,8 +138,8 @@ package enum StoreBlueprint {
 
     /// The names that replicas gave themselves; made with the tables of merging, and absent from
     /// older stores.
-    package static let names = """
-        CREATE TABLE IF NOT EXISTS syncd_name(
+    package static let replicaNames = """
+        CREATE TABLE IF NOT EXISTS syncd_replica_name(
           replica BLOB PRIMARY KEY, revision INTEGER, name TEXT, signature BLOB) WITHOUT ROWID
         """
 
@@ -161,7 +161,7 @@ package enum StoreBlueprint {
         case .history: history
         case .replication: replication
         case .sums: sums
-        case .remotes: [remote, key, join, names, sides] + signing
+        case .remotes: [remote, key, join, replicaNames, sides] + signing
         }
     }
 

@@ -34,7 +34,7 @@ package struct Batch: Sendable {
     /// What proves who wrote the transactions; with the sender's own proof the batch is signed.
     package var proofs: [ReplicaID: SignerProof] = [:]
     /// Names that replicas gave themselves; signed batches alone have them.
-    package var names: [ReplicaID: SignedName] = [:]
+    package var replicaNames: [ReplicaID: SignedName] = [:]
 
     /// Makes a batch of its parts.
     package init(

@@ -43,7 +43,7 @@ package struct BatchEnvelope: Sendable, Hashable {
     /// Whether the content ends with the proofs of other replicas.
     let hasProofs: Bool
     /// Whether the content ends with names of replicas.
-    let hasNames: Bool
+    let hasReplicaNames: Bool
 
     /// The flags of the sixth byte. Those from `goal` on exist in version 2.
     struct Flags: OptionSet {
@@ -55,12 +55,12 @@ package struct BatchEnvelope: Sendable, Hashable {
         static let goal = Flags(rawValue: 8)
         static let sums = Flags(rawValue: 16)
         static let proofs = Flags(rawValue: 32)
-        static let names = Flags(rawValue: 128)
+        static let replicaNames = Flags(rawValue: 1024)
 
         static func known(in version: UInt8) -> Flags {
             version == 1
                 ? [.sealed, .extras, .collected]
-                : [.sealed, .extras, .collected, .goal, .sums, .proofs, .names]
+                : [.sealed, .extras, .collected, .goal, .sums, .proofs, .replicaNames]
         }
     }
 
@@ -77,7 +77,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         if goal != nil { flags.insert(.goal) }
         if sums != nil { flags.insert(.sums) }
         if hasProofs { flags.insert(.proofs) }
-        if hasNames { flags.insert(.names) }
+        if hasReplicaNames { flags.insert(.replicaNames) }
         return flags
     }
 
@@ -185,7 +185,7 @@ package struct BatchEnvelope: Sendable, Hashable {
     private init(body: [UInt8], flags: Flags, isSigned: Bool) throws {
         hasExtras = flags.contains(.extras)
         hasProofs = flags.contains(.proofs)
-        hasNames = flags.contains(.names)
+        hasReplicaNames = flags.contains(.replicaNames)
         var reader = ByteReader(body)
         store = try reader.identifier(StoreID.init(bytes:))
         sender = try reader.identifier(ReplicaID.init(bytes:))
@@ -274,7 +274,7 @@ extension BatchEnvelope {
         key = nil
         hasExtras = !batch.extras.isEmpty
         hasProofs = isSigned && !batch.forwardedProofs.isEmpty
-        hasNames = isSigned && !batch.names.isEmpty
+        hasReplicaNames = isSigned && !batch.replicaNames.isEmpty
     }
 
     /// The envelope of the same content in another payload: sealed, or opened.
@@ -295,7 +295,7 @@ extension BatchEnvelope {
         payloadHash = signed?.payloadHash ?? Array(SHA256.hash(data: payload))
         hasExtras = other.hasExtras
         hasProofs = other.hasProofs
-        hasNames = other.hasNames
+        hasReplicaNames = other.hasReplicaNames
         self.key = key
     }
 

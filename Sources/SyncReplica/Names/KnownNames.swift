@@ -85,7 +85,9 @@ extension Store {
 extension KnownNames {
     /// Empty in a store without the table, which is that of an earlier version.
     static func read(_ connection: OpaquePointer) throws -> KnownNames {
-        guard try SchemaReader.hasTable("syncd_name", on: connection) else { return KnownNames() }
-        return KnownNames(try NameStorage(connection).all().mapValues(\.name.text))
+        guard try SchemaReader.hasTable("syncd_replica_name", on: connection) else {
+            return KnownNames()
+        }
+        return KnownNames(try ReplicaNameStorage(connection).all().mapValues(\.name.text))
     }
 }

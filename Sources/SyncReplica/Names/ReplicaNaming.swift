@@ -25,39 +25,39 @@ struct ReplicaNaming {
     /// - Parameter key: of this replica.
     /// - Throws: as every method here: SQLite errors.
     func ensureOwn(signing key: SigningKey?) throws {
-        let all = try storage.names.all()
-        var entry: NameStorage.Entry
+        let all = try storage.replicaNames.all()
+        var entry: ReplicaNameStorage.Entry
         if let known = all[own] {
             if known.signature != nil || key == nil { return }
             entry = known
         } else {
             let taken = all.values.map(\.name.text)
             guard let name = Self.standard(file: fileName, besides: taken) else { return }
-            entry = NameStorage.Entry(
+            entry = ReplicaNameStorage.Entry(
                 replica: own, name: name, revision: transaction.environment.wall(), signature: nil)
         }
         if let key { entry = try signed(entry, with: key) }
-        try storage.names.write(entry)
+        try storage.replicaNames.write(entry)
     }
 
     /// Gives this replica another name.
     func rename(to name: ReplicaName) throws {
-        let former = try storage.names.all()[own]
+        let former = try storage.replicaNames.all()[own]
         let next = former.map { $0.revision < .max ? $0.revision + 1 : .max } ?? 0
-        var entry = NameStorage.Entry(
+        var entry = ReplicaNameStorage.Entry(
             replica: own, name: name, revision: max(transaction.environment.wall(), next),
             signature: nil)
         if let key = try storage.signers.all()[own]?.secret {
             entry = try signed(entry, with: key)
         }
-        try storage.names.write(entry)
+        try storage.replicaNames.write(entry)
     }
 
     /// Adopts the names of a batch.
     /// - Complexity: O(names), and some 100 µs for each that is new.
     func adopt(_ names: [ReplicaID: SignedName]) throws {
         guard !names.isEmpty else { return }
-        let known = try storage.names.all()
+        let known = try storage.replicaNames.all()
         let signers = try storage.signers.all()
         for (replica, name) in names.sorted(by: { $0.key < $1.key }) where replica != own {
             if let former = known[replica],
@@ -68,7 +68,7 @@ struct ReplicaNaming {
             guard let key = signers[replica]?.key,
                 name.isSigned(store: transaction.identity.store, replica: replica, by: key)
             else { continue }
-            try storage.names.write(
+            try storage.replicaNames.write(
                 .init(
                     replica: replica, name: name.name, revision: name.revision,
                     signature: name.signature))
@@ -78,7 +78,7 @@ struct ReplicaNaming {
     /// The new identity of a file takes the name of the former one, and a number.
     /// - Throws: SQLite errors.
     static func renew(_ old: ReplicaID, as new: ReplicaID, in storage: ReplicaStorage) throws {
-        let all = try storage.names.all()
+        let all = try storage.replicaNames.all()
         guard let former = all[old] else { return }
         let taken = Set(all.values.map { $0.name.text.lowercased() })
         let candidates = (2...taken.count + 2).lazy.compactMap {
@@ -86,13 +86,13 @@ struct ReplicaNaming {
         }
         guard let name = candidates.first(where: { !taken.contains($0.text.lowercased()) })
         else { return }
-        try storage.names.write(
+        try storage.replicaNames.write(
             .init(replica: new, name: name, revision: former.revision, signature: nil))
     }
 
     private func signed(
-        _ entry: NameStorage.Entry, with key: SigningKey
-    ) throws -> NameStorage.Entry {
+        _ entry: ReplicaNameStorage.Entry, with key: SigningKey
+    ) throws -> ReplicaNameStorage.Entry {
         let signed = try SignedName(
             entry.name, revision: entry.revision, store: transaction.identity.store, replica: own,
             with: key)

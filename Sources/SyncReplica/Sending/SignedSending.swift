@@ -99,10 +99,10 @@ struct SignedSending {
     private func addNames(to batches: inout [Batch], signing key: SigningKey?) throws {
         guard !batches.isEmpty else { return }
         try ReplicaNaming(transaction).ensureOwn(signing: key)
-        let names = try storage.names.all()
+        let names = try storage.replicaNames.all()
         for index in batches.indices {
             let replicas = batches[index].proofs.keys
-            batches[index].names = names.filter { replicas.contains($0.key) }
+            batches[index].replicaNames = names.filter { replicas.contains($0.key) }
                 .compactMapValues(\.signed)
         }
     }

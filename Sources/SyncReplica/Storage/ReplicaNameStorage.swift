@@ -2,10 +2,10 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// `syncd_name`: the names that replicas gave themselves.
+/// `syncd_replica_name`: the names that replicas gave themselves.
 ///
 /// Confined to its connection's queue.
-final class NameStorage {
+final class ReplicaNameStorage {
     private let selectAll: Statement
     private let upsert: Statement
 
@@ -26,9 +26,9 @@ final class NameStorage {
 
     init(_ connection: OpaquePointer) throws {
         selectAll = try Statement(
-            "SELECT replica, revision, name, signature FROM syncd_name", on: connection)
+            "SELECT replica, revision, name, signature FROM syncd_replica_name", on: connection)
         upsert = try Statement(
-            "INSERT OR REPLACE INTO syncd_name VALUES (?1, ?2, ?3, ?4)", on: connection)
+            "INSERT OR REPLACE INTO syncd_replica_name VALUES (?1, ?2, ?3, ?4)", on: connection)
     }
 
     /// All known names. A row that is no name is left out: names are for people alone.

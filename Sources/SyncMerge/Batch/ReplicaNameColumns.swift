@@ -1,7 +1,7 @@
 import SyncValues
 
 /// The end of the content of a signed batch: names that replicas gave themselves.
-enum NameColumns {
+enum ReplicaNameColumns {
     static func write(_ names: [ReplicaID: SignedName], to content: inout ByteWriter) {
         content.append(varint: UInt64(names.count))
         for (replica, name) in names.sorted(by: { $0.key < $1.key }) {
