@@ -146,6 +146,20 @@ package enum StoreBlueprint {
         """,
     ]
 
+    /// The names that replicas gave themselves; made with the tables of merging, and absent from
+    /// older stores.
+    package static let replicaNames = """
+        CREATE TABLE IF NOT EXISTS syncd_replica_name(
+          replica BLOB PRIMARY KEY, revision INTEGER, name TEXT, signature BLOB) WITHOUT ROWID
+        """
+
+    /// What conflicts were about, and how they were closed; made with the tables of merging, and
+    /// absent from older stores.
+    package static let sides = """
+        CREATE TABLE IF NOT EXISTS syncd_side(
+          conflict INTEGER PRIMARY KEY, met BLOB, replica INTEGER, number INTEGER, closed BLOB)
+        """
+
     private static func statements(_ part: Part) -> [String] {
         switch part {
         case .capture:
@@ -158,7 +172,7 @@ package enum StoreBlueprint {
         case .replication: replication
         case .names: names
         case .sums: sums
-        case .remotes: [remote, key, join] + signing
+        case .remotes: [remote, key, join, replicaNames, sides] + signing
         }
     }
 

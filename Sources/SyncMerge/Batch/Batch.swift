@@ -36,6 +36,8 @@ package struct Batch: Sendable {
     package var sums: BatchSums?
     /// What proves who wrote the transactions; with the sender's own proof the batch is signed.
     package var proofs: [ReplicaID: SignerProof] = [:]
+    /// Names that replicas gave themselves; signed batches alone have them.
+    package var replicaNames: [ReplicaID: SignedName] = [:]
 
     /// Makes a batch of its parts.
     package init(

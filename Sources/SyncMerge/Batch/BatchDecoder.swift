@@ -71,6 +71,8 @@ package enum BatchDecoder {
         let names = envelope.hasNames ? try NameColumns.read(from: &reader) : []
         var proofs = envelope.hasProofs ? try ProofColumns.read(envelope, from: &reader) : [:]
         if let signature = envelope.signature { proofs[envelope.sender] = signature.proof }
+        let replicaNames =
+            envelope.hasReplicaNames ? try ReplicaNameColumns.read(from: &reader) : [:]
         guard reader.isAtEnd else { throw SyncError(.badData, "the content has a tail") }
         guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
         else { throw SyncError(.badData, "the batch holds other counts than its envelope says") }
@@ -87,6 +89,7 @@ package enum BatchDecoder {
         batch.goal = envelope.goal
         batch.sums = envelope.sums
         batch.proofs = proofs
+        batch.replicaNames = replicaNames
         return batch
     }
 

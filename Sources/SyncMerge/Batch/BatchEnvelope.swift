@@ -46,6 +46,8 @@ package struct BatchEnvelope: Sendable, Hashable {
     let hasProofs: Bool
     /// Whether an entity has shared numbers.
     let sharesNumbers: Bool
+    /// Whether the content ends with names of replicas.
+    let hasReplicaNames: Bool
 
     /// The flags after the version, written as a varint. Those that ``known(in:)`` names for
     /// version 2 alone do not exist in version 1.
@@ -60,10 +62,12 @@ package struct BatchEnvelope: Sendable, Hashable {
         static let proofs = Flags(rawValue: 32)
         static let names = Flags(rawValue: 64)
         static let sharedNumbers = Flags(rawValue: 128)
+        static let replicaNames = Flags(rawValue: 1024)
 
         static func known(in version: UInt8) -> Flags {
             let common: Flags = [.sealed, .extras, .collected, .names, .sharedNumbers]
-            return version == 1 ? common : common.union([.goal, .sums, .proofs])
+            return version == 1
+                ? common : common.union([.goal, .sums, .proofs, .replicaNames])
         }
     }
 
@@ -82,6 +86,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         if hasProofs { flags.insert(.proofs) }
         if hasNames { flags.insert(.names) }
         if sharesNumbers { flags.insert(.sharedNumbers) }
+        if hasReplicaNames { flags.insert(.replicaNames) }
         return flags
     }
 
@@ -191,6 +196,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         hasProofs = flags.contains(.proofs)
         hasNames = flags.contains(.names)
         sharesNumbers = flags.contains(.sharedNumbers)
+        hasReplicaNames = flags.contains(.replicaNames)
         var reader = ByteReader(body)
         store = try reader.identifier(StoreID.init(bytes:))
         sender = try reader.identifier(ReplicaID.init(bytes:))
@@ -281,6 +287,7 @@ extension BatchEnvelope {
         hasProofs = isSigned && !batch.forwardedProofs.isEmpty
         hasNames = batch.sendsNames(isSigned: isSigned)
         sharesNumbers = batch.sharesNumbers
+        hasReplicaNames = isSigned && !batch.replicaNames.isEmpty
     }
 
     /// The envelope of the same content in another payload: sealed, or opened.
@@ -303,6 +310,7 @@ extension BatchEnvelope {
         hasProofs = other.hasProofs
         hasNames = other.hasNames
         sharesNumbers = other.sharesNumbers
+        hasReplicaNames = other.hasReplicaNames
         self.key = key
     }
 

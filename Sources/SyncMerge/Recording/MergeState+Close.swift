@@ -24,7 +24,8 @@ extension MergeState {
                 return RecordedCommit(
                     state: recorder.state, view: shown,
                     names: names.mapValues { shown.shownAs[$0] ?? $0 }, header: recorder.header,
-                    facts: recorder.facts, adoptionCount: recorder.facts.count)
+                    facts: recorder.facts, adoptionCount: recorder.facts.count,
+                    isSettled: true)
             }
         }
         throw SyncError(.internalFault, "closing conflicts in transaction \(dot) does not end")

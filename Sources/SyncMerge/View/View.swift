@@ -11,11 +11,12 @@
 /// 3. ``Survivors``: a group that requires an absent target is not shown.
 /// 4. ``Survivors``, ``Overrides``: cascades remove groups, hard references pin deleted ones; a
 ///    reference to a group that is not shown becomes NULL or its default.
-/// 5. ``Unification``: groups that claim one UNIQUE value become one row, or one is renamed.
+/// 5. ``Unification``: groups that claim one UNIQUE value become one row, or the later claim is
+///    shown with another value; where neither is possible its row is hidden.
 /// 6. Last resort: a row that a CHECK refuses because of rule 5 is hidden.
 /// 7. ``SharedNumbers``: which row shows a number that several claim.
 ///
-/// Rules 3 to 6 repeat while rule 4 or 6 hides a group.
+/// Rules 3 to 6 repeat while rule 4, 5 or 6 hides a group.
 package struct View: Sendable {
     /// The rows, by shown identity.
     package private(set) var rows: [ObjectUID: ShownRow] = [:]
@@ -25,6 +26,9 @@ package struct View: Sendable {
     package private(set) var shownAs: [ObjectUID: ObjectUID] = [:]
     /// Identities that are shown although deleted.
     package private(set) var revived: Set<ObjectUID> = []
+    /// Living identities that a constraint keeps out of the tables: rules 4 to 6 hide them, or what
+    /// they require. They are shown as soon as there is room for them.
+    package private(set) var heldBack: Set<ObjectUID> = []
     /// Rows that a clash of claims united or changed, as they were before: a row of the store that
     /// claims the same value would have been part of the clash.
     package private(set) var clashedRows: [ShownRow] = []
@@ -52,8 +56,10 @@ package struct View: Sendable {
                     state, grouping: grouping, isShown: survivors.isShown,
                     overrides: overrides.fields)
                 clashedRows += unification.clashedRows
-                hidden = unification.refused
+                hidden = unification.outranked
+                if hidden.isEmpty { hidden = unification.refused }
                 if hidden.isEmpty {
+                    heldBack = Self.heldBack(grouping, forced: forced)
                     setRows(unification, survivors: survivors, grouping: grouping, state: state)
                     setNumbers(in: state)
                     findConflicts(in: state)
@@ -62,6 +68,18 @@ package struct View: Sendable {
             }
             for position in hidden { forced[position] = true }
         }
+    }
+
+    private static func heldBack(_ grouping: Grouping, forced: [Bool]) -> Set<ObjectUID> {
+        guard forced.contains(true) else { return [] }
+        let groups = grouping.groups
+        let isOut = Survivors.missingTarget(groups, forced: forced)
+        let isIncomplete = Survivors.missingTarget(
+            groups, forced: Array(repeating: false, count: groups.count))
+        let held = groups.indices.filter {
+            groups[$0].isAlive && isOut[$0] && !isIncomplete[$0]
+        }
+        return Set(held.flatMap { groups[$0].members })
     }
 
     private mutating func setRows(

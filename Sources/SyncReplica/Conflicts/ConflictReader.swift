@@ -23,17 +23,42 @@ struct ConflictReader {
     private func record(_ row: ConflictStorage.Row) throws -> ConflictRecord {
         let identities = ConflictStorage.columns(from: row.columnNames)
         let columns = identities.map { storage.schema.names.title(ofColumn: $0, of: row.entity) }
-        let key =
-            try storage.objects.keyOrNumber(of: row.version.object)
-            ?? StoredKey.key(from: row.key) ?? recordedKey(of: row.version.object)
+        let object = try storage.objects.object(row.version.object)
+        let key = try lastKey(of: row.version.object, logged: row.key)
+        let presence: ConflictRecord.Presence =
+            object?.key != nil ? .shown : object?.state == .unresolved ? .notShown : .deleted
+        let met = try row.metValue.map { try values($0, of: columns) }
+        let rowNow = presence == .deleted ? nil : key
         return ConflictRecord(
             id: row.id, entity: storage.schema.names.title(ofEntity: row.entity),
             key: key.flatMap { $0.isEmpty ? nil : ObjectKey($0) }, properties: columns,
-            reason: row.reason ?? .lost, wasDeleted: try wasDeleted(row.version.object),
+            reason: row.reason ?? .lost, presence: presence,
+            wasDeleted: try wasDeleted(row.version.object),
             losing: try side(of: row.version.dot, values: try values(row.value, of: columns)),
             shown: try side(
-                of: row.met, values: try present(identities, entity: row.entity, key: key)),
+                of: row.met,
+                values: row.isOpen
+                    ? try present(identities, entity: row.entity, key: rowNow)
+                    : met ?? NamedValues([])),
+            decision: row.isOpen ? nil : try decision(of: row, columns: columns),
             isOpen: row.isOpen)
+    }
+
+    private func decision(
+        of row: ConflictStorage.Row, columns: [String]
+    ) throws -> ConflictRecord.Side? {
+        guard row.closer != nil || row.closedValue != nil else { return nil }
+        let value = try row.closedValue.map { try values($0, of: columns) }
+        return try side(of: row.closer, values: value ?? NamedValues([]))
+    }
+
+    /// The key of an object: of its row; of one without a row its private number, the key in the
+    /// log, or the one that its facts have. Nil when none is known.
+    /// - Parameter logged: ``ConflictStorage/Row/key``.
+    /// - Throws: SQLite errors; `corrupt`.
+    func lastKey(of uid: ObjectUID, logged: Value = .null) throws -> [Value]? {
+        try storage.objects.keyOrNumber(of: uid) ?? StoredKey.key(from: logged)
+            ?? recordedKey(of: uid)
     }
 
     private func wasDeleted(_ uid: ObjectUID) throws -> Bool {
@@ -94,7 +119,7 @@ struct ConflictReader {
         }
     }
 
-    /// The values of a version, references as the keys that their targets have here.
+    /// The values of a version, references as the keys that their targets have, or had last.
     private func values(_ bytes: [UInt8], of columns: [String]) throws -> NamedValues {
         var reader = ByteReader(bytes)
         return NamedValues(
@@ -102,7 +127,7 @@ struct ConflictReader {
                 switch try RecordCoding.field(from: &reader) {
                 case .value(let value): return .init(name: name, value: value)
                 case .reference(let uid, let part):
-                    let key = try storage.objects.keyOrNumber(of: uid)
+                    let key = try lastKey(of: uid)
                     let value = key.flatMap { part < $0.count ? $0[part] : nil }
                     return .init(name: name, value: value ?? .null)
                 }

@@ -87,7 +87,7 @@ struct LocalRecording {
         ) { uid(of: $0, birth: consolidation.arrivals[$0]) }
         return Outcome(
             region: region, consolidation: consolidation, recorded: recorded,
-            isSettled: isSettling)
+            isSettled: recorded.isSettled)
     }
 
     private func uid(of key: RowKey, birth: ObjectBirth?) -> ObjectUID {

@@ -29,6 +29,14 @@ struct RegionUpdate {
         try show(try RegionLoader.everything(in: storage), transactions: []) { _ in }
     }
 
+    /// What was shown.
+    struct Result {
+        let state: MergeState
+        let view: View
+        /// How the rows of the tables changed.
+        let differences: [RowKey: RowDifference]
+    }
+
     /// Gives other numbers to the rows that lost theirs by what was recorded here.
     /// - Parameter view: the view that was stored.
     /// - Throws: as ``show(_:transactions:hints:adding:)``.
@@ -37,7 +45,7 @@ struct RegionUpdate {
         guard !view.lostNumbers.isEmpty, try !Renumbering(transaction).rows(of: view).isEmpty else {
             return
         }
-        try show(try RegionLoader(storage), transactions: []) { _ in }
+        _ = try show(try RegionLoader(storage), transactions: []) { _ in }
     }
 
     /// Shows the view of a state with more facts.
@@ -49,10 +57,11 @@ struct RegionUpdate {
     /// - Throws: `refused` when a constraint that merging does not know forbids a row;
     ///   `internalFault`; SQLite errors. The transaction has to be rolled back then.
     /// - Complexity: O(objects of the region)
+    @discardableResult
     func show(
         _ loader: RegionLoader, transactions: [Batch.Transaction],
         hints: [ObjectUID: Int64] = [:], adding add: (inout MergeState) throws -> Void
-    ) throws {
+    ) throws -> Result {
         var loader = loader
         let renumbering =
             schema.merge.sharesNumbers ? try Renumbering(transaction) : nil
@@ -83,8 +92,9 @@ struct RegionUpdate {
         // First in history: a row has left its old number before another row gets it.
         try history(from: region, to: view, keys: after).write(
             [renumbered].compactMap { $0 } + transactions, differences: differences)
-        try store(region, state: state, view: view, keys: after)
+        try store(region, state: state, view: view, keys: after, hints: hints)
         try StateVerifier(transaction).verify(after: "a merge")
+        return Result(state: state, view: view, differences: differences)
     }
 
     /// The state and the view with more facts, and with those that renumber rows.
@@ -146,10 +156,12 @@ struct RegionUpdate {
     ///   - state: the state that takes its place.
     ///   - view: the view of `state`.
     ///   - keys: the key of each row of the view, by the identity that it is shown under.
+    ///   - hints: the private numbers that objects have at the sender of a batch.
     /// - Throws: SQLite errors.
     /// - Complexity: O(objects of the state)
     func store(
-        _ region: AffectedRegion, state: MergeState, view: View, keys: [ObjectUID: [Value]]
+        _ region: AffectedRegion, state: MergeState, view: View, keys: [ObjectUID: [Value]],
+        hints: [ObjectUID: Int64] = [:]
     ) throws {
         var changed: [(ObjectUID, StoredObject)] = []
         for (uid, record) in state.objects {
@@ -181,7 +193,11 @@ struct RegionUpdate {
             try storage.objects.write(alias, dot: dot, replacing: region.state.aliases[alias])
         }
         try storage.conflicts.update(
-            from: view, of: state, keys: keys, number: storage.history.head)
+            from: view, of: state, keys: keys,
+            formerKey: { uid in
+                let object = region.objects[uid]
+                return object?.key ?? (object?.number ?? hints[uid]).map { [.integer($0)] }
+            }, number: storage.history.head)
     }
 
     /// A hidden object keeps the reservation of its number unless a row has taken it.

@@ -33,6 +33,7 @@ struct ReplicaRenewal {
         if let signer = try storage.signers.all()[own] { try signing.retire(signer, upTo: kept) }
         let new = try Store.becomeNew(
             on: storage.connection, metadata: storage.history.settings)
+        try ReplicaNaming.renew(own, as: new, in: storage)
         try renameHeaders(to: new)
         try renameRecords(to: new)
         try renameUnknown(to: new)

@@ -8,7 +8,7 @@ enum ReplicationTables {
     static func create(_ connection: OpaquePointer) throws {
         let statements =
             StoreBlueprint.replication + StoreBlueprint.names + StoreBlueprint.signing
-            + StoreBlueprint.sums
+            + StoreBlueprint.sums + [StoreBlueprint.replicaNames, StoreBlueprint.sides]
         for sql in statements {
             try RawTransaction.execute(sql, on: connection)
         }

@@ -24,6 +24,7 @@ final class ReplicaStorage {
     let comparisons: PeerComparisons
     let peers: PeerStorage
     let signers: SignerStorage
+    let replicaNames: ReplicaNameStorage
     let history: LocalHistory
     let unrecorded: UnrecordedTransactions
     let statements: StatementCache
@@ -64,6 +65,7 @@ final class ReplicaStorage {
         conflicts = try ConflictStorage(connection, replicas: replicas)
         peers = try PeerStorage(connection, replicas: replicas)
         signers = try SignerStorage(connection)
+        replicaNames = try ReplicaNameStorage(connection)
         history = try LocalHistory(connection)
         unrecorded = try UnrecordedTransactions(connection, catalog: history.catalog)
         statements = StatementCache(connection)

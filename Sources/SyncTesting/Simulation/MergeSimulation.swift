@@ -25,6 +25,10 @@ package struct MergeSimulation {
         package var closes = 0
         /// Facts that were needed only to keep a view equal to the tables.
         package var adoptions = 0
+        /// Commits that made room for rows which a constraint had kept out of the tables.
+        package var roomings = 0
+        /// Rows that a constraint keeps out of the tables, at the end.
+        package var heldBack = 0
         /// Open conflicts at the end.
         package var conflicts = 0
         /// Objects shown although deleted, at the end.
@@ -46,6 +50,8 @@ package struct MergeSimulation {
             closes += other.closes
             comparisons += other.comparisons
             adoptions += other.adoptions
+            roomings += other.roomings
+            heldBack += other.heldBack
             conflicts += other.conflicts
             revived += other.revived
             unified += other.unified
@@ -133,6 +139,7 @@ package struct MergeSimulation {
         try exchange()
         tally.conflicts = replicas[0].view.conflicts.count
         tally.revived = replicas[0].view.revived.count
+        tally.heldBack = replicas[0].view.heldBack.count
         tally.unified = replicas[0].view.rows.values.filter { $0.members.count > 1 }.count
         return tally
     }
@@ -177,9 +184,10 @@ package struct MergeSimulation {
             recreated: recreated, rekeyed: rekeyed, wall: wall(index))
         guard let recorded else { return }
         transactions.append(recorded)
-        written.note(before: before, after: texts(replicas[index].tables))
+        written.note(before: before, after: texts(replicas[index].committed))
         tally.commits += 1
         tally.adoptions += recorded.adoptionCount
+        tally.roomings += recorded.isSettled ? 0 : 1
     }
 
     /// Two or three replicas change the same object, or an object and what it refers to, at once.

@@ -3,8 +3,8 @@ import SyncMerge
 /// One replica of a simulated store: a state, its view, and the view's image in real SQLite.
 ///
 /// Invariants, checked at every step: SQLite accepts the image of every view with all constraints;
-/// what SQLite holds is the image of `view`; after a commit the view is what was committed; a write
-/// drops no value that was neither shown nor logged.
+/// what SQLite holds is the image of `view`; after a settled commit the view is what was committed;
+/// a write drops no value that was neither shown nor logged.
 package final class SimulatedReplica: SimulatedTables {
     /// Its name among the replicas.
     package let id: ReplicaID
@@ -18,6 +18,8 @@ package final class SimulatedReplica: SimulatedTables {
     package private(set) var log: [VersionID: Conflict] = [:]
     /// What its tables hold.
     package private(set) var tables: [RowKey: [Value]] = [:]
+    /// What they held after the last commit, before rows that it made room for were shown.
+    package private(set) var committed: [RowKey: [Value]] = [:]
 
     let schema: SimulatedSchema
     let database: WriterDatabase
@@ -99,6 +101,13 @@ package final class SimulatedReplica: SimulatedTables {
         try checkNothingIsDropped(recorded)
         numbers.adopt(recorded, schema: schema.merge)
         state = recorded.state
+        committed = after
+        guard recorded.isSettled else {
+            names = recorded.names
+            tables = after
+            try show(recorded.view)
+            return recorded
+        }
         let image = try Image(
             of: recorded.view, schema: schema.merge, numbers: &numbers, before: recorded.names,
             rows: after)
