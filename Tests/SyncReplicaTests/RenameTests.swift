@@ -10,7 +10,9 @@ import Testing
 /// about identities, and no order of migrations loses one or shows it in a wrong column.
 @Suite("Renames")
 struct RenameTests {
-    private let folder = TemporaryFolder()
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     /// Ways in which a statement reaches a store.
     enum Way: CaseIterable {
