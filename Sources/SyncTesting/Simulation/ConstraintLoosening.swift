@@ -68,7 +68,9 @@ struct ConstraintLoosening {
             return
         }
         count += 1
-        try TableRebuild(store.table(table), in: store).run(isAtOnce: random.chance(0.7), number: count) {
+        try TableRebuild(store.table(table), in: store).run(
+            isAtOnce: random.chance(0.7), number: count
+        ) {
             $0.replacingOccurrences(of: ", \(Self.constraint)", with: "")
         }
     }

@@ -37,7 +37,8 @@ struct TableGrowth {
             let keys = target.key.map { columns[$0] }.joined(separator: ", ")
             parts.append(
                 "FOREIGN KEY(\(references.joined(separator: ", "))) REFERENCES "
-                    + "\(store.table(target.name))(\(keys)) ON DELETE \(action.sql) ON UPDATE CASCADE")
+                    + "\(store.table(target.name))(\(keys)) "
+                    + "ON DELETE \(action.sql) ON UPDATE CASCADE")
         }
         return "CREATE TABLE \(name)(\(parts.joined(separator: ", ")))"
     }
