@@ -17,7 +17,8 @@ import SyncReplica
 /// - a new replica made from the snapshot of another has the same tables;
 /// - of concurrent writes of a column the one that was written last is shown, also where several
 ///   commits are recorded at once;
-/// - a column or a table that the replicas got one after the other holds the same on all of them;
+/// - a column or a table that the replicas got one after the other holds the same on all of them,
+///   also where it was dropped and added again, and whatever they call tables and columns;
 /// - what was written while triggers were missing, or before a new column was recorded, is neither
 ///   lost nor set back.
 package struct StoreSimulation {
@@ -56,6 +57,7 @@ package struct StoreSimulation {
     private var migration: ForeignMigration?
     private var loosening: ConstraintLoosening?
     private var late: LateEdits?
+    private var renaming: SchemaRenaming?
 
     /// Runs the schedule of a seed, in a folder of its own below `folder`.
     /// - Parameter steps: how many steps before the exchange; nil: drawn.
@@ -100,6 +102,9 @@ package struct StoreSimulation {
         migration = ForeignMigration(seed: seed)
         loosening = ConstraintLoosening(schema, seed: seed)
         late = LateEdits(schema, seed: seed)
+        renaming = SchemaRenaming(
+            seed: seed, sparing: loosening == nil ? [] : ConstraintLoosening.columns,
+            wanted: (SchemaGrowth.column, table?.name))
     }
 
     private mutating func run() throws -> MergeSimulation.Tally {
@@ -188,6 +193,7 @@ package struct StoreSimulation {
         try growth?.step(stores)
         try table?.step(stores)
         try loosening?.step(stores)
+        try renaming?.step(stores)
         if table != nil, random.chance(0.1) { try checkCloneInBetween() }
         try migrateSometimes()
         try collectSometimes()
@@ -489,7 +495,7 @@ package struct StoreSimulation {
             since: VersionVector(), factsMax: random.pick([3, 30, 1000]))
         guard let first = batches.first else { return nil }
         let store = try SimulatedStore(
-            clone: path, of: first, schema, name: "Z", file: .draw(&filing))
+            clone: path, of: first, other.schema, name: "Z", file: .draw(&filing))
         for batch in try SimulatedBatch.all(batches).dropFirst() { _ = try store.merge(batch) }
         return store
     }
