@@ -36,7 +36,8 @@ struct SchemaTranslator {
         }
         let entity = MergeEntity(
             name: table.name, columns: columns, key: key,
-            identity: !isPrivate ? .key : policy.identity == .shared ? .sharedNumber : .privateNumber,
+            identity: !isPrivate
+                ? .key : policy.identity == .shared ? .sharedNumber : .privateNumber,
             claims: claims.items.map(\.claim),
             references: references, checks: checks,
             deletePolicy: policy.deletes ?? .deleteWins,
