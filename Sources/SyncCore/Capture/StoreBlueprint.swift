@@ -6,7 +6,7 @@ import SyncStorage
 package enum StoreBlueprint {
     /// What a part of the tables is for.
     package enum Part: CaseIterable {
-        case capture, history, replication, sums, remotes
+        case capture, history, replication, sums, schema, remotes
     }
 
     /// One object as its statement makes it.
@@ -109,6 +109,13 @@ package enum StoreBlueprint {
         """,
     ]
 
+    /// What replicas state of their schemas. A store without the table is whole.
+    package static let schema = """
+        CREATE TABLE IF NOT EXISTS syncd_schema(
+          replica INTEGER PRIMARY KEY, number INTEGER, revision INTEGER, time INTEGER, hash BLOB,
+          content BLOB)
+        """
+
     package static let remote = """
         CREATE TABLE IF NOT EXISTS syncd_remote(
           name TEXT PRIMARY KEY, url TEXT, options TEXT) WITHOUT ROWID
@@ -147,6 +154,7 @@ package enum StoreBlueprint {
         case .history: history
         case .replication: replication
         case .sums: sums
+        case .schema: [schema]
         case .remotes: [remote, key, join] + signing
         }
     }

@@ -156,7 +156,8 @@ struct StoreMending {
         if objects.has("syncd_join") { try db.execute(sql: "DROP TABLE syncd_join") }
         guard wasReplica else { return }
         let replication = Set(
-            StoreBlueprint.tables(.replication) + StoreBlueprint.tables(.sums))
+            StoreBlueprint.tables(.replication) + StoreBlueprint.tables(.sums)
+                + StoreBlueprint.tables(.schema))
         try objects.dropOwn(db) { $0.type == "table" && replication.contains($0.name) }
         try metadata.deleteMergeState()
         if hasIdentity { try metadata.renewIdentity() }

@@ -241,6 +241,7 @@ extension StoreReplica: Replica {
                 let outgoing = OutgoingBatches(
                     storage: transaction.storage, identity: session.identity,
                     schema: try session.schemaStatements(of: transaction.schema),
+                    schemas: try transaction.storage.schemas.all(),
                     policies: policies == MergePolicies() ? "" : try policies.json())
                 var batches = try outgoing.batches(since: since, factsMax: factsMax)
                 let key = try SignedSending(transaction).prove(&batches)

@@ -8,6 +8,7 @@ enum ReplicationTables {
     static func create(_ connection: OpaquePointer) throws {
         let statements =
             StoreBlueprint.replication + StoreBlueprint.signing + StoreBlueprint.sums
+            + [StoreBlueprint.schema]
         for sql in statements {
             try RawTransaction.execute(sql, on: connection)
         }

@@ -202,7 +202,7 @@ extension Metadata {
             """
             DELETE FROM syncd_meta
             WHERE key IN ('stated', 'clock', 'former', 'collected', 'behind', 'collectedAt',
-                'sent', 'unseen', 'gone', 'keys', 'goal')
+                'sent', 'unseen', 'gone', 'keys', 'goal', 'structure')
             """, on: connection
         ).run()
     }
