@@ -37,6 +37,9 @@ struct AddedColumn {
             try database.execute(sql: "INSERT INTO \(table) DEFAULT VALUES")
             try ConfinedStatement.confine(connection)
             let name = SQLName.folded(ours.name)
+            let tables = ReceivedNames.schemaTables.union([
+                "sqlite_temp_master", "sqlite_temp_schema", "pragma_quick_check", name,
+            ])
             var isAltering = false
             let judge = SchemaJudge { action in
                 let (first, second) = action.names
@@ -46,10 +49,10 @@ struct AddedColumn {
                 case SQLITE_ALTER_TABLE:
                     isAltering = true
                     return first == "main" && second == name
+                // ALTER TABLE checks a new CHECK or NOT NULL with a pragma.
+                case SQLITE_PRAGMA: return first == "quick_check"
                 case SQLITE_READ, SQLITE_UPDATE:
-                    return ReceivedNames.schemaTables.contains(first)
-                        || first == "sqlite_temp_master" || first == "sqlite_temp_schema"
-                        || first == name
+                    return tables.contains(first)
                 default: return false
                 }
             }

@@ -4,6 +4,11 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
+extension SchemaContent {
+    /// Whether the store has tables whose rows are not synchronised.
+    var hasUntrackedTables: Bool { objects.contains { $0.kind == .table && !$0.isTracked } }
+}
+
 /// Objects that passed a ``SchemaReview``, to be made in a store in this order.
 struct ObjectSet {
     private let objects: [SchemaObject]

@@ -50,7 +50,8 @@ struct ObjectUse {
             case SQLITE_FUNCTION: return ReceivedNames.functions.contains(second)
             case SQLITE_READ:
                 if ReceivedNames.tableFunctions.contains(first) { return true }
-                return action.database == "main" && readable.contains(first)
+                // SQLite names no database where a table is read without any of its columns.
+                return ["main", ""].contains(action.database) && readable.contains(first)
             case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE:
                 guard action.database == "main" else { return false }
                 if action.inner.isEmpty { return first == target }

@@ -73,7 +73,10 @@ extension StoreReplica {
             guard let connection = database.sqliteConnection else { return }
             try RawTransaction.write(on: connection) {
                 let settings = Metadata(connection)
-                try Metadata(database).setNewTables(.cloned)
+                // A table that is there and not tracked would be taken for a new one.
+                if !(content?.hasUntrackedTables ?? false) {
+                    try Metadata(database).setNewTables(.cloned)
+                }
                 try settings.set(.store, to: .blob(batch.store.bytes))
                 // The database is empty: all rows come from the store.
                 try settings.set(.stated, to: .integer(0))

@@ -85,6 +85,8 @@ extension StoreReplica {
     public static func applySchema(
         _ comparison: SchemaComparison, at path: String
     ) throws -> [RefusedObject] {
+        // What comes from the store's schema is no change that this replica states.
+        try opened(path) { try $0.expectSchemaChange() }
         let failed = try Store.alter(path) { database in
             try SchemaApplying(comparison).apply(in: database)
         }

@@ -56,7 +56,7 @@ struct Clone: FileCommand {
         let missing = RefusedText(refused: refused, path: path)
         // The new replica is complete; it may have been made of what differs from the others.
         let difference = StateDifference.error(report.differences, path: path)
-        let waiting = WaitingText(waiting: report.waiting, path: path)
+        let waiting = WaitingText(waiting: report.waiting, remote: name, path: path)
         if output.isJSON {
             var json = ExchangeText(
                 remote: name, report: report, direction: .pull, conflicts: 0,

@@ -49,9 +49,10 @@ struct Schema: FileCommand {
         }
         let replica = try StoreReplica(absolute)
         defer { try? replica.close() }
+        let rest = apply ? try replica.compareSchema(consenting: allowSchema) : nil
         let text = SchemaText(
-            comparison: comparison, failed: failed, isApplied: apply,
-            waiting: try replica.waiting, remote: from, path: path)
+            comparison: rest ?? comparison, changes: comparison.changes, failed: failed,
+            isApplied: apply, waiting: try replica.waiting, remote: from, path: path)
         if output.isJSON { return try Terminal.output.json(text.json) }
         try text.print()
     }

@@ -6,7 +6,10 @@ import Varlink
 struct SchemaText {
     private static let sqlWidth = 160
 
+    /// How the database is now.
     let comparison: SchemaComparison
+    /// What was to be applied.
+    let changes: [SchemaComparison.Change]
     /// What could not be applied.
     let failed: [RefusedObject]
     let isApplied: Bool
@@ -18,12 +21,12 @@ struct SchemaText {
     /// - Throws: ``OutputClosed``.
     func print() throws {
         let out = Terminal.output
-        guard !comparison.isEqual || !waiting.isEmpty else {
+        guard !comparison.isEqual || !waiting.isEmpty || !changes.isEmpty else {
             return try out.line("\(path): has the schema of the store")
         }
         let failedNames = Set(failed.map(\.name))
-        let done = comparison.changes.filter { !failedNames.contains($0.name) }
-        if !comparison.changes.isEmpty {
+        let done = changes.filter { !failedNames.contains($0.name) }
+        if !changes.isEmpty {
             try out.line(
                 isApplied
                     ? "\(path): \(Plural.text(done.count, of: "change")) applied"
@@ -31,7 +34,7 @@ struct SchemaText {
         } else {
             try out.line("\(path): nothing to apply")
         }
-        for change in isApplied ? done : comparison.changes {
+        for change in isApplied ? done : changes {
             let sql = Printable.text(change.sql, width: Self.sqlWidth)
             let word = Self.words[change.kind] ?? change.kind.rawValue
             try out.line("  \(word) \(Printable.text(change.name))\(sql.isEmpty ? "" : ": " + sql)")
@@ -48,7 +51,7 @@ struct SchemaText {
         }
         try RefusedText(refused: comparison.refused + failed, path: path).print()
         try WaitingText(waiting: waiting, path: path).print()
-        if !isApplied, !comparison.changes.isEmpty {
+        if !isApplied, !changes.isEmpty {
             let from = remote.map { " --from \(Shell.quoted($0))" } ?? ""
             try out.line("To apply it: synctool schema \(Shell.quoted(path))\(from) --apply")
         }
@@ -65,7 +68,7 @@ struct SchemaText {
         var object: JSONObject = [
             "applied": .bool(isApplied),
             "changes": .array(
-                comparison.changes.map {
+                changes.map {
                     .object([
                         "kind": .string($0.kind.rawValue), "name": .string($0.name),
                         "sql": .string($0.sql),
