@@ -70,7 +70,7 @@ package enum BatchDecoder {
             envelope.hasExtras ? try ExtrasColumns.read(from: &reader, tables: tables) : .init()
         var proofs = envelope.hasProofs ? try ProofColumns.read(envelope, from: &reader) : [:]
         if let signature = envelope.signature { proofs[envelope.sender] = signature.proof }
-        let schemas = envelope.hasSchemas ? try SchemaColumns.read(from: &reader) : []
+        let sections = envelope.hasSections ? try BatchSections.read(from: &reader) : .init()
         guard reader.isAtEnd else { throw SyncError(.badData, "the content has a tail") }
         guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
         else { throw SyncError(.badData, "the batch holds other counts than its envelope says") }
@@ -86,7 +86,7 @@ package enum BatchDecoder {
         batch.goal = envelope.goal
         batch.sums = envelope.sums
         batch.proofs = proofs
-        batch.schemas = schemas
+        batch.schemas = sections.schemas
         return batch
     }
 

@@ -35,7 +35,7 @@ package enum BatchEncoder {
         FactColumns.write(batch.facts, tables: tables, to: &content)
         if !batch.extras.isEmpty { ExtrasColumns.write(batch.extras, tables: tables, to: &content) }
         if withProofs, !batch.forwardedProofs.isEmpty { ProofColumns.write(batch, to: &content) }
-        if withProofs, !batch.schemas.isEmpty { SchemaColumns.write(batch.schemas, to: &content) }
+        if withProofs { BatchSections.write(batch, to: &content) }
         let isWithin =
             batch.transactions.count <= BatchLimits.transactionsMax
             && batch.facts.count <= BatchLimits.factsMax

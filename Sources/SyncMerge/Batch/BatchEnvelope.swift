@@ -42,8 +42,8 @@ package struct BatchEnvelope: Sendable, Hashable {
     let hasExtras: Bool
     /// Whether the content ends with the proofs of other replicas.
     let hasProofs: Bool
-    /// Whether the content ends with schemas of replicas.
-    package let hasSchemas: Bool
+    /// Whether the content ends with sections.
+    package let hasSections: Bool
 
     /// The flags of the sixth byte. Those from `goal` on exist in version 2.
     struct Flags: OptionSet {
@@ -55,12 +55,12 @@ package struct BatchEnvelope: Sendable, Hashable {
         static let goal = Flags(rawValue: 8)
         static let sums = Flags(rawValue: 16)
         static let proofs = Flags(rawValue: 32)
-        static let schemas = Flags(rawValue: 64)
+        static let sections = Flags(rawValue: 128)
 
         static func known(in version: UInt8) -> Flags {
             version == 1
                 ? [.sealed, .extras, .collected]
-                : [.sealed, .extras, .collected, .goal, .sums, .proofs, .schemas]
+                : [.sealed, .extras, .collected, .goal, .sums, .proofs, .sections]
         }
     }
 
@@ -77,7 +77,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         if goal != nil { flags.insert(.goal) }
         if sums != nil { flags.insert(.sums) }
         if hasProofs { flags.insert(.proofs) }
-        if hasSchemas { flags.insert(.schemas) }
+        if hasSections { flags.insert(.sections) }
         return flags
     }
 
@@ -185,7 +185,7 @@ package struct BatchEnvelope: Sendable, Hashable {
     private init(body: [UInt8], flags: Flags, isSigned: Bool) throws {
         hasExtras = flags.contains(.extras)
         hasProofs = flags.contains(.proofs)
-        hasSchemas = flags.contains(.schemas)
+        hasSections = flags.contains(.sections)
         var reader = ByteReader(body)
         store = try reader.identifier(StoreID.init(bytes:))
         sender = try reader.identifier(ReplicaID.init(bytes:))
@@ -274,7 +274,7 @@ extension BatchEnvelope {
         key = nil
         hasExtras = !batch.extras.isEmpty
         hasProofs = isSigned && !batch.forwardedProofs.isEmpty
-        hasSchemas = isSigned && !batch.schemas.isEmpty
+        hasSections = isSigned && !BatchSections.isEmpty(batch)
     }
 
     /// The envelope of the same content in another payload: sealed, or opened.
@@ -295,7 +295,7 @@ extension BatchEnvelope {
         payloadHash = signed?.payloadHash ?? Array(SHA256.hash(data: payload))
         hasExtras = other.hasExtras
         hasProofs = other.hasProofs
-        hasSchemas = other.hasSchemas
+        hasSections = other.hasSections
         self.key = key
     }
 

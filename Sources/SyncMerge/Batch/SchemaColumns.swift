@@ -1,7 +1,6 @@
 import SyncValues
 
-/// The end of the content of a signed batch whose flags say so: the schemas that replicas stated
-/// with the transactions of the batch.
+/// The section with the schemas that replicas stated with the transactions of the batch.
 enum SchemaColumns {
     static func write(_ records: [SchemaRecord], to content: inout ByteWriter) {
         content.append(varint: UInt64(records.count))

@@ -122,7 +122,7 @@ package struct RemoteConnection: Sendable {
     package func schemas(after snapshot: BatchEnvelope) async throws -> [SchemaRecord] {
         let path = try await remote.catalog(since: snapshot.upTo).path(since: snapshot.upTo)
         var records: [SchemaRecord] = []
-        for item in path where item.envelope.version == 1 || item.envelope.hasSchemas {
+        for item in path where item.envelope.version == 1 || item.envelope.hasSections {
             do {
                 let batch = try BatchDecoder.decode(try await remote.fetch(item))
                 records += batch.statedSchemas
