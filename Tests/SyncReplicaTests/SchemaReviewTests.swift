@@ -14,12 +14,15 @@ struct SchemaReviewTests {
     private static let base = [
         SchemaObject(
             .table, name: "note",
-            sql: "CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, n INTEGER, at TEXT)",
+            sql:
+                "CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, n INTEGER, at TEXT)",
             isTracked: true),
-        SchemaObject(.table, name: "log", sql: "CREATE TABLE log(id INTEGER PRIMARY KEY, what TEXT)"),
+        SchemaObject(
+            .table, name: "log", sql: "CREATE TABLE log(id INTEGER PRIMARY KEY, what TEXT)"),
         SchemaObject(
             .virtualTable, name: "fts",
-            sql: "CREATE VIRTUAL TABLE fts USING fts5(title, body, content='note', content_rowid='id')"
+            sql:
+                "CREATE VIRTUAL TABLE fts USING fts5(title, body, content='note', content_rowid='id')"
         ),
     ]
 
@@ -161,12 +164,14 @@ struct SchemaReviewTests {
           INSERT INTO fts(rowid, title, body) VALUES (new.id, new.title, new.body); END
         """,
         "CREATE TRIGGER t AFTER INSERT ON note BEGIN INSERT INTO log(what) VALUES (new.title); END",
-        "CREATE TRIGGER t AFTER UPDATE OF title, n ON note WHEN old.n <> new.n BEGIN INSERT INTO log(what) VALUES (old.n || ' to ' || new.n); END",
+        "CREATE TRIGGER t AFTER UPDATE OF title, n ON note WHEN old.n <> new.n "
+            + "BEGIN INSERT INTO log(what) VALUES (old.n || ' to ' || new.n); END",
         "CREATE TRIGGER t BEFORE INSERT ON note WHEN length(new.title) = 0 BEGIN SELECT RAISE(ABORT, 'empty'); END",
         "CREATE TRIGGER t BEFORE DELETE ON note BEGIN SELECT RAISE(IGNORE) WHERE old.n = 1; END",
         "CREATE TRIGGER t AFTER DELETE ON note BEGIN DELETE FROM log WHERE what = old.title; UPDATE log SET what = 'x'; END",
         "CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM log WHERE id < new.id - 100; END",
-        "CREATE TRIGGER \"t \"\"q\"\" \" AFTER INSERT ON \"note\" BEGIN INSERT INTO log(id, what) VALUES (last_insert_rowid(), 'x') ON CONFLICT(id) DO UPDATE SET what = excluded.what; END",
+        "CREATE TRIGGER \"t \"\"q\"\" \" AFTER INSERT ON \"note\" BEGIN INSERT INTO log(id, what) "
+            + "VALUES (last_insert_rowid(), 'x') ON CONFLICT(id) DO UPDATE SET what = excluded.what; END",
         "CREATE VIRTUAL TABLE z USING fts5(a, b UNINDEXED, tokenize='porter unicode61 remove_diacritics 2', prefix='2 3')",
         "CREATE VIRTUAL TABLE z USING fts5(\"a b\", content='', columnsize=0, detail=none)",
         "CREATE VIRTUAL TABLE z USING fts4(title, body, content=\"note\", tokenize=unicode61 \"remove_diacritics=0\")",
@@ -204,7 +209,9 @@ struct SchemaReviewTests {
 
     @Test("the order does not matter; what refers to something that is not made is not made")
     func ordersObjects() throws {
-        let views = (1...30).map { "CREATE VIEW v\($0) AS SELECT * FROM \($0 == 1 ? "note" : "v\($0 - 1)")" }
+        let views = (1...30).map {
+            "CREATE VIEW v\($0) AS SELECT * FROM \($0 == 1 ? "note" : "v\($0 - 1)")"
+        }
         let review = try Self.review(views.reversed())
         #expect(review.refused.isEmpty)
         let places = views.map { sql in review.accepted.firstIndex { $0.sql == sql } ?? -1 }
@@ -234,10 +241,14 @@ struct SchemaReviewTests {
         let common =
             "CREATE VIEW v AS WITH t0 AS (SELECT 1), \(tables.joined(separator: ", ")) SELECT * FROM t60"
         let huge = "CREATE VIEW v AS SELECT " + String(repeating: "'x', ", count: 40_000) + "1"
-        let deep = "CREATE VIEW v AS SELECT " + String(repeating: "(", count: 5_000) + "1"
+        let deep =
+            "CREATE VIEW v AS SELECT " + String(repeating: "(", count: 5_000) + "1"
             + String(repeating: ")", count: 5_000)
-        let sum = "CREATE VIEW v AS SELECT " + Array(repeating: "1", count: 2_000).joined(separator: "+")
-        let unions = "CREATE VIEW v AS " + Array(repeating: "SELECT 1", count: 2_000)
+        let sum =
+            "CREATE VIEW v AS SELECT " + Array(repeating: "1", count: 2_000).joined(separator: "+")
+        let unions =
+            "CREATE VIEW v AS "
+            + Array(repeating: "SELECT 1", count: 2_000)
             .joined(separator: " UNION ALL ")
         for sql in [common, huge, deep, sum, unions] {
             #expect(try Self.review([sql]).refused.map(\.needsConsent) == [false])

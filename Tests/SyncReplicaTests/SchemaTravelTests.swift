@@ -30,7 +30,8 @@ struct SchemaTravelTests {
         #expect(try StoreReplica.applySchema(comparison, at: store.path).isEmpty)
     }
 
-    private static let table = "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); INSERT INTO t VALUES (1, 'a')"
+    private static let table =
+        "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); INSERT INTO t VALUES (1, 'a')"
 
     @Test("new tables, columns, indexes and views are shown, applied, and show what waited")
     func appliesTheSafePart() throws {
@@ -101,24 +102,29 @@ struct SchemaTravelTests {
     @Test("what ALTER TABLE cannot bring about is named with the reason")
     func namesTheRest() throws {
         let (a, b) = try pair(
-            "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b TEXT); CREATE VIEW v AS SELECT a FROM t")
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b TEXT); CREATE VIEW v AS SELECT a FROM t"
+        )
         try Store.alter(
             a.path,
             running: """
-                ALTER TABLE t DROP COLUMN b; DROP VIEW v; CREATE VIEW v AS SELECT id FROM t;
+                DROP VIEW v; ALTER TABLE t DROP COLUMN b;
                 CREATE TABLE n(id INTEGER PRIMARY KEY, t TEXT REFERENCES t, UNIQUE (t), CHECK (id > 0));
                 """)
         try a.run(
             """
             CREATE TABLE t2(id INTEGER PRIMARY KEY, a INTEGER NOT NULL DEFAULT 0, c TEXT UNIQUE);
-            INSERT INTO t2(id) SELECT id FROM t; DROP TABLE t; ALTER TABLE t2 RENAME TO t
+            INSERT INTO t2(id) SELECT id FROM t; DROP TABLE t; ALTER TABLE t2 RENAME TO t;
+            CREATE VIEW v AS SELECT id FROM t
             """)
         try TestStore.sync(a, b)
         let before = try FeatureCopyTests.statements(b)
         let comparison = try #require(try b.replica.compareSchema())
         #expect(comparison.changes.map(\.name) == ["n"])
         let reasons = comparison.differences.map { "\($0.name): \($0.reason)" }
-        for word in ["t.a: the type", "t.a: the NOT NULL", "t.a: the default", "t.c: the column cannot", "v: the view"] {
+        for word in [
+            "t.a: the type", "t.a: the NOT NULL", "t.a: the default", "t.c: the column cannot",
+            "v: the view",
+        ] {
             #expect(reasons.contains { $0.hasPrefix(word) }, "\(word) in \(reasons)")
         }
         #expect(comparison.onlyHere == ["column t.b"])
@@ -135,10 +141,12 @@ struct SchemaTravelTests {
         let hostile = [
             SchemaObject(.view, name: "h1", sql: "CREATE VIEW h1 AS SELECT load_extension('x')"),
             SchemaObject(.table, name: "h2", sql: "ATTACH 'loot.db' AS h2"),
-            SchemaObject(.table, name: "h3", sql: "CREATE TABLE h3(a); DROP TABLE t", isTracked: true),
+            SchemaObject(
+                .table, name: "h3", sql: "CREATE TABLE h3(a); DROP TABLE t", isTracked: true),
             SchemaObject(
                 .table, name: "t",
-                sql: "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT, x DEFAULT (load_extension('x')))",
+                sql:
+                    "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT, x DEFAULT (load_extension('x')))",
                 isTracked: true),
         ]
         var record = own

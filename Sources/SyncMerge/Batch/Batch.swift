@@ -33,8 +33,8 @@ package struct Batch: Sendable {
     package var sums: BatchSums?
     /// What proves who wrote the transactions; with the sender's own proof the batch is signed.
     package var proofs: [ReplicaID: SignerProof] = [:]
-    /// The schemas that replicas stated with transactions of the batch; in a snapshot, all that are
-    /// known. Signed batches alone have them.
+    /// The schemas that replicas stated with transactions of the batch; in a snapshot, all known
+    /// ones. Signed batches alone have them.
     package var schemas: [SchemaRecord] = []
 
     /// Makes a batch of its parts.
@@ -55,8 +55,8 @@ package struct Batch: Sendable {
 extension Batch {
     /// What is sent beside the facts.
     package struct Extras: Sendable, Hashable {
-        /// The CREATE statements of the tracked tables and their indexes, in the order in which they
-        /// can be run; in a snapshot, and where the sender's schema has changed.
+        /// The CREATE statements of the tracked tables and their indexes, in the order in which
+        /// they can be run; in a snapshot, and where the sender's schema has changed.
         package var schema: [String] = []
         /// The merge policies as JSON; empty: the defaults.
         package var policies = ""

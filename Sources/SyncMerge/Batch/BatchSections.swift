@@ -1,7 +1,7 @@
 import SyncValues
 
-/// The end of the content of a signed batch whose flags say so: sections, each with its kind and its
-/// length, in ascending order of the kinds. So a batch can have more than its flags have bits for.
+/// The end of the content of a signed batch whose flags say so: sections, each with its kind and
+/// its length, in ascending order of the kinds. So a batch can have more than flags have bits for.
 struct BatchSections {
     /// What a section has.
     private enum Kind: UInt8 {

@@ -44,7 +44,11 @@ extension SchemaContent {
         for object in theirs.objects {
             let key = Self.key(object)
             known.insert(key)
-            if !isOurs(key) { merged.append(object) } else if let own = own[key] { merged.append(own) }
+            if !isOurs(key) {
+                merged.append(object)
+            } else if let own = own[key] {
+                merged.append(own)
+            }
         }
         merged += objects.filter { !known.contains(Self.key($0)) && isOurs(Self.key($0)) }
         var settings = settings

@@ -3,8 +3,8 @@ import GRDB
 import SyncStorage
 import SyncValues
 
-/// A column that is added with its definition in the store's schema. The statement is made here; the
-/// definition is a part of a CREATE TABLE that passed the review.
+/// A column that is added with its definition in the store's schema. The statement is made here;
+/// the definition is a part of a CREATE TABLE that passed the review.
 struct AddedColumn {
     /// `ALTER TABLE … ADD COLUMN …`
     let sql: String

@@ -3,7 +3,8 @@ import SyncStorage
 /// How much SQLite may have to compile for a view or a trigger: it copies a view, and each common
 /// table expression, wherever it is named, so that a short text can stand for gigabytes.
 ///
-/// An upper bound by the tokens alone, before SQLite reads the text: what is copied has to be named.
+/// An upper bound by the tokens alone, before SQLite reads the text: what is copied has to be
+/// named.
 struct ExpansionCost {
     /// Views of people's schemas cost some thousand.
     static let costMax = 4_000_000

@@ -19,10 +19,24 @@ struct ObjectUse {
         var isRecursive = false
     }
 
+    /// SQLite connects a virtual table when a statement first names it, and the module then runs
+    /// statements of its own: done before a judge is asked.
+    private func connectVirtualTables() throws {
+        let names = try String.fetchAll(
+            database,
+            sql: "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'virtual'")
+        for name in names {
+            // A module that only another program has is not needed here.
+            _ = try? Statement("SELECT 1 FROM \(SQLName.quoted(name))", on: connection)
+        }
+    }
+
     /// - Throws: `badData`, with the reason, for a body that is refused or cannot be compiled.
     func effect(of object: SchemaObject) throws -> Effect {
+        if object.kind == .view || object.kind == .trigger { try connectVirtualTables() }
         switch object.kind {
-        case .view: return try effect(of: object, in: "SELECT * FROM \(SQLName.quoted(object.name))")
+        case .view:
+            return try effect(of: object, in: "SELECT * FROM \(SQLName.quoted(object.name))")
         case .trigger:
             var effect = Effect()
             for statement in try firing(object) {

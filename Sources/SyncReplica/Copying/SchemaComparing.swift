@@ -37,14 +37,17 @@ struct SchemaComparing {
         for object in review.accepted where object.kind == .table { try compareTable(object) }
         for object in review.accepted where object.kind != .table { compare(object) }
         let order: [Change.Kind] = [
-            .newTable, .newUntrackedTable, .newColumn, .track, .newVirtualTable, .newIndex, .newView,
+            .newTable, .newUntrackedTable, .newColumn, .track, .newVirtualTable, .newIndex,
+            .newView,
             .newTrigger,
         ]
         result.changes = order.flatMap { kind in result.changes.filter { $0.kind == kind } }
         result.refused = review.refused.filter { present($0.object) == nil }
         let names = Set(theirs.objects.map(Self.name))
         result.onlyHere +=
-            ours.objects.filter { !names.contains(Self.name($0)) && ($0.kind != .table || $0.isTracked) }
+            ours.objects.filter {
+                !names.contains(Self.name($0)) && ($0.kind != .table || $0.isTracked)
+            }
             .map { "\($0.kind.word) \($0.name)" }
         if theirs.settings.userVersion != ours.settings.userVersion {
             result.userVersion = theirs.settings.userVersion
@@ -69,7 +72,8 @@ struct SchemaComparing {
                 result.differences.append(
                     Difference(
                         name: object.name,
-                        reason: "the table is not tracked there, and this store tracks each new one",
+                        reason:
+                            "the table is not tracked there, and this store tracks each new one",
                         remedy: nil))
                 return
             }
@@ -120,7 +124,9 @@ struct SchemaComparing {
 
     private mutating func compare(_ object: SchemaObject) {
         if let own = present(object) {
-            if own.kind != object.kind || TableComparing.normal(own.sql) != TableComparing.normal(object.sql) {
+            if own.kind != object.kind
+                || TableComparing.normal(own.sql) != TableComparing.normal(object.sql)
+            {
                 differ(object, from: own)
             }
             return
@@ -133,7 +139,8 @@ struct SchemaComparing {
             case .trigger: .newTrigger
             case .virtualTable: .newVirtualTable
             }
-        result.changes.append(Change(kind: kind, name: object.name, sql: object.sql, object: object))
+        result.changes.append(
+            Change(kind: kind, name: object.name, sql: object.sql, object: object))
     }
 
     private mutating func differ(_ object: SchemaObject, from own: SchemaObject) {

@@ -11,7 +11,8 @@ import SyncValues
 /// - Tables, indexes: one CREATE TABLE or CREATE INDEX (``ReceivedSchema``).
 /// - Virtual tables: ``VirtualTableText``.
 /// - Views: read the tables and views of the schema, with the functions of ``ReceivedNames``.
-/// - Triggers: the same; they write untracked tables and virtual ones of the schema. One that writes
+/// - Triggers: the same; they write untracked tables and virtual ones of the schema. One that
+///   writes
 ///   a tracked table is not harmless: a later write of the user would carry its effects under this
 ///   replica's signature. It needs the user's consent, as does recursion.
 struct SchemaReview {

@@ -43,7 +43,9 @@ struct VirtualTableText {
         guard Self.hasNoComment(sql) else { throw refuse("it has a comment") }
         module = SQLName.folded(SQLName.unquoted(tokens[5].text))
         guard let options = Self.optionsByModule[module] else {
-            throw refuse("the module \(module.printable(countMax: 60)) is not one of fts5, fts4, fts3, rtree")
+            throw refuse(
+                "the module \(module.printable(countMax: 60)) is not one of fts5, fts4, fts3, rtree"
+            )
         }
         guard tokens.count > 7, tokens[6].text == "(", let close = sql.close(of: 6),
             close == tokens.count - 1
@@ -63,7 +65,10 @@ struct VirtualTableText {
     ) throws {
         let name = SQLName.folded(name)
         guard known.contains(name) else {
-            throw Refusal(reason: "the option \(name.printable(countMax: 60)) of \(module) is not known as harmless")
+            throw Refusal(
+                reason:
+                    "the option \(name.printable(countMax: 60)) of \(module) is not known as harmless"
+            )
         }
         guard words.count == 1 || name == "tokenize", words.allSatisfy(Self.isValue) else {
             throw Refusal(reason: "the option \(name) has no simple value")
@@ -73,7 +78,8 @@ struct VirtualTableText {
         if name == "tokenize" {
             let first = value.split(separator: " ").first.map(String.init) ?? ""
             guard Self.tokenizers.contains(SQLName.folded(SQLName.unquoted(first))) else {
-                throw Refusal(reason: "the tokenizer \(first.printable(countMax: 60)) is not one of SQLite's")
+                throw Refusal(
+                    reason: "the tokenizer \(first.printable(countMax: 60)) is not one of SQLite's")
             }
         }
     }
@@ -89,10 +95,11 @@ struct VirtualTableText {
 
     private static func isName(_ word: String) -> Bool {
         if let first = word.first, "\"`['".contains(first) { return word.count > 2 }
-        return !word.isEmpty && word.unicodeScalars.allSatisfy {
-            $0 == "_" || !$0.isASCII || ("a"..."z").contains($0) || ("A"..."Z").contains($0)
-                || ("0"..."9").contains($0)
-        }
+        return !word.isEmpty
+            && word.unicodeScalars.allSatisfy {
+                $0 == "_" || !$0.isASCII || ("a"..."z").contains($0) || ("A"..."Z").contains($0)
+                    || ("0"..."9").contains($0)
+            }
     }
 
     private static func isValue(_ word: String) -> Bool {

@@ -51,7 +51,8 @@ struct ReplicaRenewal {
     /// the new name.
     private func renameSchema(to new: ReplicaID) throws {
         let schemas = storage.schemas
-        for record in try schemas.all() where record.dot.replica == own && record.dot.number > kept {
+        for record in try schemas.all() where record.dot.replica == own && record.dot.number > kept
+        {
             var renamed = record
             renamed.dot = self.renamed(record.dot, to: new)
             try schemas.remove(own)

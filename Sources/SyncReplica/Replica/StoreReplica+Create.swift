@@ -67,7 +67,8 @@ extension StoreReplica {
         let queue = try DatabaseOpener.open(path)
         // Of tables that the sender does not have either, it may have forwarded facts.
         let wanted = content?.objects.filter(\.isTracked).map(\.name) ?? batch.entities.map(\.name)
-        let names = try queue.read { database in try wanted.filter { try database.tableExists($0) } }
+        let names = try queue.read { database in try wanted.filter { try database.tableExists($0) }
+        }
         try Store.track(path, entities: .only(names))
         try queue.writeWithoutTransaction { database in
             guard let connection = database.sqliteConnection else { return }

@@ -21,7 +21,8 @@ extension StoreReplica {
     /// - Parameter consent: called with what writes tracked tables or is recursive, before it is
     ///   made; nil: that is not made.
     /// - Returns: what is not made, with the reasons. It stays part of the store's schema.
-    /// - Throws: ``SyncError``: as ``init(_:)`` and ``Store/alter(_:making:)``; what `consent` throws.
+    /// - Throws: ``SyncError``: as ``init(_:)`` and ``Store/alter(_:making:)``; what `consent`
+    ///   throws.
     /// - Complexity: O(schema, and rows of the tables that have a full-text index)
     package static func completeCopy(
         at path: String, consent: (([RefusedObject]) throws -> Void)? = nil
@@ -80,7 +81,8 @@ extension StoreReplica {
     /// Applies changes in one transaction, tracks the new tables, and shows what waited for them.
     /// - Parameter comparison: of this database; what has changed since fails.
     /// - Returns: what was not made.
-    /// - Throws: ``SyncError``: as ``Store/alter(_:making:)`` and ``Store/track(_:entities:options:)``.
+    /// - Throws: ``SyncError``: as ``Store/alter(_:making:)`` and
+    ///   ``Store/track(_:entities:options:)``.
     /// - Complexity: O(schema, and waiting facts)
     public static func applySchema(
         _ comparison: SchemaComparison, at path: String

@@ -49,7 +49,9 @@ struct ConfinedStatement {
     func run(_ judge: SchemaJudge, isAllowed: () -> Bool = { true }) throws {
         guard let statement = try compiled(judge) else { throw refusal("it is no statement") }
         defer { sqlite3_finalize(statement) }
-        guard sqlite3_stmt_isexplain(statement) == 0, isAllowed() else { throw refusal(nil) }
+        guard sqlite3_stmt_isexplain(statement) == 0, isAllowed() else {
+            throw refusal("it makes something else")
+        }
         // Statements inside a statement are compiled while it runs.
         let end = judge.watch(connection) { () -> Int32 in
             var status = sqlite3_step(statement)

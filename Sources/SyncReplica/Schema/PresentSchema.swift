@@ -3,8 +3,8 @@ import SyncCore
 import SyncMerge
 import SyncStorage
 
-/// Reads the schema of a store as it is stated to other replicas: everything that belongs neither to
-/// SQLite nor to this program.
+/// Reads the schema of a store as it is stated to other replicas: everything that belongs neither
+/// to SQLite nor to this program.
 struct PresentSchema {
     private let database: Database
 

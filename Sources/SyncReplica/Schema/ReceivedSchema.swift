@@ -85,6 +85,7 @@ struct ReceivedSchema {
         _ sql: String, tables: Set<String>, on connection: OpaquePointer
     ) throws {
         var isCreating = false
+        try requireHarmlessFunctions(in: sql)
         let judge = SchemaJudge { action in
             let (first, second) = action.names
             switch action.code {
@@ -110,6 +111,16 @@ struct ReceivedSchema {
             }
         }
         try ConfinedStatement(sql, on: connection).run(judge, isAllowed: { isCreating })
+    }
+
+    /// SQLite compiles a DEFAULT when a row needs it, and asks no authorizer for its functions.
+    private static func requireHarmlessFunctions(in sql: String) throws {
+        let tokens = SQLTokens(sql).tokens
+        for (token, next) in zip(tokens, tokens.dropFirst()) where next.text == "(" {
+            let name = SQLName.folded(SQLName.unquoted(token.text))
+            guard ReceivedNames.refusedFunctions.contains(name) else { continue }
+            throw SyncError(.badData, "it calls the function \(name)")
+        }
     }
 
     private static func refusal(of sql: String, reason: String) -> SyncError {

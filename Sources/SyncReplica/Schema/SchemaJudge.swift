@@ -13,7 +13,9 @@ struct SchemaAction {
 
     /// The action in words, for the reason of a refusal.
     var text: String {
-        let (first, second) = (names.first.printable(countMax: 60), names.second.printable(countMax: 60))
+        let (first, second) = (
+            names.first.printable(countMax: 60), names.second.printable(countMax: 60)
+        )
         switch code {
         case SQLITE_FUNCTION: return "it calls the function \(second)"
         case SQLITE_READ:

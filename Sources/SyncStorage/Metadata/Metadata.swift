@@ -53,8 +53,8 @@ package final class Metadata {
         /// columns of the translated tables; the hash of the schema by which the tables show the
         /// facts. The second and the third are JSON.
         case unseen, gone, keys, shown
-        /// Merging: the marks of the schema's objects when it was last looked at; none: what is here
-        /// next is no change. JSON.
+        /// Merging: the marks of the schema's objects when it was last looked at; none: what is
+        /// here next is no change. JSON.
         case structure
         /// The command of another program that changes the schema now. JSON.
         case migration

@@ -37,7 +37,8 @@ struct Clone: FileCommand {
             valueName: "path"))
     var synctool: String?
     @Flag(
-        help: "Also make triggers that write tracked tables, and recursive views, after showing them."
+        help:
+            "Also make triggers that write tracked tables, and recursive views, after showing them."
     )
     var allowSchema = false
     @OptionGroup var output: OutputOptions

@@ -39,7 +39,8 @@ struct Schema: FileCommand {
         guard let comparison else {
             throw SyncError(
                 .refused, "the schema of the store is not known here", path: path,
-                hint: "It comes with signed batches. On each replica run: synctool upgrade DB, then "
+                hint:
+                    "It comes with signed batches. On each replica run: synctool upgrade DB, then "
                     + "synctool sync DB")
         }
         var failed: [RefusedObject] = []

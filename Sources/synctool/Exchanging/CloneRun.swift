@@ -16,8 +16,8 @@ struct CloneRun {
 
     private var part: String { path + ".syncd-part" }
 
-    /// - Returns: what was pulled, the snapshot included when this run fetched it; and the objects of
-    ///   the store's schema that were not made.
+    /// - Returns: what was pulled, the snapshot included when this run fetched it; and the objects
+    ///   of the store's schema that were not made.
     /// - Throws: `refused` when the file exists, or the remote has no snapshot; `unreachable`;
     ///   `notAllowed` when a key is missing; `readOnly` when the file cannot be renamed.
     func run() async throws -> (report: ExchangeReport, refused: [RefusedObject]) {

@@ -61,7 +61,8 @@ struct WaitingText {
         case .otherConstraints(let names):
             let list = names.map(Self.quoted).joined(separator: ", ")
             text += "the constraints on \(list) differ from the sender's."
-            text += " Rebuild the table with the sender's constraints: synctool alter \(database) SQL"
+            text +=
+                " Rebuild the table with the sender's constraints: synctool alter \(database) SQL"
         }
         return text
     }
