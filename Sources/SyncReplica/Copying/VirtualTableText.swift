@@ -67,7 +67,7 @@ struct VirtualTableText {
         guard known.contains(name) else {
             throw Refusal(
                 reason:
-                    "the option \(name.printable(countMax: 60)) of \(module) is not known as harmless"
+                    "the option \(name.printable(countMax: 60)) of \(module) is not known"
             )
         }
         guard words.count == 1 || name == "tokenize", words.allSatisfy(Self.isValue) else {

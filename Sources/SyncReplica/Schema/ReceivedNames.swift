@@ -28,8 +28,8 @@ enum ReceivedNames {
     /// rows of a group or window, or from a match of a full-text index.
     static let functions: Set<String> = Set(
         """
-        abs char coalesce concat concat_ws format glob hex if ifnull iif instr length like likelihood
-        likely lower ltrim max min nullif octet_length printf quote random randomblob replace round
+        abs char coalesce concat concat_ws format glob hex if ifnull iif instr length like
+        likelihood         likely lower ltrim max min nullif octet_length printf quote random randomblob replace round
         rtrim sign soundex substr substring trim typeof unhex unicode unlikely upper zeroblob
         date time datetime julianday strftime timediff unixepoch current_date current_time
         current_timestamp
