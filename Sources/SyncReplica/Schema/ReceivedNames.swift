@@ -30,7 +30,8 @@ enum ReceivedNames {
         """
         abs char coalesce concat concat_ws format glob hex if ifnull iif instr length like
         likelihood likely lower ltrim max min nullif octet_length printf quote random randomblob
-        replace round rtrim sign soundex substr substring trim typeof unhex unicode unlikely upper zeroblob
+        replace round rtrim sign soundex substr substring trim typeof unhex unicode unlikely
+        upper zeroblob
         date time datetime julianday strftime timediff unixepoch current_date current_time
         current_timestamp
         acos acosh asin asinh atan atan2 atanh ceil ceiling cos cosh degrees exp floor ln log log10
