@@ -41,6 +41,22 @@ extension Tracker {
         }
     }
 
+    /// Changes the schema as `body` does, and records the tables as they are afterwards: all of it
+    /// in one transaction, like ``alter(_:)``.
+    /// - Parameter body: may leave the connection confined and without its authorizer.
+    /// - Throws: as ``alter(_:)``; what `body` throws, and then nothing has changed.
+    package func alter<Result>(making body: (Database) throws -> Result) throws -> Result {
+        try write("alter") { db in
+            try StoreDamage.requireReadable(db)
+            let before = try EntityTable(db).live()
+            let result = try body(db)
+            if let damage = try StoreDamage.find(db) { throw Self.notTheirs(damage.missing.first) }
+            try requireRecordable(before, in: db)
+            try repairCapture(db)
+            return result
+        }
+    }
+
     private func run(_ statement: String, in db: Database) throws -> [CaptureFinding] {
         do {
             try db.execute(sql: statement)

@@ -38,6 +38,9 @@ package struct Batch: Sendable {
     package var proofs: [ReplicaID: SignerProof] = [:]
     /// Names that replicas gave themselves; signed batches alone have them.
     package var replicaNames: [ReplicaID: SignedName] = [:]
+    /// The schemas that replicas stated with transactions of the batch; in a snapshot, all known
+    /// ones. Signed batches alone have them.
+    package var schemas: [SchemaRecord] = []
 
     /// Makes a batch of its parts.
     package init(
@@ -57,8 +60,8 @@ package struct Batch: Sendable {
 extension Batch {
     /// What is sent beside the facts.
     package struct Extras: Sendable, Hashable {
-        /// The CREATE statements of the tracked tables, their indexes and triggers, in the order in
-        /// which they can be run; empty but in a snapshot.
+        /// The CREATE statements of the tracked tables and their indexes, in the order in which
+        /// they can be run; in a snapshot, and where the sender's schema has changed.
         package var schema: [String] = []
         /// The merge policies as JSON; empty: the defaults.
         package var policies = ""

@@ -73,6 +73,7 @@ package enum BatchDecoder {
         if let signature = envelope.signature { proofs[envelope.sender] = signature.proof }
         let replicaNames =
             envelope.hasReplicaNames ? try ReplicaNameColumns.read(from: &reader) : [:]
+        let sections = envelope.hasSections ? try BatchSections.read(from: &reader) : .init()
         guard reader.isAtEnd else { throw SyncError(.badData, "the content has a tail") }
         guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
         else { throw SyncError(.badData, "the batch holds other counts than its envelope says") }
@@ -90,6 +91,7 @@ package enum BatchDecoder {
         batch.sums = envelope.sums
         batch.proofs = proofs
         batch.replicaNames = replicaNames
+        batch.schemas = sections.schemas
         return batch
     }
 

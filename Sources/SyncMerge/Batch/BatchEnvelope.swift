@@ -48,6 +48,8 @@ package struct BatchEnvelope: Sendable, Hashable {
     let sharesNumbers: Bool
     /// Whether the content ends with names of replicas.
     let hasReplicaNames: Bool
+    /// Whether the content ends with sections.
+    package let hasSections: Bool
 
     /// The flags after the version, written as a varint. Those that ``known(in:)`` names for
     /// version 2 alone do not exist in version 1.
@@ -62,12 +64,13 @@ package struct BatchEnvelope: Sendable, Hashable {
         static let proofs = Flags(rawValue: 32)
         static let names = Flags(rawValue: 64)
         static let sharedNumbers = Flags(rawValue: 128)
+        static let sections = Flags(rawValue: 512)
         static let replicaNames = Flags(rawValue: 1024)
 
         static func known(in version: UInt8) -> Flags {
             let common: Flags = [.sealed, .extras, .collected, .names, .sharedNumbers]
             return version == 1
-                ? common : common.union([.goal, .sums, .proofs, .replicaNames])
+                ? common : common.union([.goal, .sums, .proofs, .sections, .replicaNames])
         }
     }
 
@@ -87,6 +90,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         if hasNames { flags.insert(.names) }
         if sharesNumbers { flags.insert(.sharedNumbers) }
         if hasReplicaNames { flags.insert(.replicaNames) }
+        if hasSections { flags.insert(.sections) }
         return flags
     }
 
@@ -197,6 +201,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         hasNames = flags.contains(.names)
         sharesNumbers = flags.contains(.sharedNumbers)
         hasReplicaNames = flags.contains(.replicaNames)
+        hasSections = flags.contains(.sections)
         var reader = ByteReader(body)
         store = try reader.identifier(StoreID.init(bytes:))
         sender = try reader.identifier(ReplicaID.init(bytes:))
@@ -288,6 +293,7 @@ extension BatchEnvelope {
         hasNames = batch.sendsNames(isSigned: isSigned)
         sharesNumbers = batch.sharesNumbers
         hasReplicaNames = isSigned && !batch.replicaNames.isEmpty
+        hasSections = isSigned && !BatchSections.isEmpty(batch)
     }
 
     /// The envelope of the same content in another payload: sealed, or opened.
@@ -311,6 +317,7 @@ extension BatchEnvelope {
         hasNames = other.hasNames
         sharesNumbers = other.sharesNumbers
         hasReplicaNames = other.hasReplicaNames
+        hasSections = other.hasSections
         self.key = key
     }
 

@@ -34,6 +34,7 @@ struct BatchMerge {
         let proofs = try SignedMerging(batch, merged: merged, in: transaction)
             .verify(after: proved)
         proved = proofs.links
+        try storage.schemas.note(batch.schemas, own: transaction.identity.replica)
         let fresh = batch.transactions.filter { !merged.covers($0.header.dot) }
         let gaps = SnapshotGaps(of: batch, merged: merged, in: transaction)
         let dropped = try gaps.droppedObjects()

@@ -31,8 +31,11 @@ extension StoreReplica {
         guard let first = batches.first else {
             throw SyncError(.badData, "there is no snapshot to begin with", operation: "clone")
         }
-        let replica = try create(at: path, from: first)
+        let schemas = try batches.dropFirst().flatMap { try BatchDecoder.decode($0).schemas }
+        let replica = try create(at: path, from: first, schemas: schemas)
         for batch in batches.dropFirst() { _ = try replica.merge(batch) }
-        return replica
+        try replica.close()
+        _ = try completeCopy(at: path)
+        return try StoreReplica(path)
     }
 }

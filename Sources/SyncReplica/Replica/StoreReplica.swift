@@ -251,6 +251,7 @@ extension StoreReplica: Replica {
                 let outgoing = OutgoingBatches(
                     storage: transaction.storage, identity: session.identity,
                     schema: try session.schemaStatements(of: transaction.schema),
+                    schemas: try transaction.storage.schemas.all(),
                     policies: policies == MergePolicies() ? "" : try policies.json(),
                     names: try NameStorage(session.connection).read().foreign
                         .sent(with: transaction.schema.names))

@@ -58,6 +58,9 @@ package final class Metadata {
         /// Merging: 1 where a table or a column has another name than facts call it, or was
         /// dropped: `syncd_name` is needed then.
         case named
+        /// Merging: the marks of the schema's objects when it was last looked at; none: what is
+        /// here next is no change. JSON.
+        case structure
         /// The command of another program that changes the schema now. JSON.
         case migration
     }
