@@ -98,7 +98,11 @@ final class StoreRegistry: Sendable {
         }
         for hub in new { hub.quarantineAfterCrashes() }
         let first = new.sorted { $0.path < $1.path }.filter { !later.contains($0.path) }
-        let foreign = first.filter { $0.owner != geteuid() }
+        // Those in quarantine are tried when their pause is over.
+        let foreign = first.filter {
+            $0.owner != geteuid()
+                && environment.marks.crashes(of: $0.path) < CrashMarks.quarantineMin
+        }
         let others = openForeign(foreign.filter { environment.marks.crashes(of: $0.path) == 0 })
         // What may end the process again is opened when nothing else is at work, one by one.
         let suspects = foreign.filter { environment.marks.crashes(of: $0.path) > 0 }
