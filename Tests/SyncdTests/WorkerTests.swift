@@ -114,7 +114,8 @@ struct WorkerTests {
         try insert(1, into: innocent)
         try await eventually("a notice") { bob.objects == ["Artist/2"] }
         let states = try await daemon.client.list().map { ($0.path, $0.state) }
-        #expect(states.allSatisfy { $0.0 == hostile ? $0.1 == .failed : $0.1 == .open }, "\(states)")
+        #expect(
+            states.allSatisfy { $0.0 == hostile ? $0.1 == .failed : $0.1 == .open }, "\(states)")
         #expect(daemon.log.components(separatedBy: "another one is started").count == 3)
         #expect(daemon.stop() == 0)
     }

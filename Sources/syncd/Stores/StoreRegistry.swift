@@ -7,8 +7,8 @@ import SyncStorage
 import Synchronization
 import Varlink
 
-/// The stores of this process by path: those of the configuration, and those tracked at run time. In
-/// a daemon with workers, those of the daemon's user alone; in a worker, those of its owner.
+/// The stores of this process by path: those of the configuration, and those tracked at run time.
+/// In a daemon with workers, those of the daemon's user alone; in a worker, those of its owner.
 ///
 /// Invariants: one hub for each path, links resolved; a hub is in the table from before it opens
 /// until it is closed. Calls block on the stores: on the pool.
