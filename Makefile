@@ -26,7 +26,7 @@ STRESS_SECONDS ?= 300
 SECONDS ?= 60
 DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
-.PHONY: setup build test demo bench bench-history fuzz kill hostility neighbour replay million sim stress lint \
+.PHONY: setup build test demo bench bench-history fuzz faults-disk kill hostility neighbour replay million sim stress lint \
 	measure docs peers clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
@@ -46,7 +46,7 @@ ifneq ($(FILTER),)
 else
 	@SWIFT='$(SWIFT)' scripts/test.py \
 		'SyncValuesTests|SyncStorageTests|SyncCoreTests|SyncTestingTests|SyncClientTests|SynctoolTests' \
-		'SyncMergeTests|SyncReplicaTests' 'SyncRemotesTests --no-parallel' \
+		'SyncMergeTests|SyncReplicaTests' 'SyncRemotesTests --no-parallel' 'FuzzTests --no-parallel' \
 		'SyncObjectsTests --no-parallel' VarlinkTests \
 		'SyncdTests|EndToEndTests|DocumentationTests --no-parallel'
 endif
@@ -74,6 +74,11 @@ bench-history: setup
 # Every fuzz target, SECONDS_EACH seconds each, a line for each; new inputs and finds lie in .build-fuzz.
 fuzz:
 	@Fuzz/run.sh all $(SECONDS_EACH)
+
+# SEEDS simulations of two replicas on a disk that is full, whose syncs fail, or whose power fails.
+faults-disk: setup
+	$(SWIFT) build --build-tests
+	SYNCD_SEEDS=$(SEEDS) $(SWIFT) test --skip-build --filter DiskFaultTests
 
 # `kill -9` of writers, daemon and clients, ROUNDS rounds: half of them in WAL mode, half in DELETE
 # mode. After each, history equals the data. Then of a process that merges, ROUNDS times.

@@ -6,8 +6,8 @@ extension Store {
     /// - Throws: ``SyncError``: `storeDamaged`, `storeReplaced`, and what opening throws.
     public func consumers() throws -> [Consumer] { try consumers(at: .now()) }
 
-    /// - Parameter now: wall time. After a jump of the clock the stamps of consumers are shown as if
-    ///   it had always been as it is now (``StoreClock``).
+    /// - Parameter now: wall time. After a jump of the clock the stamps of consumers are shown as
+    ///   if it had always been as it is now (``StoreClock``).
     /// - Throws: as ``consumers()``.
     package func consumers(at now: Timestamp) throws -> [Consumer] {
         try explaining("consumers") {

@@ -68,7 +68,7 @@ private struct LimitSearch {
     }
 
     /// Where the clock has jumped, what was committed before has times of the clock before: it goes
-    /// at its age by that clock, or all of it once the clock after the jump has gone on for as long.
+    /// at its age by that clock, or all of it once the clock after it has gone on for as long.
     private func firstWithin(
         _ age: Duration, of now: Int64, from first: Int64, to last: Int64,
         after jump: StoreClock.Jump?

@@ -14,7 +14,8 @@ extension SyncError {
         let isFull = connection.map { [ENOSPC, EDQUOT].contains(sqlite3_system_errno($0)) } ?? false
         let isFileError = [SQLITE_CANTOPEN, SQLITE_IOERR].contains(status & 0xff)
         return sqlite(
-            status: isFull && isFileError ? SQLITE_FULL : status, extended: extended, message: message ?? "SQLite error \(status)",
+            status: isFull && isFileError ? SQLITE_FULL : status, extended: extended,
+            message: message ?? "SQLite error \(status)",
             sql: sql)
     }
 

@@ -4,7 +4,7 @@ import CFaults
 /// failure, at a chosen operation.
 ///
 /// It is below SQLite: every database that a process opens in the folder is on it, whoever opens
-/// it. Other folders are not affected. Counts are of operations from the call on; 0 is the next one.
+/// it. Other folders are not affected. Counts are of operations after the call; 0 is the next one.
 package final class FaultyDisk: Sendable {
     // The C side has a lock of its own.
     private nonisolated(unsafe) let disk: OpaquePointer

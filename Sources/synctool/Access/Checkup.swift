@@ -253,10 +253,10 @@ struct Checkup {
             let name = lead.isOwn ? "this replica" : "replica \(lead.replica)"
             result.findings.append(
                 Finding(
-                    problem: "the newest change of \(name) is dated \(LocalTime.length(lead.ahead)) "
-                        + "ahead of the clock of this machine",
-                    hint: "Correct the clock that is wrong: timedatectl. Until that date its changes "
-                        + "win over concurrent ones; newer changes of who has seen them overwrite them"
+                    problem: "the newest change of \(name) is dated "
+                        + "\(LocalTime.length(lead.ahead)) ahead of the clock of this machine",
+                    hint: "Correct the clock that is wrong: timedatectl. Until that date its "
+                        + "changes win over concurrent ones"
                 ))
         }
     }
