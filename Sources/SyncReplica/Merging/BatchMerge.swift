@@ -40,6 +40,7 @@ struct BatchMerge {
         guard !fresh.isEmpty || !dropped.isEmpty else {
             try gaps.store()
             try proofs.store(in: storage.signers)
+            try ReplicaNaming(transaction).adopt(batch.replicaNames)
             return true
         }
         // Before the headers are appended: their facts are not merged yet.
@@ -60,9 +61,11 @@ struct BatchMerge {
                 throw SyncError(.internalFault, "a batch that fits does not fit its region")
             }
         }
+        try NameStorage(transaction.connection).note(batch)
         try gaps.deleteEmpty(dropped.keys)
         try gaps.store()
         try proofs.store(in: storage.signers)
+        try ReplicaNaming(transaction).adopt(batch.replicaNames)
         try SumKeeping(storage, identity: transaction.identity).note(goal: batch.likelyGoal)
         return true
     }

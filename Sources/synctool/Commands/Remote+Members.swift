@@ -21,7 +21,7 @@ extension Remote {
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
         @Option(
             help: ArgumentHelp(
-                "Refuse the batches of a replica, by its identifier or its first digits.",
+                "Refuse the batches of a replica: its name, or first digits of its identifier.",
                 valueName: "replica"))
         var remove: String?
         @Option(
@@ -40,12 +40,16 @@ extension Remote {
             let replica = try StoreReplica(StorePath.absolute(path))
             defer { try? replica.close() }
             if let name = remove ?? admit {
-                let member = try Self.member(name, among: replica.members())
-                try replica.setMember(member.replica, isRemoved: remove != nil)
+                let member = try replica.replicaNames().replica(
+                    name, among: try replica.members().map(\.replica))
+                try replica.setMember(member, isRemoved: remove != nil)
             }
             let members = try replica.members()
+            let names = try replica.replicaNames()
             if output.isJSON {
-                for member in members { try Terminal.output.json(MemberText.json(member)) }
+                for member in members {
+                    try Terminal.output.json(MemberText.json(member, names: names))
+                }
                 return
             }
             if members.isEmpty {
@@ -53,20 +57,7 @@ extension Remote {
                     "no keys known: neither this store nor another one has signed. Next run: "
                         + "synctool upgrade \(Shell.quoted(path))")
             }
-            for line in MemberText.lines(members) { try Terminal.output.line(line) }
-        }
-
-        private static func member(_ name: String, among members: [Member]) throws -> Member {
-            let found = members.filter { $0.replica.description.hasPrefix(name.lowercased()) }
-            guard found.count == 1, name.count >= 4 else {
-                throw SyncError(
-                    .invalidArgument,
-                    found.count > 1 || name.count < 4
-                        ? "'\(name)' does not name one replica"
-                        : "no key of a replica '\(name)' is known here",
-                    hint: "The known ones are listed by: synctool remote members DB")
-            }
-            return found[0]
+            for line in MemberText.lines(members, names: names) { try Terminal.output.line(line) }
         }
     }
 }
