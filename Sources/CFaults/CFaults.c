@@ -405,6 +405,9 @@ static int put_back(struct image *image) {
 int syncd_disk_restart(syncd_disk *disk) {
     pthread_mutex_lock(&mutex);
     int status = 0;
+    // SQLite keeps the memory that the connections to a file share as long as one has it open.
+    for (struct opened *opened = files; opened; opened = opened->next)
+        if (opened->disk == disk) status = -1;
     for (struct image *image = disk->images; disk->is_dead && image; image = image->next) {
         if (put_back(image)) status = -1;
         // Memory that processes shared.

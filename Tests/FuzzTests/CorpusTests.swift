@@ -9,8 +9,10 @@ struct CorpusTests {
     private static let folder = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().appendingPathComponent("../../Fuzz/corpus").standardized
 
-    /// Every former finding is run, and some of the rest: each target has its share of the time.
-    private static let timeMax = Duration.milliseconds(1500)
+    /// Every former finding is run, and as many of the rest.
+    private static func inputsMax(_ target: FuzzTarget) -> Int { target.isSlow ? 4 : 40 }
+
+    private static func drawnCount(_ target: FuzzTarget) -> Int { target.isSlow ? 2 : 40 }
 
     @Test("a target takes every input", arguments: FuzzTarget.all.map(\.name))
     func corpus(_ name: String) throws {
@@ -23,9 +25,7 @@ struct CorpusTests {
         let found = files.filter { $0.lastPathComponent.hasPrefix("found-") }
         let rest = files.filter { !$0.lastPathComponent.hasPrefix("found-") }
             .sorted { $0.path < $1.path }.shuffled(using: &random)
-        let end = ContinuousClock.now + Self.timeMax
-        for (index, file) in (found + rest).enumerated() {
-            if index >= found.count, ContinuousClock.now > end { break }
+        for file in found + rest.prefix(Self.inputsMax(target)) {
             try run(target, on: [UInt8](try Data(contentsOf: file)), file.lastPathComponent, seed)
         }
     }
@@ -35,12 +35,11 @@ struct CorpusTests {
         let target = try #require(FuzzTarget.all.first { $0.name == name })
         let seed = TestSeed.drawn(for: name)
         var random = seed.random
-        let end = ContinuousClock.now + .milliseconds(300)
-        repeat {
+        for _ in 0..<Self.drawnCount(target) {
             let count = random.below(min(target.bytesMax, 128))
             let bytes = (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
             try run(target, on: bytes, "drawn", seed)
-        } while ContinuousClock.now < end
+        }
     }
 
     private func run(

@@ -162,7 +162,8 @@ struct ClockJumpTests {
                     WHERE seq = (SELECT max(seq) FROM syncd_log)
                     """)
             }
-            let store = try Store.open(connection.strings("SELECT file FROM pragma_database_list")[0])
+            let store = try Store.open(
+                connection.strings("SELECT file FROM pragma_database_list")[0])
             while try store.digest() {}
             try store.close()
         }
@@ -241,10 +242,12 @@ struct ClockJumpTests {
         #expect(try lapsed() == ["long", "short", "writer"])
     }
 
-    @Test("a row that nobody can have written is no clock", arguments: [
-        "", "x", "1 2 3", "9223372036854775807 -9223372036854775808 0 0 0",
-        "1 1 9223372036854775807 9223372036854775807 9223372036854775807",
-    ])
+    @Test(
+        "a row that nobody can have written is no clock",
+        arguments: [
+            "", "x", "1 2 3", "9223372036854775807 -9223372036854775808 0 0 0",
+            "1 1 9223372036854775807 9223372036854775807 9223372036854775807",
+        ])
     func damaged(_ text: String) throws {
         let store = try history(until: 1_800_000_000_000)
         defer { try? store.close() }

@@ -32,7 +32,7 @@ void syncd_disk_lose_power(syncd_disk *disk, int64_t count, uint64_t seed);
 int syncd_disk_is_dead(syncd_disk *disk);
 
 // Once every file is closed: puts the files into the state that the power failure left, and the disk works again.
-// Returns 0, or -1 where a file cannot be written.
+// Returns 0, or -1 where a file is open or cannot be written.
 int syncd_disk_restart(syncd_disk *disk);
 
 #endif

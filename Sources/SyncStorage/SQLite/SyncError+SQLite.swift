@@ -11,7 +11,8 @@ extension SyncError {
         let extended = connection.map { sqlite3_extended_errcode($0) } ?? status
         let message = connection.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
         // SQLite says that a file cannot be opened where there is no room for it.
-        let isFull = connection.map { [ENOSPC, EDQUOT].contains(sqlite3_system_errno($0)) } ?? false
+        let isFull =
+            connection.map { [ENOSPC, EDQUOT].contains(sqlite3_system_errno($0)) } ?? false
         let isFileError = [SQLITE_CANTOPEN, SQLITE_IOERR].contains(status & 0xff)
         return sqlite(
             status: isFull && isFileError ? SQLITE_FULL : status, extended: extended,

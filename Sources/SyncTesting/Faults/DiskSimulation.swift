@@ -39,8 +39,6 @@ package final class DiskSimulation {
     private var acknowledged: Set<String> = []
     private var acknowledgedByOther: Set<String> = []
     private var tokenCount = 0
-    /// Steps that a fault ended.
-    package private(set) var failedCount = 0
 
     private static let schema = """
         CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT NOT NULL, num INTEGER);
@@ -80,13 +78,19 @@ package final class DiskSimulation {
     /// Runs random steps, and then lets the replicas converge.
     /// - Throws: ``SimulationFailure``, and errors of calls that no fault explains.
     package func run(steps: Int) async throws {
+        for fault in faults {
+            arm(fault, after: 0)
+            guard (try? write(path, count: 1)) == nil else {
+                throw SimulationFailure("\(fault.rawValue) at the first operation reaches nothing")
+            }
+            try recover("\(fault.rawValue) at the first operation")
+        }
         for number in 0..<steps {
             let step = random.pick(Step.allCases)
             let fault = random.chance(0.5) ? arm() : nil
             do {
                 try await take(step)
             } catch let error as SyncError where fault != nil {
-                failedCount += 1
                 try judge(error, after: fault, "step \(number), \(step)")
             }
             try recover("step \(number), \(step), \(fault?.rawValue ?? "no fault")")
@@ -99,12 +103,16 @@ package final class DiskSimulation {
     private func arm() -> Fault {
         let fault = random.pick(faults)
         let count = random.below(random.once(in: 4) ? 200 : 24)
+        arm(fault, after: fault == .sync ? count / 8 : count)
+        return fault
+    }
+
+    private func arm(_ fault: Fault, after count: Int) {
         switch fault {
         case .full: disk.fill(after: count)
-        case .sync: disk.failSyncs(after: count / 8)
+        case .sync: disk.failSyncs(after: count)
         case .power: disk.losePower(after: count, seed: random.next())
         }
-        return fault
     }
 
     private func judge(_ error: SyncError, after fault: Fault?, _ place: String) throws {
@@ -122,7 +130,7 @@ package final class DiskSimulation {
 
     private func recover(_ place: String) throws {
         if disk.isDead {
-            guard disk.restart() else { throw SimulationFailure("the files cannot be written") }
+            guard disk.restart() else { throw SimulationFailure("\(place): a file is open, or cannot be written") }
         }
         disk.heal()
         let connection = try PlainConnection(path)

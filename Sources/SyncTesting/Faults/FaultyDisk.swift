@@ -47,6 +47,6 @@ package final class FaultyDisk: Sendable {
 
     /// After a power failure, when every database is closed: the files are what the disk has, and
     /// it works.
-    /// - Returns: false where a file cannot be written.
+    /// - Returns: false where a file is open or cannot be written.
     package func restart() -> Bool { syncd_disk_restart(disk) == 0 }
 }

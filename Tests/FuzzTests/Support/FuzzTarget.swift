@@ -11,6 +11,8 @@ struct FuzzTarget: Sendable {
     let name: String
     /// Longer inputs teach nothing more.
     let bytesMax: Int
+    /// Whether an input is an exchange or a session with a daemon, of some 10 ms or more.
+    var isSlow = false
     /// Runs one input.
     let run: @Sendable ([UInt8]) throws -> Void
 
@@ -30,9 +32,9 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "frame", bytesMax: 2048, run: FrameTarget.run),
         FuzzTarget(name: "page", bytesMax: 4096, run: PageTarget.run),
         FuzzTarget(name: "record", bytesMax: 1024, run: RecordTarget.run),
-        FuzzTarget(name: "merge", bytesMax: 192, run: MergeTarget.run),
-        FuzzTarget(name: "tables", bytesMax: 128, run: TablesTarget.run),
-        FuzzTarget(name: "call", bytesMax: 256, run: CallTarget.run),
+        FuzzTarget(name: "merge", bytesMax: 192, isSlow: true, run: MergeTarget.run),
+        FuzzTarget(name: "tables", bytesMax: 128, isSlow: true, run: TablesTarget.run),
+        FuzzTarget(name: "call", bytesMax: 256, isSlow: true, run: CallTarget.run),
     ]
 }
 

@@ -79,7 +79,8 @@ struct BatchMutation {
         let entity = choices.below(batch.entities.count)
         let change = Batch.Change(
             object(&choices), entity: entity, kind: kind,
-            cells: kind == .update ? Array(0..<choices.below(batch.entities[entity].cells.count)) : [])
+            cells: kind == .update
+                ? Array(0..<choices.below(batch.entities[entity].cells.count)) : [])
         if choices.flag() { batch.transactions[index].changes.removeAll() }
         batch.transactions[index].changes.append(change)
     }

@@ -75,7 +75,7 @@ private final class FuzzedService: @unchecked Sendable {  // one input at a time
             done.signal()
         }
         keep = [group, pool, watchers, replicator, registry, server]
-        guard done.wait(timeout: .now() + 10) == .success else {
+        guard done.wait(timeout: .now() + 120) == .success else {
             throw Finding("the service does not listen")
         }
     }
@@ -89,16 +89,16 @@ private final class FuzzedService: @unchecked Sendable {  // one input at a time
         ]
         if descriptor < 0 { try connect() }
         let bytes = Array(JSONValue.object(call).description.utf8) + [0]
-        guard write(descriptor, bytes, bytes.count) == bytes.count else {
+        guard uninterrupted({ write(descriptor, bytes, bytes.count) }) == bytes.count else {
             return disconnect()
         }
         var reply: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while reply.last != 0 {
-            let count = read(descriptor, &chunk, chunk.count)
+            let count = uninterrupted { read(descriptor, &chunk, chunk.count) }
             // A call that is no call ends its connection.
             guard count > 0 else {
-                try require(count == 0, "no reply to \(call)")
+                try require(count == 0, "no reply to \(call): errno \(errno)")
                 return disconnect()
             }
             reply += chunk[..<count]
@@ -107,6 +107,14 @@ private final class FuzzedService: @unchecked Sendable {  // one input at a time
         try require(!text.contains("InternalFault"), "\(call) was answered with \(text)")
         // A subscription would send more.
         if method == "Subscribe" { disconnect() }
+    }
+
+    /// The timer of libFuzzer interrupts what waits.
+    private func uninterrupted(_ call: () -> Int) -> Int {
+        while true {
+            let result = call()
+            if result >= 0 || errno != EINTR { return result }
+        }
     }
 
     private func disconnect() {
@@ -119,13 +127,15 @@ private final class FuzzedService: @unchecked Sendable {  // one input at a time
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: socket.utf8) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
         let status = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                uninterrupted { Int(Glibc.connect(descriptor, address, size)) }
             }
         }
         try require(status == 0, "the service does not accept: \(errno)")
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        // Longer than a loaded machine needs; libFuzzer ends a hang before.
+        var limit = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
@@ -160,7 +170,9 @@ private final class FuzzedService: @unchecked Sendable {  // one input at a time
         case .bool: return .bool(choices.flag())
         case .int: return .integer(choices.number())
         case .string:
-            if field.name.lowercased().contains("token") || ["after", "upTo", "before"].contains(field.name) {
+            if field.name.lowercased().contains("token")
+                || ["after", "upTo", "before"].contains(field.name)
+            {
                 return .string(token(&choices))
             }
             return .string(choices.flag() ? choices.pick(Self.texts) ?? "" : choices.text())

@@ -145,7 +145,8 @@ struct MergeScene: Sendable {
         try Self.write(paths[2], paths[1])
         news = try member.batches(since: victim.vector).map { try BatchDecoder.decode($0) }
         snapshot = try member.batches(since: VersionVector()).map { try BatchDecoder.decode($0) }
-        replicas = try [victim, honest, member].map(\.replicaID)
+        replicas =
+            try [victim, honest, member].map(\.replicaID)
             + [ReplicaID(high: 7, low: 7), ReplicaID(high: 0, low: 0)]
         self.member = member.replicaID
         self.key = key
@@ -172,7 +173,8 @@ struct MergeScene: Sendable {
                 "INSERT OR IGNORE INTO item(text, note) VALUES ('same', \(index + 1))",
                 "INSERT OR REPLACE INTO tag VALUES ('green', \(index))",
                 "UPDATE item SET tag = 'green' WHERE id = \(index + 1)",
-                index == 0 ? "DELETE FROM note WHERE id = 2" : "UPDATE note SET num = 9 WHERE id = 2",
+                index == 0
+                    ? "DELETE FROM note WHERE id = 2" : "UPDATE note SET num = 9 WHERE id = 2",
             ] { try connection.run(sql) }
         }
     }

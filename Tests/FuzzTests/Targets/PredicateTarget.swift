@@ -99,7 +99,8 @@ enum PredicateTarget {
         "(", ")", "{", "}", ",", "'a'", "'*?%_'", "'[('", "''", "NIL", "YES", "NO", "0", "1", "-1",
         "0.5", "1e999", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
         "ANY", "ALL", "NONE", "SUBQUERY", "$x", "$x.rank", "@count", "@sum", "@max", ".", "+",
-        "TRUEPREDICATE", "FALSEPREDICATE", "box.tasks.@sum.rank", "box.tasks.@avg.ratio", "%@", "%K",
+        "TRUEPREDICATE", "FALSEPREDICATE", "box.tasks.@sum.rank", "box.tasks.@avg.ratio", "%@",
+        "%K",
         "title.absent", "1970-01-01", "CAST", "now()",
     ]
 }

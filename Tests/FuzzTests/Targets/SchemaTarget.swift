@@ -46,8 +46,9 @@ enum SchemaTarget {
         case 0: return "ATTACH '\(FuzzFolder.file("attached"))' AS x"
         case 1: return "CREATE TRIGGER r AFTER INSERT ON t BEGIN DELETE FROM u; END"
         case 2: return "CREATE VIEW v AS SELECT * FROM t"
-        case 3: return "CREATE INDEX \(choices.pick(["i", "syncd_i", "sqlite_i"]) ?? "i") "
-            + "ON \(name)(\(choices.pick(["a", "b", "a COLLATE x", "a + b", "abs(a)"]) ?? "a"))"
+        case 3:
+            return "CREATE INDEX \(choices.pick(["i", "syncd_i", "sqlite_i"]) ?? "i") "
+                + "ON \(name)(\(choices.pick(["a", "b", "a COLLATE x", "a + b", "abs(a)"]) ?? "a"))"
         case 4: return "CREATE VIRTUAL TABLE t USING fts5(a)"
         case 5: return "CREATE TABLE \(name) AS SELECT 1 AS a"
         case 6: return "PRAGMA writable_schema = 1"

@@ -95,13 +95,15 @@ enum TablesTarget {
             return "UPDATE OR IGNORE \(table) SET \(column) = \(literal(&choices)) \(one)"
         case 4, 5:
             let byte = "x'\(hex([choices.byte()]))'"
-            return "UPDATE OR IGNORE \(table) SET \(column) = CAST(CAST(substr(\(column), 1, \(place - 1))"
+            return
+                "UPDATE OR IGNORE \(table) SET \(column) = CAST(CAST(substr(\(column), 1, \(place - 1))"
                 + " AS BLOB) || \(byte) || substr(CAST(\(column) AS BLOB), \(place + 1)) AS BLOB) \(one)"
         case 6:
             return "UPDATE OR IGNORE \(table) SET \(column) = substr(\(column), 1, \(place)) \(one)"
         case 7:
             let layout = choices.pick(layouts) ?? ""
-            return "UPDATE syncd_entity SET layout = '\(layout)' WHERE id % 2 = \(choices.byte() % 2)"
+            return
+                "UPDATE syncd_entity SET layout = '\(layout)' WHERE id % 2 = \(choices.byte() % 2)"
         case 8: return "DELETE FROM \(table) \(choices.flag() ? one : "")"
         case 9: return "DROP TABLE \(table)"
         case 10:
@@ -110,7 +112,8 @@ enum TablesTarget {
                 + "VALUES (\(literal(&choices)), \(values))"
         default:
             let key = choices.pick(keys) ?? ""
-            return "INSERT OR REPLACE INTO syncd_meta(key, value) VALUES ('\(key)', \(literal(&choices)))"
+            return
+                "INSERT OR REPLACE INTO syncd_meta(key, value) VALUES ('\(key)', \(literal(&choices)))"
         }
     }
 
