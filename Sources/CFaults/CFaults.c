@@ -353,16 +353,6 @@ void syncd_disk_free(syncd_disk *disk) {
     free(disk);
 }
 
-static int64_t read_count(int64_t *count) {
-    pthread_mutex_lock(&mutex);
-    int64_t result = *count;
-    pthread_mutex_unlock(&mutex);
-    return result;
-}
-
-int64_t syncd_disk_writes(syncd_disk *disk) { return read_count(&disk->writes); }
-int64_t syncd_disk_syncs(syncd_disk *disk) { return read_count(&disk->syncs); }
-
 void syncd_disk_fill(syncd_disk *disk, int64_t count) {
     pthread_mutex_lock(&mutex);
     disk->fill_at = count < 0 ? -1 : disk->writes + count;

@@ -21,7 +21,9 @@ struct DiskFaultTests {
     func simulation(_ seed: TestSeed, _ mode: DiskSimulation.Mode) async throws {
         do {
             let simulation = try await DiskSimulation(
-                seed: seed.value, mode: mode, isSigning: seed.value % 2 == 0)
+                seed: seed.value, mode: mode,
+                faults: mode == .wal ? [.full, .sync] : Fault.allCases,
+                isSigning: seed.value % 2 == 0)
             try await simulation.run(steps: 20)
         } catch {
             Issue.record("\(seed), \(mode): \(error)")

@@ -15,10 +15,6 @@ syncd_disk *syncd_disk_make(const char *folder);
 // After the last file was closed.
 void syncd_disk_free(syncd_disk *disk);
 
-// Operations that change a file, and syncs, since the disk was made.
-int64_t syncd_disk_writes(syncd_disk *disk);
-int64_t syncd_disk_syncs(syncd_disk *disk);
-
 // The write after `count` more ones, and all that follow, find no space (SQLITE_FULL); a first part of it is written.
 // Negative: there is space.
 void syncd_disk_fill(syncd_disk *disk, int64_t count);

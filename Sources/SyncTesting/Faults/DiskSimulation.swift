@@ -130,7 +130,9 @@ package final class DiskSimulation {
 
     private func recover(_ place: String) throws {
         if disk.isDead {
-            guard disk.restart() else { throw SimulationFailure("\(place): a file is open, or cannot be written") }
+            guard disk.restart() else {
+                throw SimulationFailure("\(place): a file is open, or cannot be written")
+            }
         }
         disk.heal()
         let connection = try PlainConnection(path)

@@ -18,11 +18,6 @@ package final class FaultyDisk: Sendable {
 
     deinit { syncd_disk_free(disk) }
 
-    /// Writes so far.
-    package var writeCount: Int64 { syncd_disk_writes(disk) }
-    /// Syncs so far.
-    package var syncCount: Int64 { syncd_disk_syncs(disk) }
-
     /// From some write on there is no space, until ``heal()``.
     package func fill(after count: Int) { syncd_disk_fill(disk, Int64(count)) }
 
