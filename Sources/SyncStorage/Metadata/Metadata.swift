@@ -22,6 +22,8 @@ package final class Metadata {
         case anchor
         /// When all rows were last compared with their fingerprints, ms since 1970.
         case compared
+        /// When the clock of the machine was last looked at, and how it has jumped. Text.
+        case observed
         /// How far the fingerprints go that a comparison took after `fingerprinted`. JSON.
         case current
         /// The greatest entity number ever given.
