@@ -26,6 +26,7 @@ struct QuarantineTests {
 
     private func give(_ store: String) {
         for ending in ["", "-wal", "-shm"] { chown(store + ending, Self.bob, Self.bob) }
+        try await daemon.give(store, to: Self.bob)
     }
 
     private func error(of store: String, _ daemon: TestDaemon) async throws -> String {
