@@ -20,13 +20,13 @@ struct QuarantineTests {
         mkdir(daemon.directory.file("bob"), 0o755)
         let store = try await daemon.makeStore("bob/x.db", rows: 2000)
         give(store)
+        try await daemon.give(store, to: Self.bob)
         chown(daemon.directory.file("bob"), Self.bob, Self.bob)
         return (daemon, victim, store)
     }
 
     private func give(_ store: String) {
         for ending in ["", "-wal", "-shm"] { chown(store + ending, Self.bob, Self.bob) }
-        try await daemon.give(store, to: Self.bob)
     }
 
     private func error(of store: String, _ daemon: TestDaemon) async throws -> String {
