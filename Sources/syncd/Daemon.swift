@@ -42,6 +42,8 @@ struct Daemon: Sendable {
     /// What runs from start to stop.
     private struct Parts: Sendable {
         let group: MultiThreadedEventLoopGroup
+        /// For what passes between workers and clients.
+        let passing: MultiThreadedEventLoopGroup
         let pool: WorkPool
         let watchers: StoreWatchers
         let replicator: Replicator
@@ -71,18 +73,23 @@ struct Daemon: Sendable {
         parts.pool.stop()
         parts.watchers.stop()
         try await parts.group.shutdownGracefully()
+        if parts.passing !== parts.group { try await parts.passing.shutdownGracefully() }
         log.info("stopped")
     }
 
     private func startParts() async throws -> Parts {
+        // With workers, a second loop for what passes between them and clients.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let passing =
+            configuration.workers.isEnabled
+            ? MultiThreadedEventLoopGroup(numberOfThreads: 1) : group
         let pool = WorkPool()
         let watchers = try StoreWatchers()
         let remembered = try RememberedStores(directory: configuration.stateDirectory)
         let stateLock = try StateLock(directory: configuration.stateDirectory)
         let marks = CrashMarks(directory: configuration.stateDirectory, log: log)
         let replicator = Replicator(configuration, marks: marks, log: log)
-        let workers = makeWorkers(on: group.next(), pool: pool)
+        let workers = makeWorkers(on: passing.next(), pool: pool)
         let registry = StoreRegistry(
             StoreHub.Environment(
                 watchers: watchers, pool: pool, loop: group.next(), log: log,
@@ -97,8 +104,8 @@ struct Daemon: Sendable {
             interface = interface.relaying(through: router.take)
         }
         return Parts(
-            group: group, pool: pool, watchers: watchers, replicator: replicator,
-            registry: registry, workers: workers,
+            group: group, passing: passing, pool: pool, watchers: watchers,
+            replicator: replicator, registry: registry, workers: workers,
             server: try makeServer(of: interface, group: group), stateLock: stateLock)
     }
 

@@ -20,6 +20,7 @@ struct QuarantineTests {
         mkdir(daemon.directory.file("bob"), 0o755)
         let store = try await daemon.makeStore("bob/x.db", rows: 2000)
         give(store)
+        try await daemon.give(store, to: Self.bob)
         chown(daemon.directory.file("bob"), Self.bob, Self.bob)
         return (daemon, victim, store)
     }

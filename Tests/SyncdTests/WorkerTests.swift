@@ -14,9 +14,9 @@ struct WorkerTests {
     static let bob: UInt32 = 2001
     static let alice: UInt32 = 2002
 
-    /// How long alice's calls may take while bob's worker ends: it takes milliseconds; an attempt
-    /// to wait for that worker takes ten seconds.
-    private static let limit = Duration.seconds(1)
+    /// How long alice's calls may take while bob's worker ends. On a quiet machine they take
+    /// milliseconds; a call that waited for that worker would take ten seconds.
+    private static let limit = Duration.seconds(8)
 
     /// The slowest of the calls about a store until `body` ends.
     private func slowestCall(
@@ -134,7 +134,7 @@ struct WorkerTests {
             paths = [s["path"] for s in json.loads(d.call("List"))["parameters"]["stores"]]
             say(*[p.rsplit("/", 2)[1] for p in paths])
             say("token" in d.call("Head", store=sys.argv[3]))
-            say("in time" if time.monotonic() - start < 1 else time.monotonic() - start)
+            say("in time" if time.monotonic() - start < 8 else time.monotonic() - start)
             """, scene.daemon, [scene.alices, "\(id)"])
         try await alice.prints("in time")
         #expect(alice.lines == ["alice", "True", "in time"])
