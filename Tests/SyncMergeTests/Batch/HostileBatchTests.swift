@@ -45,12 +45,12 @@ struct HostileBatchTests {
         bytes[4] = 3
         #expect(code(bytes) == .newerFormat)
         bytes[4] = 1
-        bytes[5] = 0x80
-        #expect(code(bytes) == .newerFormat)
         bytes[5] = 8
         #expect(code(bytes) == .newerFormat, "a feature of version 2 alone")
+        // The flags are a varint: 4096, which is nothing yet.
+        bytes.replaceSubrange(5...5, with: [0x80, 0x20])
+        #expect(code(bytes) == .newerFormat)
         bytes[4] = 2
-        bytes[5] = 0x40
         #expect(code(bytes) == .newerFormat)
     }
 
