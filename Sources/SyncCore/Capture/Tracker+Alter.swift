@@ -25,7 +25,8 @@ extension Tracker {
         try write("alter") { db in
             try StoreDamage.requireReadable(db)
             var rest = sql
-            var findings: [CaptureFinding] = []
+            // A rename leaves its trace in the triggers: a table that was rebuilt gets them first.
+            var findings = try repairPresent(db)
             let before = try EntityTable(db).live()
             var isEmpty = true
             while let statement = try Self.next(of: &rest) {
@@ -66,7 +67,7 @@ extension Tracker {
             // A capture trigger may depend on what the statement removes. Otherwise the second try
             // fails as well, and the transaction is rolled back.
             // What was missed before is found while the columns are those that were recorded.
-            let before = try repairCapture(db, but: [.tableDropped, .newTable]).findings
+            let before = try repairPresent(db)
             for entity in try EntityTable(db).live() { try dropTriggers(db, of: entity.id) }
             do { try db.execute(sql: statement) } catch let error as DatabaseError {
                 throw Self.refused(error)
@@ -76,6 +77,11 @@ extension Tracker {
                 db, but: [.tableDropped, .newTable], isNothingMissed: true)
             return before + after.findings
         }
+    }
+
+    /// Makes the triggers right of the tables that are recorded and here.
+    private func repairPresent(_ db: Database) throws -> [CaptureFinding] {
+        try repairCapture(db, but: [.tableDropped, .newTable]).findings
     }
 
     /// Statements may sign the transaction, and name no other table of the store. Text in single
