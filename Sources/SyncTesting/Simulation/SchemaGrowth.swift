@@ -86,6 +86,7 @@ struct SchemaGrowth {
             try store.database.run(sql)
         } else {
             _ = try Store.alter(store.path, running: sql)
+            try store.willCommit()
         }
         grown.insert(store.path)
         store.hasGrown = true

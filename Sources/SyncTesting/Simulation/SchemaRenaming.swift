@@ -108,6 +108,7 @@ struct SchemaRenaming {
     ) throws {
         if way == .command {
             _ = try Store.alter(store.path, running: statements.joined(separator: ";"))
+            try store.willCommit()
             return
         }
         // A rename leaves its trace in the triggers: these have to be there.
