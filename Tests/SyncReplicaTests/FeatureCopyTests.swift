@@ -117,8 +117,8 @@ struct FeatureCopyTests {
         for (number, sql) in [
             "ALTER TABLE t ADD COLUMN w TEXT", "CREATE INDEX ti ON t(w)",
             "CREATE TABLE n(id INTEGER PRIMARY KEY, t INTEGER REFERENCES t(id))",
-            "CREATE VIEW vv AS SELECT * FROM t", "ALTER TABLE t RENAME COLUMN w TO x",
-            "DROP VIEW vv; CREATE VIEW vv AS SELECT x FROM t; PRAGMA user_version = 5",
+            "CREATE VIEW vv AS SELECT * FROM t",
+            "DROP VIEW vv; CREATE VIEW vv AS SELECT w FROM t; PRAGMA user_version = 5",
         ].enumerated() {
             try Store.alter(a.path, running: sql)
             try a.run("UPDATE t SET v = 'v\(number)'")

@@ -117,6 +117,9 @@ package struct RemoteConnection: Sendable {
 
     /// What the batches after a snapshot state of the store's schema, which may have changed since
     /// the snapshot. Batches of version 1 state their sender's tables and indexes alone.
+    ///
+    /// Nothing where a table or column was renamed since: the snapshot has the former names, and a
+    /// schema does not say what was called so.
     /// - Throws: `unreachable`.
     /// - Complexity: decodes the batches that state a schema, and those of version 1.
     package func schemas(after snapshot: BatchEnvelope) async throws -> [SchemaRecord] {
@@ -125,6 +128,7 @@ package struct RemoteConnection: Sendable {
         for item in path where item.envelope.version == 1 || item.envelope.hasSections {
             do {
                 let batch = try BatchDecoder.decode(try await remote.fetch(item))
+                if batch.isRenamed { return [] }
                 records += batch.statedSchemas
             } catch let error as SyncError
                 where [.badData, .unreachable, .notAllowed].contains(error.code)

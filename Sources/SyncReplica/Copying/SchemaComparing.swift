@@ -6,8 +6,8 @@ import SyncValues
 
 /// Compares the store's schema with that of a database.
 ///
-/// Names decide what is the same object: a table or column that was renamed is a new one and one
-/// that is here alone.
+/// Names decide what is the same object. Where tables or columns of the store were renamed, a table or
+/// column that is not here may be one that is here under another name: it is named, and not made.
 struct SchemaComparing {
     private typealias Change = SchemaComparison.Change
     private typealias Difference = SchemaComparison.Difference
@@ -17,11 +17,17 @@ struct SchemaComparing {
     private let ours: SchemaContent
     private let tables: [TableSchema]
     private let recordsNewTables: Bool
+    private let isRenamed: Bool
     private var result: SchemaComparison
 
-    /// - Parameter consents: whether the user agreed to what needs consent.
+    /// - Parameters:
+    ///   - consents: whether the user agreed to what needs consent.
+    ///   - isRenamed: whether a replica has other names for tables or columns than facts have.
     /// - Throws: SQLite errors.
-    init(_ schema: SchemaRecord, consenting consents: Bool, in database: Database) throws {
+    init(
+        _ schema: SchemaRecord, consenting consents: Bool, in database: Database, isRenamed: Bool
+    ) throws {
+        self.isRenamed = isRenamed
         theirs = schema.content
         review = try SchemaReview(schema.content, consents: consents)
         ours = try PresentSchema(database).content()
@@ -77,6 +83,15 @@ struct SchemaComparing {
                         remedy: nil))
                 return
             }
+            if isRenamed, object.isTracked {
+                result.differences.append(
+                    Difference(
+                        name: object.name,
+                        reason: "the table is new there, or one of this database with another name",
+                        remedy: "ALTER TABLE … RENAME TO \(SQLName.quoted(object.name)) where it "
+                            + "was renamed; otherwise \(object.sql)"))
+                return
+            }
             result.changes.append(
                 Change(
                     kind: object.isTracked ? .newTable : .newUntrackedTable, name: object.name,
@@ -109,6 +124,16 @@ struct SchemaComparing {
     ) throws -> Bool {
         let name = "\(here.name).\(column.name)"
         guard let added = AddedColumn(column.name, of: there, to: here.name) else { return false }
+        if isRenamed {
+            result.differences.append(
+                Difference(
+                    name: name,
+                    reason: "the column is new there, or one of this table with another name",
+                    remedy: "ALTER TABLE \(SQLName.quoted(here.name)) RENAME COLUMN … TO "
+                        + "\(SQLName.quoted(column.name)) where it was renamed; otherwise "
+                        + added.sql))
+            return false
+        }
         if let reason = try added.objection(with: here) {
             result.differences.append(
                 Difference(

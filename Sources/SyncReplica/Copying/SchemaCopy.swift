@@ -43,7 +43,9 @@ struct SchemaCopy {
     /// - Throws: SQLite errors; as ``Store/alter(_:making:)``.
     func finish(at path: String) throws -> [RefusedObject] {
         try Store.alter(path) { database in
-            let failed = try ObjectSet(review.accepted).make(in: database)
+            // The synchronised tables are those that the new replica began with.
+            let rest = review.accepted.filter { !($0.kind == .table && $0.isTracked) }
+            let failed = try ObjectSet(rest).make(in: database)
             for object in review.accepted where object.kind == .virtualTable {
                 guard (try? VirtualTableText(object))?.isRebuildable ?? false,
                     !failed.contains(where: { $0.object == object })

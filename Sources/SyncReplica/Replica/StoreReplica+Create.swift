@@ -38,7 +38,8 @@ extension StoreReplica {
         let draft = path + ".syncd-clone"
         try removeDraft(draft)
         do {
-            let content = (batch.schemas + schemas).newest?.content
+            let content = try firstSchema(
+                of: batch, among: batch.schemas + schemas, draft: draft)
             try makeEmptyStore(
                 at: draft, for: batch, content: content, mode: isPrivate ? 0o600 : 0o666)
             if let content { try SchemaCopy(content, consenting: false).makeIndexes(at: draft) }
@@ -52,6 +53,40 @@ extension StoreReplica {
             throw Store.explained(error, path: path, operation: "clone")
         }
         return try StoreReplica(path, wall: wall)
+    }
+
+    /// The schema that a new replica begins with: the newest of the store, where that has all tables
+    /// and columns of the sender under the sender's names. Facts are about identities, and only
+    /// the sender's names of these are known. So where tables or columns were renamed, by the
+    /// sender or elsewhere, the new one begins with the tables of the sender, and `synctool schema`
+    /// lists the rest.
+    /// - Returns: nil: the tables and indexes of the snapshot.
+    private static func firstSchema(
+        of batch: Batch, among records: [SchemaRecord], draft: String
+    ) throws -> SchemaContent? {
+        guard let content = records.newest?.content, !batch.isRenamed else { return nil }
+        guard !batch.extras.schema.isEmpty else { return content }
+        let present = try columns(of: ReceivedSchema(batch), draft: draft)
+        guard
+            let known = try? columns(of: ReceivedSchema(batch, content: content), draft: draft),
+            known.isSuperset(of: present)
+        else { return nil }
+        return content
+    }
+
+    /// Each table with each of its columns, folded.
+    private static func columns(
+        of schema: ReceivedSchema, draft: String
+    ) throws -> Set<[String]> {
+        defer { try? removeDraft(draft) }
+        try schema.create(at: draft, mode: 0o600)
+        let queue = try DatabaseOpener.open(draft)
+        defer { try? queue.close() }
+        let tables = try queue.read { try SchemaReader($0).tables() }
+        return Set(
+            tables.flatMap { table in
+                table.columns.map { [SQLName.folded(table.name), SQLName.folded($0.name)] }
+            })
     }
 
     private static func removeDraft(_ draft: String) throws {

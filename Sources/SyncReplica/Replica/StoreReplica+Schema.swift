@@ -72,7 +72,8 @@ extension StoreReplica {
             try session.transact { transaction in
                 guard let schema = try transaction.storage.schemas.all().newest else { return nil }
                 var comparing = try SchemaComparing(
-                    schema, consenting: consents, in: transaction.database)
+                    schema, consenting: consents, in: transaction.database,
+                    isRenamed: try transaction.settings.isRenamed())
                 return try comparing.run()
             }
         }

@@ -60,6 +60,8 @@ package final class Metadata {
         /// Merging: 1 where a table or a column has another name than facts call it, or was
         /// dropped: `syncd_name` is needed then.
         case named
+        /// Merging: 1 where another replica has another name for a table or a column than facts.
+        case renamed
         /// Merging: the marks of the schema's objects when it was last looked at; none: what is
         /// here next is no change. JSON.
         case structure
