@@ -6,8 +6,8 @@ import SyncValues
 
 /// Compares the store's schema with that of a database.
 ///
-/// Names decide what is the same object. Where tables or columns of the store were renamed, a table or
-/// column that is not here may be one that is here under another name: it is named, and not made.
+/// Names decide what is the same object. Where tables or columns of the store were renamed, a table
+/// or column that is not here may be one that is here under another name: it is named, not made.
 struct SchemaComparing {
     private typealias Change = SchemaComparison.Change
     private typealias Difference = SchemaComparison.Difference

@@ -55,11 +55,11 @@ extension StoreReplica {
         return try StoreReplica(path, wall: wall)
     }
 
-    /// The schema that a new replica begins with: the newest of the store, where that has all tables
-    /// and columns of the sender under the sender's names. Facts are about identities, and only
-    /// the sender's names of these are known. So where tables or columns were renamed, by the
-    /// sender or elsewhere, the new one begins with the tables of the sender, and `synctool schema`
-    /// lists the rest.
+    /// The schema that a new replica begins with: the newest of the store, where that has all
+    /// tables and columns of the sender under the sender's names. Facts are about identities, and
+    /// only the sender's names of these are known. So where tables or columns were renamed, by the
+    /// sender or elsewhere, the new one begins with the tables of the sender, and
+    /// `synctool schema` lists the rest.
     /// - Returns: nil: the tables and indexes of the snapshot.
     private static func firstSchema(
         of batch: Batch, among records: [SchemaRecord], draft: String
