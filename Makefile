@@ -46,7 +46,7 @@ ifneq ($(FILTER),)
 else
 	@SWIFT='$(SWIFT)' scripts/test.py \
 		'SyncValuesTests|SyncStorageTests|SyncCoreTests|SyncTestingTests|SyncClientTests|SynctoolTests' \
-		'SyncMergeTests|SyncReplicaTests' 'SyncRemotesTests --no-parallel' 'FuzzTests --no-parallel' \
+		SyncMergeTests SyncReplicaTests 'SyncRemotesTests --no-parallel' 'FuzzTests --no-parallel' \
 		'SyncObjectsTests --no-parallel' VarlinkTests \
 		'SyncdTests|EndToEndTests|DocumentationTests --no-parallel'
 endif
