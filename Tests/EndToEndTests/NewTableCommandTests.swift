@@ -53,7 +53,7 @@ struct NewTableCommandTests {
             #expect(try await scene.sql("b.db", "SELECT a FROM item") == "a1\n")
 
             let clone = try await scene.tool("clone", shared, "c.db").expectSuccess()
-            #expect(!clone.errors.contains("wait"), "a clone has the schema of now: \(clone.errors)")
+            #expect(!clone.errors.contains("wait"), "it has the schema of now: \(clone.errors)")
             try await scene.sql("b.db", Self.note)
             try await scene.tool("track", "b.db").expectSuccess()
             for name in ["b.db", "c.db"] {
