@@ -84,7 +84,8 @@ struct LocalRecorder {
     private func recordedWithoutFormerRepairs(
         _ recording: LocalRecording
     ) throws -> LocalRecording.Outcome {
-        let region = try RegionLoader.whole(in: storage)
+        var region = try RegionLoader.whole(in: storage)
+        region.state.showsFormerTargets = true
         let view = View(region.state)
         let repairs = FormerRepairs(
             in: region, image: try storage.image(of: view, in: region))
