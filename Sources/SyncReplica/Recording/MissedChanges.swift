@@ -127,6 +127,7 @@ struct MissedChanges {
         var missed: [Missed] = []
         let keys = Set(image.rows.keys).union(region.rows.keys).union(logged.keys)
         for key in keys.sorted(by: { $0.precedes($1) }) where !key.values.contains(.null) {
+            let key = region.storedKey(of: key)
             let (row, logged) = (region.rows[key], logged[key])
             let before = returnedTables.contains(key.entity) ? nil : image.rows[key]
             let isRepaired = logged == nil && repairs?.concern(key) ?? false
