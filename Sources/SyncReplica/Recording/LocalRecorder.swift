@@ -85,7 +85,7 @@ struct LocalRecorder {
         _ recording: LocalRecording
     ) throws -> LocalRecording.Outcome {
         var region = try RegionLoader.whole(in: storage)
-        region.state.showsFormerTargets = true
+        region.state.formerRows = region.formerRows
         let view = View(region.state)
         let repairs = FormerRepairs(
             in: region, image: try storage.image(of: view, in: region))

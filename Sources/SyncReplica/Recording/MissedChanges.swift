@@ -120,7 +120,7 @@ struct MissedChanges {
     ) throws -> [Missed] {
         let logged = try loggedChanges(after: recorded)
         var region = try RegionLoader.whole(in: storage)
-        region.state.showsFormerTargets = isRestructured
+        if isRestructured { region.state.formerRows = region.formerRows }
         let view = View(region.state)
         let image = try storage.image(of: view, in: region)
         let repairs = isRestructured ? FormerRepairs(in: region, image: image) : nil
