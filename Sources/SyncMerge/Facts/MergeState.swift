@@ -27,8 +27,8 @@ package struct MergeState: Sendable {
     package var boundaryRows: Set<ObjectUID> = []
 
     /// Whether a reference to an object of another table than the foreign key names is shown all
-    /// the same. Only while the rows are compared and recorded after a migration that made the foreign
-    /// key name that table: then they are what their writers wrote, under the former one.
+    /// the same. Only while the rows are compared and recorded after a migration that made the
+    /// foreign key name that table: then they are what their writers wrote, under the former one.
     package var showsFormerTargets = false
 
     /// Two identities that are one object.
