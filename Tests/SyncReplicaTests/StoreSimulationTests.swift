@@ -7,7 +7,7 @@ struct StoreSimulationTests {
     /// - 53: an endless search for a number, where the greatest one was taken.
     /// - 296: a row that was deleted while its triggers were missing, whose key refers to one that
     ///   is spelled otherwise since.
-    /// - 464: policies were read by the names of before a rename.
+    /// - 464: a policy was chosen for a shared number, which the simulation does no more.
     private static let finds: [UInt64] = [
         53, 69, 84, 147, 189, 204, 296, 387, 464, 524, 668, 728, 857, 1071, 1421, 3103, 5011, 5019,
     ]
