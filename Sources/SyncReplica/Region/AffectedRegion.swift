@@ -34,6 +34,13 @@ struct AffectedRegion {
         names.index(forKey: key).map { names[$0].key } ?? key
     }
 
+    /// The rows that the tables showed when they were last recorded.
+    /// - Complexity: O(objects of the region)
+    var formerRows: FormerRows {
+        FormerRows(
+            shown: Set(names.values), plain: Set(objects.filter { $0.value.state == .plain }.keys))
+    }
+
     /// The row of an object, as the tables have it; nil when it has none.
     func row(of uid: ObjectUID) -> [Value]? {
         guard let object = objects[uid], let key = object.key else { return nil }

@@ -71,21 +71,37 @@ struct StateVerifier {
         in image: TableImage, of view: View, after step: String
     ) throws {
         for (key, row) in image.rows {
-            guard let name = image.names[key], let fields = view.rows[name]?.fields else {
-                continue
-            }
-            for reference in transaction.schema.merge.entities[key.entity].references {
+            guard let name = image.names[key], let shown = view.rows[name] else { continue }
+            let entity = transaction.schema.merge.entities[key.entity]
+            for reference in entity.references {
                 let target = transaction.schema.merge.key(
                     reference.target, reference.columns.map { row[$0] })
                 guard let place = image.rows.index(forKey: target),
                     !reference.isExact || image.rows[place].key.values == target.values
-                else { continue }
-                guard fields[reference.columns[0]].target != nil else {
+                else {
+                    try requireValues(reference.columns, of: row, shown, after: step)
+                    continue
+                }
+                // A value in place of a reference is what its writer had, who is the one to know.
+                let source = entity.cellOfColumn[reference.columns[0]].flatMap { shown.sources[$0] }
+                if let source, source.dot.replica != transaction.identity.replica { continue }
+                guard shown.fields[reference.columns[0]].target != nil else {
                     throw SyncError(
                         .internalFault,
                         "after \(step) \(name) holds a number where it refers to a row")
                 }
             }
+        }
+    }
+
+    /// What names no row is NULL, or a value that a writer without foreign keys stated.
+    private func requireValues(
+        _ columns: [Int], of row: [Value], _ shown: ShownRow, after step: String
+    ) throws {
+        if columns.contains(where: { row[$0] == .null }) { return }
+        guard columns.allSatisfy({ shown.fields[$0].target == nil }) else {
+            throw SyncError(
+                .internalFault, "after \(step) \(shown.name) refers to a row that is not there")
         }
     }
 }
