@@ -76,7 +76,7 @@ struct Clone: FileCommand {
         try SkippedText(problems: report.problems).print()
         if !report.problems.isEmpty {
             try Terminal.error.line(
-                "\(path): what is in them is missing here. A replica that has it sends it again; "
+                "\(path): what skipped files hold is missing here. A replica that has it sends it again; "
                     + "then run: synctool sync \(Shell.quoted(path))")
         }
         try missing.print()
