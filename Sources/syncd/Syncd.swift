@@ -6,6 +6,7 @@ import Logging
 import SyncClient
 import SyncCore
 import SyncStorage
+import SyncValues
 
 /// `syncd`: reads flags, environment and files, and runs the ``Daemon``.
 @main
@@ -58,6 +59,7 @@ struct Syncd: AsyncParsableCommand {
             let configuration = try read()
             if checkConfig { return }
             signal(SIGPIPE, SIG_IGN)
+            CoreDumps.disable()
             let level = configuration.logLevel
             LoggingSystem.bootstrap { _ -> any LogHandler in
                 if JournalLog.isAvailable {

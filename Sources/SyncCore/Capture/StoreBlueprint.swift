@@ -117,6 +117,9 @@ package enum StoreBlueprint {
         CREATE TABLE IF NOT EXISTS syncd_key(
           id BLOB PRIMARY KEY, secret BLOB, created INTEGER, active INTEGER) WITHOUT ROWID
         """
+    package static let epoch = """
+        CREATE TABLE IF NOT EXISTS syncd_epoch(id BLOB PRIMARY KEY, cut BLOB) WITHOUT ROWID
+        """
     package static let join = """
         CREATE TABLE syncd_join(entity TEXT, number INTEGER, uid BLOB, PRIMARY KEY(entity, number))
         WITHOUT ROWID
@@ -136,6 +139,24 @@ package enum StoreBlueprint {
         """,
     ]
 
+    /// The tables of what members decided and what one snapshot alone says; made with those of
+    /// merging, and absent from older stores.
+    package static let members = [
+        """
+        CREATE TABLE IF NOT EXISTS syncd_member(
+          subject BLOB PRIMARY KEY, decision BLOB) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_doubt(
+          uid BLOB, replica INTEGER, number INTEGER, confirmed BLOB,
+          PRIMARY KEY(uid, replica, number)) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_reach(
+          url TEXT PRIMARY KEY, vector BLOB, lost BLOB) WITHOUT ROWID
+        """,
+    ]
+
     private static func statements(_ part: Part) -> [String] {
         switch part {
         case .capture:
@@ -147,7 +168,7 @@ package enum StoreBlueprint {
         case .history: history
         case .replication: replication
         case .sums: sums
-        case .remotes: [remote, key, join] + signing
+        case .remotes: [remote, key, epoch, join] + signing + members
         }
     }
 

@@ -33,6 +33,11 @@ package struct Batch: Sendable {
     package var sums: BatchSums?
     /// What proves who wrote the transactions; with the sender's own proof the batch is signed.
     package var proofs: [ReplicaID: SignerProof] = [:]
+    /// What members have decided about members, by subject; of signed batches alone.
+    package var decisions: [MemberDecision] = []
+    /// Whether it is a slice of a batch that begins with nothing merged, or such a batch: what it
+    /// covers and does not have is not held by its sender.
+    package var isSnapshot = false
 
     /// Makes a batch of its parts.
     package init(

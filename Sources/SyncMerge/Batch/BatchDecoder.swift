@@ -70,6 +70,7 @@ package enum BatchDecoder {
             envelope.hasExtras ? try ExtrasColumns.read(from: &reader, tables: tables) : .init()
         var proofs = envelope.hasProofs ? try ProofColumns.read(envelope, from: &reader) : [:]
         if let signature = envelope.signature { proofs[envelope.sender] = signature.proof }
+        let decisions = envelope.hasDecisions ? try DecisionColumns.read(from: &reader) : []
         guard reader.isAtEnd else { throw SyncError(.badData, "the content has a tail") }
         guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
         else { throw SyncError(.badData, "the batch holds other counts than its envelope says") }
@@ -85,6 +86,8 @@ package enum BatchDecoder {
         batch.goal = envelope.goal
         batch.sums = envelope.sums
         batch.proofs = proofs
+        batch.decisions = decisions
+        batch.isSnapshot = envelope.from.isEmpty
         return batch
     }
 

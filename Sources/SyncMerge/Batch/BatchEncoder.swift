@@ -35,6 +35,9 @@ package enum BatchEncoder {
         FactColumns.write(batch.facts, tables: tables, to: &content)
         if !batch.extras.isEmpty { ExtrasColumns.write(batch.extras, tables: tables, to: &content) }
         if withProofs, !batch.forwardedProofs.isEmpty { ProofColumns.write(batch, to: &content) }
+        if withProofs, !batch.decisions.isEmpty {
+            DecisionColumns.write(batch.decisions, to: &content)
+        }
         let isWithin =
             batch.transactions.count <= BatchLimits.transactionsMax
             && batch.facts.count <= BatchLimits.factsMax

@@ -42,6 +42,8 @@ package struct BatchEnvelope: Sendable, Hashable {
     let hasExtras: Bool
     /// Whether the content ends with the proofs of other replicas.
     let hasProofs: Bool
+    /// Whether the content ends with decisions about members.
+    let hasDecisions: Bool
 
     /// The flags of the sixth byte. Those from `goal` on exist in version 2.
     struct Flags: OptionSet {
@@ -53,11 +55,12 @@ package struct BatchEnvelope: Sendable, Hashable {
         static let goal = Flags(rawValue: 8)
         static let sums = Flags(rawValue: 16)
         static let proofs = Flags(rawValue: 32)
+        static let decisions = Flags(rawValue: 64)
 
         static func known(in version: UInt8) -> Flags {
             version == 1
                 ? [.sealed, .extras, .collected]
-                : [.sealed, .extras, .collected, .goal, .sums, .proofs]
+                : [.sealed, .extras, .collected, .goal, .sums, .proofs, .decisions]
         }
     }
 
@@ -74,6 +77,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         if goal != nil { flags.insert(.goal) }
         if sums != nil { flags.insert(.sums) }
         if hasProofs { flags.insert(.proofs) }
+        if hasDecisions { flags.insert(.decisions) }
         return flags
     }
 
@@ -181,6 +185,7 @@ package struct BatchEnvelope: Sendable, Hashable {
     private init(body: [UInt8], flags: Flags, isSigned: Bool) throws {
         hasExtras = flags.contains(.extras)
         hasProofs = flags.contains(.proofs)
+        hasDecisions = flags.contains(.decisions)
         var reader = ByteReader(body)
         store = try reader.identifier(StoreID.init(bytes:))
         sender = try reader.identifier(ReplicaID.init(bytes:))
@@ -269,6 +274,7 @@ extension BatchEnvelope {
         key = nil
         hasExtras = !batch.extras.isEmpty
         hasProofs = isSigned && !batch.forwardedProofs.isEmpty
+        hasDecisions = isSigned && !batch.decisions.isEmpty
     }
 
     /// The envelope of the same content in another payload: sealed, or opened.
@@ -289,6 +295,7 @@ extension BatchEnvelope {
         payloadHash = signed?.payloadHash ?? Array(SHA256.hash(data: payload))
         hasExtras = other.hasExtras
         hasProofs = other.hasProofs
+        hasDecisions = other.hasDecisions
         self.key = key
     }
 

@@ -13,6 +13,8 @@ package enum BatchLimits {
     package static let factsMax = 1 << 22
     /// Entities, and columns of one.
     package static let entitiesMax = 1 << 16
+    /// Decisions about members.
+    package static let decisionsMax = 1_024
     /// How much longer a payload is when it is sealed: a nonce and a tag.
     static let sealBytes = 12 + 16
     /// zstd's window: what a decoder must keep, as a power of two.

@@ -36,10 +36,12 @@ struct BatchMerge {
         proved = proofs.links
         let fresh = batch.transactions.filter { !merged.covers($0.header.dot) }
         let gaps = SnapshotGaps(of: batch, merged: merged, in: transaction)
-        let dropped = try gaps.droppedObjects()
+        var doubts = SnapshotDoubts(about: batch, in: transaction)
+        let dropped = try doubts.confirmed(besides: try gaps.missing())
         guard !fresh.isEmpty || !dropped.isEmpty else {
             try gaps.store()
-            try proofs.store(in: storage.signers)
+            try doubts.store()
+            try proofs.store(in: storage)
             return true
         }
         // Before the headers are appended: their facts are not merged yet.
@@ -62,7 +64,8 @@ struct BatchMerge {
         }
         try gaps.deleteEmpty(dropped.keys)
         try gaps.store()
-        try proofs.store(in: storage.signers)
+        try doubts.store()
+        try proofs.store(in: storage)
         try SumKeeping(storage, identity: transaction.identity).note(goal: batch.likelyGoal)
         return true
     }

@@ -81,14 +81,56 @@ extension StoreReplica {
         }
     }
 
-    /// Up to where other replicas have collected without having merged what was written here;
-    /// empty: nothing. This replica needs a snapshot that covers it.
+    /// Up to where other replicas have collected without having merged what was written here, and
+    /// the cut of the snapshots that left out what is doubtful here; empty: nothing. This replica
+    /// needs a snapshot that covers it.
     /// - Throws: ``SyncError``: SQLite errors.
     package var behind: VersionVector {
         get throws {
             try run("pull") { session in
-                try Metadata(session.connection).vector(.behind)
+                let settings = Metadata(session.connection)
+                return try settings.vector(.behind).joined(settings.vector(.doubted))
             }
         }
+    }
+
+    /// The replicas whose snapshots are awaited, because another one's leaves out what is shown
+    /// here; empty: any snapshot helps, or none is needed.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    package var awaited: Set<ReplicaID> {
+        get throws {
+            try run("pull") { session in
+                let settings = Metadata(session.connection)
+                guard try settings.vector(.behind).isEmpty,
+                    try !settings.vector(.doubted).isEmpty
+                else { return [] }
+                return try session.transact { try Self.doubt(in: $0).awaited }
+            }
+        }
+    }
+
+    /// What one snapshot leaves out and is still shown.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    public var doubtful: DoubtfulRows {
+        get throws {
+            try run("status") { session in
+                guard try ReplicationTables.exist(session.connection),
+                    try !Metadata(session.connection).vector(.doubted).isEmpty
+                else { return DoubtfulRows(count: 0, awaited: []) }
+                return try session.transact { try Self.doubt(in: $0) }
+            }
+        }
+    }
+
+    private static func doubt(in transaction: MergeTransaction) throws -> DoubtfulRows {
+        let members = try DoubtMembers(transaction)
+        let doubts = try transaction.storage.doubts.all()
+        var awaited: Set<ReplicaID> = []
+        for dots in doubts.values {
+            for (dot, confirmed) in dots {
+                awaited.formUnion(members.awaited(for: dot, besides: confirmed))
+            }
+        }
+        return DoubtfulRows(count: doubts.count, awaited: awaited)
     }
 }

@@ -7,7 +7,8 @@ enum ReplicationTables {
     /// - Throws: SQLite errors.
     static func create(_ connection: OpaquePointer) throws {
         let statements =
-            StoreBlueprint.replication + StoreBlueprint.signing + StoreBlueprint.sums
+            StoreBlueprint.replication + StoreBlueprint.signing + StoreBlueprint.members
+            + StoreBlueprint.sums
         for sql in statements {
             try RawTransaction.execute(sql, on: connection)
         }

@@ -24,6 +24,8 @@ final class ReplicaStorage {
     let comparisons: PeerComparisons
     let peers: PeerStorage
     let signers: SignerStorage
+    let members: MemberStorage
+    let doubts: DoubtStorage
     let history: LocalHistory
     let unrecorded: UnrecordedTransactions
     let statements: StatementCache
@@ -63,6 +65,8 @@ final class ReplicaStorage {
         conflicts = try ConflictStorage(connection, replicas: replicas)
         peers = try PeerStorage(connection, replicas: replicas)
         signers = try SignerStorage(connection)
+        members = MemberStorage(connection, store: store)
+        doubts = DoubtStorage(connection, replicas: replicas)
         history = try LocalHistory(connection)
         unrecorded = try UnrecordedTransactions(connection, catalog: history.catalog)
         unknown = try UnknownFacts(connection, replicas: replicas)

@@ -10,6 +10,7 @@ package actor MemoryRemote: Remote {
         case after
     }
 
+    package nonisolated var keepsBatches: Bool { true }
     private let store: StoreID
     private var batches: [String: [UInt8]] = [:]
     private var acknowledgements: [ReplicaID: VersionVector] = [:]
@@ -37,6 +38,10 @@ package actor MemoryRemote: Remote {
 
     package func head() async throws -> VersionVector {
         try failing { catalog().reach(since: VersionVector()) }
+    }
+
+    package func head(for members: Membership) async throws -> VersionVector {
+        try failing { catalog().reach(since: VersionVector(), for: members) }
     }
 
     package func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] {

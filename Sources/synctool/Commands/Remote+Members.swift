@@ -11,9 +11,13 @@ extension Remote {
                 only one that is accepted of it. Compare a key by the 8 digits that this command \
                 shows there.
 
-                --remove: batches that the replica sends are not merged any more. What it wrote \
-                before stays, and its transactions are accepted where others forward them. The \
-                decision is of this database alone.
+                --remove: batches that the replica sends are not merged any more, here and on all \
+                other replicas: the decision is signed, and travels with the next sync. What it \
+                wrote before stays, and so do its transactions that others had merged. --admit \
+                undoes it.
+
+                --members closed: what a new replica sends waits until a member admits it; sync \
+                names it. Those whose keys are known here are admitted. --members open undoes it.
 
                 \(FileCommandHelp.note)
                 """)
@@ -27,22 +31,26 @@ extension Remote {
         @Option(
             help: ArgumentHelp("Accept the batches of a removed replica.", valueName: "replica"))
         var admit: String?
+        @Option(
+            help: ArgumentHelp(
+                "Whether new replicas join by themselves: open or closed.", valueName: "kind"))
+        var members: Kind?
         @OptionGroup var output: OutputOptions
         var database: String? { path }
 
+        /// Whether new replicas have to be admitted.
+        enum Kind: String, ExpressibleByArgument, CaseIterable { case open, closed }
+
         func validate() throws {
-            guard remove == nil || admit == nil else {
-                throw ValidationError("--remove and --admit exclude each other")
+            guard [remove, admit, members?.rawValue].compactMap({ $0 }).count <= 1 else {
+                throw ValidationError("--remove, --admit and --members exclude each other")
             }
         }
 
         mutating func run() async throws {
             let replica = try StoreReplica(StorePath.absolute(path))
             defer { try? replica.close() }
-            if let name = remove ?? admit {
-                let member = try Self.member(name, among: replica.members())
-                try replica.setMember(member.replica, isRemoved: remove != nil)
-            }
+            try decide(on: replica)
             let members = try replica.members()
             if output.isJSON {
                 for member in members { try Terminal.output.json(MemberText.json(member)) }
@@ -54,19 +62,40 @@ extension Remote {
                         + "synctool upgrade \(Shell.quoted(path))")
             }
             for line in MemberText.lines(members) { try Terminal.output.line(line) }
+            if try replica.isMembershipClosed() {
+                try Terminal.output.line(
+                    "closed: what another replica sends waits until a member admits it")
+            }
         }
 
-        private static func member(_ name: String, among members: [Member]) throws -> Member {
+        private func decide(on replica: StoreReplica) throws {
+            if let name = remove ?? admit {
+                let member = try Self.member(name, among: replica.members())
+                try replica.setMember(member, isRemoved: remove != nil)
+            } else if let members {
+                try replica.setMembership(isClosed: members == .closed)
+            } else {
+                return
+            }
+            guard !output.isJSON else { return }
+            try Terminal.error.line(
+                "The other replicas learn it from: synctool sync \(Shell.quoted(path))")
+        }
+
+        /// A replica by its identifier, or by the first digits of one whose key is known.
+        static func member(_ name: String, among members: [Member]) throws -> ReplicaID {
             let found = members.filter { $0.replica.description.hasPrefix(name.lowercased()) }
+            if found.isEmpty, let replica = ReplicaID(name.lowercased()) { return replica }
             guard found.count == 1, name.count >= 4 else {
                 throw SyncError(
                     .invalidArgument,
                     found.count > 1 || name.count < 4
                         ? "'\(name)' does not name one replica"
                         : "no key of a replica '\(name)' is known here",
-                    hint: "The known ones are listed by: synctool remote members DB")
+                    hint: "The known ones are listed by: synctool remote members DB; any other is "
+                        + "named by its whole identifier")
             }
-            return found[0]
+            return found[0].replica
         }
     }
 }

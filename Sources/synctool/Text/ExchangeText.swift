@@ -29,6 +29,9 @@ struct ExchangeText {
             try Terminal.error.line(
                 "  skipped \(Printable.text(problem.name)): \(Printable.text(problem.reason))")
         }
+        for finding in [report.rewound, report.doubtful].compactMap({ $0 }) {
+            try Terminal.error.line("  \(Printable.text(finding))")
+        }
         let rest = report.problems.count - 10
         if rest > 0 { try Terminal.error.line("  skipped \(Plural.text(rest, of: "other file"))") }
     }
@@ -49,6 +52,8 @@ struct ExchangeText {
                     .object(["name": .string($0.name), "reason": .string($0.reason)])
                 })
         }
+        if let rewound = report.rewound { object["rewound"] = .string(rewound) }
+        if let doubtful = report.doubtful { object["doubtful"] = .string(doubtful) }
         if !report.waiting.isEmpty {
             object["waiting"] = WaitingText(waiting: report.waiting, path: path).json
         }

@@ -1,0 +1,128 @@
+import SyncMerge
+import SyncValues
+
+/// What a snapshot with gaps leaves out, at a replica that needed one: *doubtful* until the other
+/// members confirm it.
+///
+/// Rules
+/// - The word of one member removes nothing that another one wrote. A fact that a snapshot leaves
+///   out stays, and is shown, until it is missing in a snapshot of each member that is waited for:
+///   those that have been here within their lease, and the writer of the fact where it signs, unless
+///   it was removed.
+/// - A member whose snapshot has the fact ends the doubt: the fact stays.
+/// - Snapshots that this replica sends leave out what is doubtful, so that two replicas which were
+///   both away do not confirm to each other what nobody else has.
+struct SnapshotDoubts {
+    private let transaction: MergeTransaction
+    private let storage: ReplicaStorage
+    private let batch: Batch
+    private var doubts: DoubtStorage.Doubts = [:]
+    private var isChanged = false
+    private var isRaised = false
+
+    init(about batch: Batch, in transaction: MergeTransaction) {
+        self.transaction = transaction
+        storage = transaction.storage
+        self.batch = batch
+    }
+
+    /// Notes what the batch says, and takes out what is confirmed.
+    /// - Parameter missing: facts that are here and that the batch, which is needed, leaves out.
+    /// - Returns: the objects with confirmed facts, with the remaining facts of their records: of
+    ///   most, none.
+    /// - Throws: SQLite errors; `corrupt`.
+    /// - Complexity: O(doubts, and facts of the batch)
+    mutating func confirmed(
+        besides missing: [ObjectUID: Set<Dot>]
+    ) throws -> [ObjectUID: ObjectRecord] {
+        doubts = try storage.doubts.all()
+        guard batch.isSnapshot, !doubts.isEmpty || !missing.isEmpty else { return [:] }
+        isChanged = true
+        note()
+        for (uid, dots) in missing {
+            for dot in dots { doubts[uid, default: [:]][dot, default: []].insert(batch.sender) }
+        }
+        isRaised = !missing.isEmpty
+        let members = try DoubtMembers(transaction)
+        var remaining: [ObjectUID: ObjectRecord] = [:]
+        for (uid, dots) in doubts {
+            let confirmed = dots.filter { members.awaited(for: $0.key, besides: $0.value).isEmpty }
+            guard !confirmed.isEmpty, var record = try storage.objects.object(uid)?.record else {
+                continue
+            }
+            record.life.removeAll { confirmed[$0.dot] != nil }
+            for cell in record.cells.indices {
+                record.cells[cell].removeAll { confirmed[$0.dot] != nil }
+            }
+            remaining[uid] = record
+        }
+        return remaining
+    }
+
+    /// What the snapshot says of the facts that were doubtful before.
+    private mutating func note() {
+        var facts: [ObjectUID: Set<Dot>] = [:]
+        for fact in batch.facts {
+            guard let uid = fact.object, doubts[uid] != nil else { continue }
+            facts[uid, default: []].insert(fact.dot)
+        }
+        for (uid, dots) in doubts {
+            for dot in dots.keys where batch.upTo.covers(dot) && !batch.from.covers(dot) {
+                if facts[uid]?.contains(dot) == true {
+                    doubts[uid]?[dot] = nil
+                } else {
+                    doubts[uid]?[dot]?.insert(batch.sender)
+                }
+            }
+        }
+    }
+
+    /// Stores what remains doubtful, after the batch was merged: facts that were dropped, or that
+    /// others have overwritten since, are not.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(doubts)
+    func store() throws {
+        guard isChanged else { return }
+        var remaining: DoubtStorage.Doubts = [:]
+        for (uid, dots) in doubts where !dots.isEmpty {
+            guard let object = try storage.objects.object(uid) else { continue }
+            let present = Set(object.record.dots)
+            let rest = dots.filter { present.contains($0.key) }
+            if !rest.isEmpty { remaining[uid] = rest }
+        }
+        try storage.doubts.replace(with: remaining)
+        if remaining.isEmpty {
+            try transaction.settings.set(.doubted, to: VersionVector())
+        } else if isRaised {
+            let cut = try transaction.settings.vector(.doubted)
+            try transaction.settings.set(.doubted, to: cut.joined(batch.upTo.meet(batch.collected)))
+        }
+    }
+}
+
+/// The members whose snapshots have to confirm what one of them says.
+struct DoubtMembers {
+    private let present: Set<ReplicaID>
+    private let signers: Set<ReplicaID>
+    private let own: ReplicaID
+
+    /// - Throws: SQLite errors.
+    init(_ transaction: MergeTransaction) throws {
+        let storage = transaction.storage
+        let members = try storage.members.all()
+        own = transaction.identity.replica
+        present = Set(
+            try PeerAcknowledgements(transaction).present(
+                at: transaction.environment.wall(), lease: StoreReplica.lease.milliseconds
+            ).keys.filter { !members.isRemoved($0) })
+        signers = Set(try storage.signers.all().keys.filter { !members.isRemoved($0) })
+    }
+
+    /// Those that have not confirmed that a fact is gone.
+    func awaited(for dot: Dot, besides confirmed: Set<ReplicaID>) -> Set<ReplicaID> {
+        var awaited = present
+        if signers.contains(dot.replica) { awaited.insert(dot.replica) }
+        awaited.remove(own)
+        return awaited.subtracting(confirmed)
+    }
+}
