@@ -128,7 +128,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         var vanished = 0
         var passedOver: Set<String> = []
         let store = try await replica.store
-        let members = try await replica.membership
+        var members = try await replica.membership
         while true {
             let behind = try await replica.behind
             let before = behind.isEmpty ? try await replica.vector : VersionVector()
@@ -142,9 +142,8 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                 $0.missingKey != nil && $0.envelope.map(members.hasSigned) == true
             }
             if isLeftOut { return report }
-            let usable = catalog.items.filter {
-                !passedOver.contains($0.name) && $0.envelope.store == store
-            }
+            let all = catalog.items.filter { $0.envelope.store == store }
+            let usable = all.filter { !passedOver.contains($0.name) }
             try await requireOwn(
                 upTo: usable.reduce(into: VersionVector()) { $0.join($1.envelope.upTo) })
             var path = BatchCatalog(usable).path(since: try await replica.vector)
@@ -170,7 +169,8 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                     report.bytes += bytes.count
                 } catch let error as SyncError where Self.passable.contains(error.code) {
                     passedOver.insert(item.name)
-                    report.problems.append(.init(name: item.name, reason: error.reason))
+                    report.problems.append(
+                        .init(name: item.name, reason: error.reason))
                     break
                 } catch let error as SyncError
                     where error.code == .unreachable && vanished < Self.vanishedMax
@@ -183,6 +183,18 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                 passedOver.insert(item.name)
                 report.pulledCount += item.envelope.transactionCount
                 progress(report)
+            }
+            let present = try await replica.membership
+            if present != members {
+                // A batch has brought the admission of the sender of another one.
+                let admitted = Set(
+                    all.filter {
+                        present.accepts(sender: $0.envelope.sender)
+                            && !members.accepts(sender: $0.envelope.sender)
+                    }.map(\.name))
+                members = present
+                passedOver.subtract(admitted)
+                report.problems.removeAll { admitted.contains($0.name) }
             }
         }
     }

@@ -38,11 +38,12 @@ package struct Membership: Sendable, Hashable {
         !removed.contains(sender) && admitted?.contains(sender) ?? true
     }
 
-    /// Whether a batch can be one that others merge: what nobody merges has to be sent again. Its
+    /// Whether what a batch claims to have counts for what a remote has: what nobody merges is sent
+    /// again. Where members sign, the claims of a replica that is not known do not count. The
     /// signature is not verified.
     package func accepts(_ envelope: BatchEnvelope) -> Bool {
         guard accepts(sender: envelope.sender) else { return false }
-        guard let signer = signers[envelope.sender] else { return true }
+        guard let signer = signers[envelope.sender] else { return signers.isEmpty }
         if let signature = envelope.signature { return signature.proof.key == signer.key }
         return signer.first > 0 && envelope.upTo[envelope.sender] <= signer.first
     }

@@ -41,6 +41,7 @@ struct BatchMerge {
         guard !fresh.isEmpty || !dropped.isEmpty else {
             try gaps.store()
             try doubts.store()
+            try doubts.keep()
             try proofs.store(in: storage)
             return true
         }
@@ -65,6 +66,7 @@ struct BatchMerge {
         try gaps.deleteEmpty(dropped.keys)
         try gaps.store()
         try doubts.store()
+        try doubts.keep()
         try proofs.store(in: storage)
         try SumKeeping(storage, identity: transaction.identity).note(goal: batch.likelyGoal)
         return true

@@ -77,7 +77,7 @@ struct SignedMerging {
         }
         // What it sent before it signed may still lie in a folder.
         if let signer = signers[sender], batch.proofs[sender] == nil,
-            sender != own, signer.first == 0 || batch.upTo[sender] > signer.first
+            signer.first == 0 || batch.upTo[sender] > signer.first
         {
             throw SignatureFault.notSigned(sender, sender: sender)
         }

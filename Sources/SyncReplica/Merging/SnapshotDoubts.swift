@@ -9,9 +9,9 @@ import SyncValues
 ///   out stays, and is shown, until it is missing in a snapshot of each member that is waited for:
 ///   those that have been here within their lease, and the writer of the fact where it signs, unless
 ///   it was removed.
-/// - A member whose snapshot has the fact ends the doubt: the fact stays.
-/// - Snapshots that this replica sends leave out what is doubtful, so that two replicas which were
-///   both away do not confirm to each other what nobody else has.
+/// - A member whose snapshot has the fact ends the doubt: the object stays, and is stated again, so
+///   that those who have dropped it get it back. What is doubtful here is in the snapshots that this
+///   replica sends: of two that were both away, each keeps what the other one has.
 struct SnapshotDoubts {
     private let transaction: MergeTransaction
     private let storage: ReplicaStorage
@@ -19,6 +19,8 @@ struct SnapshotDoubts {
     private var doubts: DoubtStorage.Doubts = [:]
     private var isChanged = false
     private var isRaised = false
+    /// The objects with doubtful facts that the batch has.
+    private var held: Set<ObjectUID> = []
 
     init(about batch: Batch, in transaction: MergeTransaction) {
         self.transaction = transaction
@@ -70,10 +72,22 @@ struct SnapshotDoubts {
             for dot in dots.keys where batch.upTo.covers(dot) && !batch.from.covers(dot) {
                 if facts[uid]?.contains(dot) == true {
                     doubts[uid]?[dot] = nil
+                    held.insert(uid)
                 } else {
                     doubts[uid]?[dot]?.insert(batch.sender)
                 }
             }
+        }
+    }
+
+    /// States again what another member has, too, after the batch was merged.
+    /// - Throws: as ``AuthoredRecording``.
+    /// - Complexity: O(objects, and what is unresolved)
+    func keep() throws {
+        guard !held.isEmpty else { return }
+        let recording = AuthoredRecording(transaction, author: nil, context: "kept")
+        try recording.record(about: held.sorted()) { recorder, _ in
+            for uid in held.sorted() where recorder.isAlive(uid) { recorder.restate(uid) }
         }
     }
 
@@ -124,5 +138,19 @@ struct DoubtMembers {
         if signers.contains(dot.replica) { awaited.insert(dot.replica) }
         awaited.remove(own)
         return awaited.subtracting(confirmed)
+    }
+}
+
+extension FactRecorder {
+    /// States a living object again, as it is.
+    fileprivate mutating func restate(_ uid: ObjectUID) {
+        guard let record = state.objects[uid] else { return }
+        revive(uid, entity: record.entity)
+        for (cell, versions) in record.cells.enumerated() where !versions.isEmpty {
+            let newest = state.newest(of: versions, dot: \.dot, name: \.dot)
+            recordCell(
+                cell, value: state.literal(newest), of: uid, entity: record.entity,
+                incarnation: newest.incarnation)
+        }
     }
 }

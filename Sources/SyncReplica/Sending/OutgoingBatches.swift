@@ -76,17 +76,15 @@ struct OutgoingBatches {
         }
         var facts: [[Fact]] = Array(repeating: [], count: transactions.count)
         var numbers: [ObjectUID: Int64] = [:]
-        let doubts = try storage.doubts.all()
         try storage.objects.forEach(after: place) { uid, object in
             let entity = object.record.entity
-            let doubtful = doubts[uid] ?? [:]
-            for life in object.record.life where doubtful[life.dot] == nil {
+            for life in object.record.life {
                 if let place = places[life.dot] {
                     facts[place].append(.life(uid, entity: entity, life))
                 }
             }
             for (cell, versions) in object.record.cells.enumerated() {
-                for version in versions where doubtful[version.dot] == nil {
+                for version in versions {
                     guard let place = places[version.dot] else { continue }
                     facts[place].append(.cell(uid, entity: entity, cell: cell, version))
                 }

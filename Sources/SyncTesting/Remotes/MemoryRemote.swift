@@ -15,6 +15,7 @@ package actor MemoryRemote: Remote {
     private var batches: [String: [UInt8]] = [:]
     private var acknowledgements: [ReplicaID: VersionVector] = [:]
     private var noted: [ReplicaID: [UInt8]] = [:]
+    private var asked: [VersionVector] = []
     private var fault: (call: Int, fault: Fault)?
 
     /// An empty remote of a store.
@@ -76,6 +77,13 @@ package actor MemoryRemote: Remote {
     }
 
     package func notedSums() async throws -> [ReplicaID: [UInt8]] { try failing { noted } }
+
+    /// Requests are not withdrawn: the remote does not know whose they are.
+    package func requestSnapshot(covering collected: VersionVector) async throws {
+        if !collected.isEmpty, !asked.contains(collected) { asked.append(collected) }
+    }
+
+    package func requestedSnapshots() async throws -> [VersionVector] { asked }
 
     private func catalog() -> BatchCatalog {
         var items: [BatchCatalog.Item] = []

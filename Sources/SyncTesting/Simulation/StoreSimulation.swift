@@ -380,13 +380,17 @@ package struct StoreSimulation {
             let pairs = stores.indices.flatMap { from in stores.indices.map { (from, $0) } }
             for (from, to) in pairs.shuffled(using: &random) where from != to {
                 let behind = try stores[to].replica.behind
-                let since =
-                    behind.isEmpty ? try stores[to].replica.vector : VersionVector()
+                let awaited = try stores[to].replica.awaited
+                let isAsked =
+                    !behind.isEmpty
+                    && (awaited.isEmpty || awaited.contains(stores[from].replica.replicaID))
+                let since = isAsked ? VersionVector() : try stores[to].replica.vector
                 for batch in try SimulatedBatch.all(
                     try stores[from].replica.batches(since: since))
                 {
                     let envelope = try BatchEnvelope.read(batch.bytes).envelope
-                    if !behind.isEmpty, !envelope.collected.covers(behind) { continue }
+                    let cut = awaited.isEmpty ? envelope.collected : envelope.upTo
+                    if isAsked, !cut.covers(behind) { continue }
                     isQuiet = false
                     guard try stores[to].merge(batch) else {
                         throw SimulationFailure("a gap in a full exchange")

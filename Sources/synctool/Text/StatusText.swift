@@ -48,7 +48,8 @@ enum StatusText {
             lines += comparisons(status.comparisons)
         }
         for finding in report.findings {
-            lines.append("  " + Terminal.output.styled("problem: \(finding)", as: .changed))
+            let problem = "problem: \(Printable.text(finding))"
+            lines.append("  " + Terminal.output.styled(problem, as: .changed))
         }
         return lines
     }

@@ -1,0 +1,137 @@
+import SyncTesting
+import Testing
+
+@testable import SyncCore
+@testable import SyncMerge
+@testable import SyncReplica
+@testable import SyncValues
+
+/// The word of one member removes nothing that another one wrote: snapshots that leave out what is
+/// there, signed with a key of the attacker's own.
+@Suite("Attacks: snapshots with gaps", .timeLimit(.minutes(10)))
+struct SnapshotAttackTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private static let schema = """
+        CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT);
+        INSERT INTO note VALUES (1, 'one'), (2, 'two')
+        """
+    private static let all = "SELECT text FROM note ORDER BY text"
+
+    private func group(
+        of count: Int, isSigning: Bool = true
+    ) async throws -> (files: [RestoredFile], remote: MemoryRemote) {
+        let a = try RestoredFile(folder.file("0.db"), schema: Self.schema, isSigning: isSigning)
+        let remote = MemoryRemote(store: try await a.withReplica { $0.storeID })
+        try await a.sync(remote)
+        var files = [a]
+        for number in 1..<count {
+            let file = try await RestoredFile(folder.file("\(number).db"), from: remote)
+            try file.run("INSERT INTO note(text) VALUES ('of \(number)')")
+            try await file.sync(remote)
+            files.append(file)
+        }
+        for file in files { try await file.sync(remote) }
+        return (files, remote)
+    }
+
+    /// Exchanges until nothing more is awaited, and a few times more.
+    private func settle(_ files: [RestoredFile], _ remote: MemoryRemote) async throws {
+        for _ in 0..<4 { for file in files { try await file.sync(remote) } }
+    }
+
+    @Test("an empty snapshot of an attacker with a key of its own empties nothing", arguments: 2...3)
+    func emptySnapshot(count: Int) async throws {
+        let (files, remote) = try await group(of: count)
+        let rows = try files[0].rows(Self.all)
+        try await remote.append(try await Attacker().emptySnapshot(of: files[0]))
+        for file in files {
+            try await file.sync(remote)
+            #expect(try file.rows(Self.all) == rows)
+        }
+        try files[0].run("INSERT INTO note(text) VALUES ('later')")
+        try await settle(files, remote)
+        for file in files {
+            #expect(try file.rows(Self.all) == files[0].rows(Self.all))
+            #expect(try file.rows(Self.all).count == rows.count + 1)
+            let left = try await file.withReplica { try $0.doubtful }
+            #expect(left.count == 0, "\(left)")
+            #expect(try await file.withReplica { try $0.behind.isEmpty })
+        }
+    }
+
+    @Test("a replica that was away keeps what an attacker leaves out until the others have answered")
+    func awayAndLiedTo() async throws {
+        let (files, remote) = try await group(of: 3)
+        let (a, b) = (files[0], files[1])
+        let others = Set(
+            [try await a.withReplica { $0.replicaID }, try await files[2].withReplica { $0.replicaID }])
+        let rows = try b.rows(Self.all)
+        let bytes = try await Attacker().emptySnapshot(of: a)
+        #expect(try await b.withReplica { try $0.merge(bytes) })
+        #expect(try b.rows(Self.all) == rows)
+        let doubtful = try await b.withReplica { try $0.doubtful }
+        #expect(doubtful.count == rows.count && doubtful.awaited == others)
+        #expect(doubtful.problem?.contains("are missing in the snapshot") == true)
+        let findings = try await b.withReplica { _ in try Store.open(b.path).exchangeFindings() }
+        #expect(findings.contains { $0.contains("leaves out") }, "\(findings)")
+        // A member that is removed is not waited for, nor is it believed.
+        try await settle(files, remote)
+        #expect(try b.rows(Self.all) == rows)
+    }
+
+    @Test("what all members have dropped goes at a replica that was away, when all have said so")
+    func confirmed() async throws {
+        let (files, remote) = try await group(of: 3)
+        let (a, b, c) = (files[0], files[1], files[2])
+        // The others delete and collect; b is away, and has written meanwhile.
+        try b.run("INSERT INTO note(text) VALUES ('of b, away')")
+        _ = try await b.withReplica { try $0.vector }
+        try a.run("DELETE FROM note WHERE id = 1")
+        for _ in 0..<3 {
+            for file in [a, c] {
+                try await file.sync(remote)
+                _ = try await file.withReplica { try $0.collect(lease: .seconds(-1)) }
+            }
+        }
+        let snapshot = try await a.withReplica { try $0.batches(since: VersionVector()) }
+        #expect(try BatchEnvelope.read(snapshot[0]).envelope.hasGaps)
+        #expect(try await b.withReplica { try $0.merge(snapshot[0]) })
+        #expect(try b.strings(Self.all).contains("one"), "c has not said so")
+        let confirmation = try await c.withReplica { try $0.batches(since: VersionVector()) }
+        #expect(try await b.withReplica { try $0.merge(confirmation[0]) })
+        #expect(!(try b.strings(Self.all).contains("one")))
+        #expect(try await b.withReplica { try $0.behind.isEmpty })
+        try await settle(files, remote)
+        for file in files { #expect(try file.rows(Self.all) == b.rows(Self.all)) }
+        #expect(try a.strings(Self.all).contains("of b, away"))
+    }
+
+    @Test("of two that were away, each keeps what the other one has, and all get it back")
+    func bothAway() async throws {
+        let (files, remote) = try await group(of: 3)
+        let rows = try files[1].rows(Self.all)
+        let bytes = try await Attacker().emptySnapshot(of: files[0])
+        for file in files { #expect(try await file.withReplica { try $0.merge(bytes) }) }
+        try await settle(files, remote)
+        for file in files {
+            #expect(try file.rows(Self.all) == rows)
+            #expect(try await file.withReplica { try $0.doubtful.count } == 0)
+            #expect(try await file.withReplica { try $0.conflicts().isEmpty })
+        }
+    }
+
+    @Test("in a store that does not sign, an empty snapshot removes nothing either")
+    func unsigned() async throws {
+        let (files, remote) = try await group(of: 3, isSigning: false)
+        let rows = try files[0].rows(Self.all)
+        let attacker = Attacker()
+        var batch = try BatchDecoder.decode(try await attacker.emptySnapshot(of: files[0]))
+        batch.proofs = [:]
+        try await remote.append(try BatchEncoder.encode(batch))
+        try await settle(files, remote)
+        for file in files { #expect(try file.rows(Self.all) == rows) }
+    }
+}
