@@ -40,7 +40,13 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     package func push() async throws -> Report {
         var report = Report()
         try await replica.requireMembership()
-        let head = try await remote.head(for: try await replica.membership)
+        let members = try await replica.membership
+        let own = try await replica.replicaID
+        var head = try await remote.head(for: members)
+        // The admission must not depend on the batches of the one who is admitted.
+        if head[own] < members.decided {
+            head = try await remote.head(for: members.beforeDecisions)
+        }
         if remote.keepsBatches { report.found = head }
         report.head = head
         try await requireOwn(upTo: head)

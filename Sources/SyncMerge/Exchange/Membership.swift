@@ -23,6 +23,18 @@ package struct Membership: Sendable, Hashable {
     /// The replicas that were admitted, where membership is closed; nil: it is open.
     package var admitted: Set<ReplicaID>?
 
+    /// The replicas that this one has admitted, and its own transaction that tells so last: until a
+    /// remote has that, others may refuse what these have sent there.
+    package var ownAdmissions: Set<ReplicaID> = []
+    package var decided: Int64 = 0
+
+    /// The membership as others know it that have not merged the decisions of this replica.
+    package var beforeDecisions: Membership {
+        var members = self
+        members.removed.formUnion(ownAdmissions)
+        return members
+    }
+
     /// The membership of a store; without arguments that of one in which nobody signs.
     package init(
         signers: [ReplicaID: Signer] = [:], removed: Set<ReplicaID> = [],

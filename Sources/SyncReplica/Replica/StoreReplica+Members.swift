@@ -99,6 +99,8 @@ extension StoreReplica {
                 // An empty transaction: without one there would be nothing to send.
                 try AuthoredRecording(transaction, author: nil, context: "members")
                     .record(about: []) { _, _ in }
+                let newest = try transaction.storage.headers.vector()[replicaID]
+                try transaction.settings.set(.decided, to: .integer(newest))
             }
         }
     }
@@ -123,10 +125,16 @@ extension StoreReplica {
                 let signers = try storage.signers.all()
                 let known = Set(signers.keys).union(members.bySubject.keys).union([replicaID])
                 let admitted = known.filter { members.accepts($0) || $0 == replicaID }
-                return Membership(
+                var membership = Membership(
                     signers: signers.mapValues { Membership.Signer(key: $0.key, first: $0.first) },
                     removed: known.filter { members.isRemoved($0) && $0 != replicaID },
                     admitted: members.isClosed ? admitted : nil)
+                membership.decided = try storage.history.settings.integer(.decided)
+                membership.ownAdmissions = Set(
+                    members.bySubject.values.filter {
+                        $0.kind == .admitted && $0.decider == replicaID
+                    }.map(\.subject))
+                return membership
             } ?? Membership()
         }
     }

@@ -48,6 +48,8 @@ package final class Metadata {
         /// Merging: the cut of the snapshots that left out what is still shown here
         /// (`syncd_doubt`), until other members confirm them.
         case doubted
+        /// Merging: the newest own transaction that tells of a decision about members.
+        case decided
         /// Merging: the vector that has to be covered before the facts are all those of what was
         /// merged: of batches that were merged, the vector to which the last one of them leads.
         case goal
