@@ -6,7 +6,6 @@ import Logging
 import SyncClient
 import SyncCore
 import SyncStorage
-import SyncValues
 
 /// `syncd`: reads flags, environment and files, and runs the ``Daemon``.
 @main

@@ -1,5 +1,5 @@
 import ArgumentParser
-import SyncValues
+import SyncCore
 
 #if canImport(Glibc)
     import Glibc

@@ -35,7 +35,9 @@ struct SecretTests {
                     let limits = try? String(
                         contentsOfFile: "/proc/\(process.pid)/limits", encoding: .utf8)
                     let line = limits?.split(separator: "\n").first { $0.hasPrefix("Max core") }
-                    return line?.split(separator: " ").dropFirst(4).first.map { $0 == "1" || $0 == "0" }
+                    return line?.split(separator: " ").dropFirst(4).first.map {
+                        $0 == "1" || $0 == "0"
+                    }
                         ?? false
                 }
                 #expect(isLimited)
@@ -66,7 +68,8 @@ struct SecretTests {
             // A table whose name does, which the other replica does not have.
             try await scene.tool("clone", shared, "b.db").expectSuccess()
             try await scene.sql(
-                "a.db", "CREATE TABLE \"x\(Self.escape)\"(id INTEGER PRIMARY KEY);"
+                "a.db",
+                "CREATE TABLE \"x\(Self.escape)\"(id INTEGER PRIMARY KEY);"
                     + "INSERT INTO \"x\(Self.escape)\" VALUES (1)")
             expectNoEscape(try await scene.tool("sync", "a.db"), mentioning: "pushed")
             let synced = try await scene.tool("sync", "b.db")
@@ -103,7 +106,8 @@ struct SecretTests {
             #expect(secrets.count == 2)
             for arguments in [
                 ["key", "show", "a.db"], ["key", "rotate", "a.db"], ["remote", "members", "a.db"],
-                ["remote", "list", "a.db"], ["status", "a.db"], ["doctor", "a.db"], ["sync", "a.db"],
+                ["remote", "list", "a.db"], ["status", "a.db"], ["doctor", "a.db"],
+                ["sync", "a.db"],
             ] {
                 for format in [[], ["--json"]] {
                     let output = try await scene.run(arguments + format)

@@ -175,7 +175,8 @@ struct MembershipTests {
                 known.map { next.supersedes($0) ? next : $0 } ?? next
             }
         }
-        let all = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]].compactMap(winner)
+        let all = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]].compactMap(
+            winner)
         #expect(Set(all).count == 1 && all[0].kind == .removed)
     }
 }

@@ -111,20 +111,3 @@ extension ByteWriter {
         append(raw: decision.signature.bytes)
     }
 }
-
-extension ByteReader {
-    /// Reads a decision. Its signature is not verified.
-    /// - Throws: `badData` when the bytes end too soon, and for an unknown kind.
-    package mutating func decision() throws -> MemberDecision {
-        let subject = try identifier(ReplicaID.init(bytes:))
-        guard let kind = MemberDecision.Kind(rawValue: try byte()) else {
-            throw SyncError(
-                .newerFormat, "the batch has a decision about members of an unknown kind",
-                hint: "Update syncd on this machine")
-        }
-        return MemberDecision(
-            about: subject, kind, revision: try transactionNumber(),
-            by: try identifier(ReplicaID.init(bytes:)), key: try verifyingKey(),
-            signature: try signature())
-    }
-}

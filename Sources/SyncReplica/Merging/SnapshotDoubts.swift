@@ -7,8 +7,8 @@ import SyncValues
 /// Rules
 /// - The word of one member removes nothing that another one wrote. A fact that a snapshot leaves
 ///   out stays, and is shown, until it is missing in a snapshot of each member that is waited for:
-///   those that have been here within their lease, and the writer of the fact where it signs, unless
-///   it was removed.
+///   those that have been here within their lease, and the writer of the fact where it signs;
+///   nobody who was removed.
 /// - A member whose snapshot has the fact ends the doubt: the object stays, and is stated again, so
 ///   that those who have dropped it get it back. What is doubtful here is in the snapshots that this
 ///   replica sends: of two that were both away, each keeps what the other one has.

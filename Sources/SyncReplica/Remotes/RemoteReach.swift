@@ -49,7 +49,8 @@ enum RemoteReach {
     static func problem(_ lost: VersionVector, at url: String) -> String {
         let names = lost.entries.map { "replica \($0.replica) up to \($0.number)" }
         return "rewound: \(url.printable(countMax: 200)) lacks transactions that it had ("
-            + names.joined(separator: ", ") + "): it was put back to an earlier state. Every replica "
+            + names.joined(separator: ", ")
+            + "): it was put back to an earlier state. Every replica "
             + "that has them sends them again with: synctool sync DB"
     }
 }

@@ -33,7 +33,8 @@ struct SignedSending {
     func decide(about subject: ReplicaID, _ kind: MemberDecision.Kind) throws {
         guard try isOn(), let key = try ownSigner().secret else {
             throw SyncError(
-                .refused, "this store does not sign what it sends, and others accept only signed "
+                .refused,
+                "this store does not sign what it sends, and others accept only signed "
                     + "decisions about members", hint: "Sign first: synctool upgrade DB")
         }
         let revision = try storage.members.all().revision(after: subject)

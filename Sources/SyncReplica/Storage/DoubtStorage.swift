@@ -51,7 +51,8 @@ struct DoubtStorage {
     /// - Complexity: O(doubts)
     func replace(with doubts: Doubts) throws {
         try RawTransaction.execute("DELETE FROM syncd_doubt", on: connection)
-        let insert = try Statement("INSERT INTO syncd_doubt VALUES (?1, ?2, ?3, ?4)", on: connection)
+        let insert = try Statement(
+            "INSERT INTO syncd_doubt VALUES (?1, ?2, ?3, ?4)", on: connection)
         for (uid, dots) in doubts {
             for (dot, confirmed) in dots {
                 try insert.run(

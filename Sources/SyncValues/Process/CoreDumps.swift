@@ -4,9 +4,9 @@
 
 /// Core dumps of a process that may have keys in its memory.
 package enum CoreDumps {
-    /// No core is written of this process, whatever the system's handler is: of a limit of one byte
-    /// the kernel neither writes a file nor starts a program. A program that it starts may raise the
-    /// limit again.
+    /// No core is written of this process, whatever the system's handler is: with a limit of one
+    /// byte the kernel neither writes a file nor starts a program. A program that this process
+    /// starts may raise the limit again.
     package static func disable() {
         var limit = rlimit()
         #if canImport(Glibc)

@@ -156,8 +156,8 @@ extension Key {
                 is sealed with an old key from now on is refused; a replica sends it again when it \
                 has imported the new one. Sync first, so that less has to be sent twice.
 
-                --keep REPLICA, once for each member that gets the new key, removes all others from \
-                the members, on all replicas (see: synctool remote members).
+                --keep REPLICA, once for each member that gets the new key, removes all others \
+                from the members, on all replicas (see: synctool remote members).
 
                 \(FileCommandHelp.note)
                 """)

@@ -42,7 +42,8 @@ struct SnapshotAttackTests {
         for _ in 0..<4 { for file in files { try await file.sync(remote) } }
     }
 
-    @Test("an empty snapshot of an attacker with a key of its own empties nothing", arguments: 2...3)
+    @Test(
+        "an empty snapshot that an attacker has signed empties nothing", arguments: 2...3)
     func emptySnapshot(count: Int) async throws {
         let (files, remote) = try await group(of: count)
         let rows = try files[0].rows(Self.all)
@@ -62,12 +63,16 @@ struct SnapshotAttackTests {
         }
     }
 
-    @Test("a replica that was away keeps what an attacker leaves out until the others have answered")
+    @Test(
+        "a replica that was away keeps what an attacker leaves out")
     func awayAndLiedTo() async throws {
         let (files, remote) = try await group(of: 3)
         let (a, b) = (files[0], files[1])
         let others = Set(
-            [try await a.withReplica { $0.replicaID }, try await files[2].withReplica { $0.replicaID }])
+            [
+                try await a.withReplica { $0.replicaID },
+                try await files[2].withReplica { $0.replicaID },
+            ])
         let rows = try b.rows(Self.all)
         let bytes = try await Attacker().emptySnapshot(of: a)
         #expect(try await b.withReplica { try $0.merge(bytes) })
