@@ -26,7 +26,7 @@ STRESS_SECONDS ?= 300
 SECONDS ?= 60
 DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
-.PHONY: setup build test demo bench bench-history fuzz kill hostility neighbour replay million sim stress lint \
+.PHONY: setup build test demo bench bench-history fuzz kill hostility soak neighbour replay million sim breaks stress lint \
 	measure docs peers clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
@@ -88,6 +88,13 @@ hostility: setup
 	unshare --pid --fork --kill-child --mount-proc scripts/hostility.py \
 		"$$($(SWIFT) build -c release --show-bin-path)/syncd" $(SECONDS)
 
+# Three replicas of four stores, each with a daemon, for SECONDS: random edits, kill -9 of daemons and of
+# `synctool sync`. Then all replicas are equal, and their sums were compared.
+soak: setup
+	$(SWIFT) build --product syncd
+	$(SWIFT) build --product synctool
+	scripts/soak.py "$$($(SWIFT) build --show-bin-path)" $(SECONDS)
+
 # How often a program that waits for no lock is refused beside the daemon: about an hour.
 neighbour: setup
 	$(SWIFT) build --product syncd
@@ -117,6 +124,11 @@ sim: setup
 	$(SWIFT) run -c release syncsim --kind files --seed $(SEED) --count $(SEEDS) \
 		$(if $(STEPS),--steps $(STEPS))
 
+# Breaks the rules of merging on purpose, one after the other (Tests/Breaks), and prints which seed of the
+# simulations finds it: an hour or more.
+breaks: setup
+	scripts/breaks.py
+
 # The test suites of Django, SQLAlchemy and others on tracked databases, without and beside a daemon: no failure
 # that tracking causes. SUITES="cpython django" runs a part; scripts/peers/README.md.
 peers: setup
@@ -137,6 +149,7 @@ lint:
 	@scripts/tidy.py
 	@scripts/dead.py
 	@scripts/measure.py --limits
+	@scripts/breaks.py --check
 
 # The libraries' API as web pages below .build/documentation; needs swift-docc-plugin. DOCS=Target builds
 # those targets alone.

@@ -5,6 +5,7 @@ import NIOPosix
 import ServiceLifecycle
 import SyncClient
 import SyncCore
+import SyncStorage
 import UnixSignals
 import Varlink
 
@@ -32,14 +33,6 @@ import Varlink
 struct Daemon: Sendable {
     /// How often stores that could not be opened are tried again.
     private static let retryInterval: TimeAmount = .seconds(1)
-    /// How often history is purged that has become too old or too large.
-    private static let purgeInterval: TimeAmount = .minutes(10)
-    /// How often it looks for a store whose rows are to be compared; one store at a time.
-    private static let compareInterval: TimeAmount = .minutes(1)
-    /// How often idle stores free their memory.
-    private static let unloadInterval: TimeAmount = .seconds(10)
-    /// How often it looks for stores that are not in use any more.
-    private static let restInterval: TimeAmount = .seconds(1)
 
     let configuration: Configuration
     /// Reads the configuration again.
@@ -53,6 +46,7 @@ struct Daemon: Sendable {
         let watchers: StoreWatchers
         let replicator: Replicator
         let registry: StoreRegistry
+        let workers: OwnerWorkers?
         let server: VarlinkServer
         let stateLock: StateLock
     }
@@ -72,6 +66,7 @@ struct Daemon: Sendable {
         for timer in timers { timer.cancel() }
         ServiceManager.stopping()
         await parts.server.stop()
+        await parts.workers?.stop()
         try await parts.pool.run(for: geteuid()) { parts.registry.stop() }
         parts.pool.stop()
         parts.watchers.stop()
@@ -87,22 +82,37 @@ struct Daemon: Sendable {
         let stateLock = try StateLock(directory: configuration.stateDirectory)
         let marks = CrashMarks(directory: configuration.stateDirectory, log: log)
         let replicator = Replicator(configuration, marks: marks, log: log)
+        let workers = makeWorkers(on: group.next(), pool: pool)
         let registry = StoreRegistry(
             StoreHub.Environment(
                 watchers: watchers, pool: pool, loop: group.next(), log: log,
                 stateDirectory: configuration.stateDirectory, replication: replicator.queue,
                 marks: marks),
-            remembered: remembered)
+            remembered: remembered, workers: workers)
         try await pool.run(for: geteuid()) { [configuration] in registry.load(configuration) }
-        let service = StoreService(registry: registry, replicator: replicator, pool: pool)
+        var interface = try StoreService(registry: registry, replicator: replicator, pool: pool)
+            .interface()
+        if let workers {
+            let router = StoreRouter(registry: registry, workers: workers, pool: pool)
+            interface = interface.relaying(through: router.take)
+        }
         return Parts(
             group: group, pool: pool, watchers: watchers, replicator: replicator,
-            registry: registry,
-            server: try makeServer(for: service, group: group), stateLock: stateLock)
+            registry: registry, workers: workers,
+            server: try makeServer(of: interface, group: group), stateLock: stateLock)
+    }
+
+    /// Those for the stores of other users; nil where this process serves all.
+    private func makeWorkers(on loop: any EventLoop, pool: WorkPool) -> OwnerWorkers? {
+        guard configuration.workers.isEnabled else { return nil }
+        DatabaseOpener.openFiles(ofOwner: geteuid())
+        return OwnerWorkers(
+            configuration,
+            environment: .init(program: OwnerWorkers.ownProgram, loop: loop, log: log), pool: pool)
     }
 
     private func makeServer(
-        for service: StoreService, group: any EventLoopGroup
+        of interface: ServedInterface, group: any EventLoopGroup
     ) throws -> VarlinkServer {
         var limits = ServerLimits()
         limits.connectionsMax = configuration.connectionsMax
@@ -112,7 +122,7 @@ struct Daemon: Sendable {
             info: ServiceInfo(
                 vendor: "syncd", product: "syncd", version: SyncdVersion.current,
                 url: "https://github.com/syncd/syncd"),
-            interfaces: [service.interface()], limits: limits,
+            interfaces: [interface], limits: limits,
             group: group, mapError: StoreService.mapError
         ) { event in
             switch event {
@@ -159,13 +169,19 @@ struct Daemon: Sendable {
     // MARK: Running
 
     private func serve(_ parts: Parts) async throws {
+        var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
+            .init(service: ReloadService { await reload(parts) }),
+            .init(service: ReplicationService(replicator: parts.replicator)),
+            .init(service: StopLimit(log: log)),
+        ]
+        if let workers = parts.workers {
+            let registry = parts.registry
+            services.append(
+                .init(service: WorkerService(workers: workers) { registry.reassign($0) }))
+        }
         let group = ServiceGroup(
             configuration: .init(
-                services: [
-                    .init(service: ReloadService { await reload(parts) }),
-                    .init(service: ReplicationService(replicator: parts.replicator)),
-                    .init(service: StopLimit(log: log)),
-                ],
+                services: services,
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger.silent))
         try await group.run()
     }
@@ -176,7 +192,7 @@ struct Daemon: Sendable {
         do {
             let configuration = try reread()
             try await parts.pool.run(for: geteuid()) {
-                parts.registry.load(configuration)
+                parts.registry.load(configuration, retries: true)
                 parts.registry.retryNow()
             }
             await parts.replicator.adopt(configuration)
@@ -190,33 +206,20 @@ struct Daemon: Sendable {
     private func startTimers(for parts: Parts) -> [RepeatedTask] {
         let (loop, registry) = (parts.group.next(), parts.registry)
         let sent = LastStatus()
-        func begin(
-            _ chore: StoreRegistry.Chore, after delay: TimeAmount, every interval: TimeAmount
-        ) -> RepeatedTask {
-            // Not on the event loop: it asks the file system for the owners.
-            loop.scheduleRepeatedTask(initialDelay: delay, delay: interval) { _ in
-                parts.pool.submit(for: geteuid()) { if $0 { registry.begin(chore) } }
-            }
-        }
         let status = loop.scheduleRepeatedTask(
             initialDelay: Self.retryInterval, delay: Self.retryInterval
         ) { _ in
             parts.pool.submit(for: geteuid()) { isActive in
                 guard isActive else { return }
+                registry.reassignOwn()
                 let (line, isWhole) = Self.status(of: parts)
                 if !isWhole { registry.retry() }
                 if sent.isNew(line) { ServiceManager.status(line) }
             }
         }
-        let purge = begin(.purge, after: Self.retryInterval, every: Self.purgeInterval)
-        let comparing = configuration.compareInterval.map { interval in
-            let wait = min(Self.compareInterval, TimeAmount(interval))
-            return begin(.compare(every: interval), after: wait, every: wait)
-        }
-        let unload = begin(.unload, after: Self.unloadInterval, every: Self.unloadInterval)
-        let rest = begin(.rest, after: Self.restInterval, every: Self.restInterval)
-        return [status, purge, unload, rest]
-            + [comparing, startWatchdog(for: parts)].compactMap(\.self)
+        let chores = StoreTimers(registry: registry, pool: parts.pool, loop: loop)
+            .start(comparingEvery: configuration.compareInterval)
+        return [status] + chores + [startWatchdog(for: parts)].compactMap(\.self)
     }
 
     private func startWatchdog(for parts: Parts) -> RepeatedTask? {
@@ -231,12 +234,16 @@ struct Daemon: Sendable {
     /// A line for people, and whether all stores are open.
     private static func status(of parts: Parts) -> (line: String, isWhole: Bool) {
         let hubs = parts.registry.hubs
-        let closed = hubs.count { !$0.isOpen }
+        let closedHere = hubs.count { !$0.isOpen }
+        let elsewhere = parts.workers?.condition ?? .init()
+        let (stores, closed) = (hubs.count + elsewhere.stores, closedHere + elsewhere.closed)
         let count = parts.server.connectionCount
+        let workers = parts.workers?.runningCount ?? 0
         let line =
-            (hubs.count == 1 ? "1 store" : "\(hubs.count) stores")
+            (stores == 1 ? "1 store" : "\(stores) stores")
             + (closed > 0 ? ", \(closed) unavailable" : "")
             + (count == 1 ? ", 1 client" : ", \(count) clients")
-        return (line, closed == 0)
+            + (workers > 0 ? (workers == 1 ? ", 1 worker" : ", \(workers) workers") : "")
+        return (line, closedHere == 0)
     }
 }

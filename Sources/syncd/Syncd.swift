@@ -19,7 +19,7 @@ struct Syncd: AsyncParsableCommand {
             the system, ~/.config/syncd for a user. SIGHUP rereads them. Exit status: 69 socket in \
             use, 77 permission denied, 78 configuration error.
             """,
-        version: SyncdVersion.current)
+        version: SyncdVersion.current, subcommands: [WorkerCommand.self])
 
     @Flag(
         exclusivity: .exclusive,
@@ -57,8 +57,6 @@ struct Syncd: AsyncParsableCommand {
         do {
             let configuration = try read()
             if checkConfig { return }
-            signal(SIGPIPE, SIG_IGN)
-            CoreDumps.disable()
             let level = configuration.logLevel
             LoggingSystem.bootstrap { _ -> any LogHandler in
                 if JournalLog.isAvailable {
@@ -67,12 +65,7 @@ struct Syncd: AsyncParsableCommand {
                     LineLog(logLevel: level)
                 }
             }
-            syncd_limit_heap()
-            // Thousands of connections, most of which read a few pages.
-            _ = syncd_sqlite_set_page_cache_start(0)
-            DatabaseOpener.refuseSpecialFiles()
-            DatabaseOpener.surviveTruncation()
-            DatabaseOpener.limitForeignStatements(to: Self.foreignStatementMax)
+            Self.prepareProcess()
             let daemon = Daemon(
                 configuration: configuration, reread: { try read() },
                 log: Logger(label: "syncd"))
@@ -85,6 +78,19 @@ struct Syncd: AsyncParsableCommand {
             throw failure(
                 error.description, exitStatus: ErrorTable.exitStatus(for: error.code))
         }
+    }
+
+    /// What a process does first that opens databases of others.
+    static func prepareProcess() {
+        _ = syncd_note_crashes()
+        signal(SIGPIPE, SIG_IGN)
+        CoreDumps.disable()
+        syncd_limit_heap()
+        // Thousands of connections, most of which read a few pages.
+        _ = syncd_sqlite_set_page_cache_start(0)
+        DatabaseOpener.refuseSpecialFiles()
+        DatabaseOpener.surviveTruncation()
+        DatabaseOpener.limitForeignStatements(to: foreignStatementMax)
     }
 
     /// How long a statement on a database of another user may run without a row. Shorter, and a

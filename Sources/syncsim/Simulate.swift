@@ -35,13 +35,16 @@ struct Simulate: ParsableCommand {
     @Option(help: "Where the files are made; a file system in memory is quick.")
     var folder = "/dev/shm"
 
+    @Flag(help: "Keep the files of failed schedules.")
+    var keep = false
+
     func run() throws {
         var total = MergeSimulation.Tally()
         var failed = 0
         var done: UInt64 = 0
         let start = ContinuousClock.now
         let folder = folder + "/syncsim-\(ProcessInfo.processInfo.processIdentifier)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        defer { if !keep { try? FileManager.default.removeItem(atPath: folder) } }
         for seed in seed..<seed + count {
             do {
                 switch kind {
@@ -52,7 +55,7 @@ struct Simulate: ParsableCommand {
             } catch {
                 failed += 1
                 print("seed \(seed): \(error)")
-                try? FileManager.default.removeItem(atPath: folder + "/seed-\(seed)")
+                if !keep { try? FileManager.default.removeItem(atPath: folder + "/seed-\(seed)") }
                 if failed >= failures { break }
             }
             done += 1
@@ -64,7 +67,7 @@ struct Simulate: ParsableCommand {
             comparisons \(total.comparisons), adoptions \(total.adoptions), \
             closes \(total.closes), collected \(total.collected)
             at the end: conflicts \(total.conflicts), revived \(total.revived), \
-            unified rows \(total.unified)
+            unified rows \(total.unified), renumbered \(total.renumbered)
             """)
         if failed > 0 { throw ExitCode(1) }
     }

@@ -43,7 +43,7 @@ struct UniqueIndexTests {
         try expect(stores, "SELECT count(*) FROM u", [[2]])
     }
 
-    @Test("after a clash of updates the later row is shown with another value")
+    @Test("after a clash of updates the later row is not shown where it cannot be NULL")
     func expressionUpdate() throws {
         let stores = try merged(
             """
@@ -53,9 +53,9 @@ struct UniqueIndexTests {
             """,
             a: "UPDATE u SET email = 'Same' WHERE id = 1",
             b: "UPDATE u SET email = 'sAME' WHERE id = 2")
-        let rows = try stores[0].rows("SELECT id, substr(email, 1, 5) FROM u ORDER BY id")
-        try expect(stores, "SELECT id, substr(email, 1, 5) FROM u ORDER BY id", rows)
-        #expect(rows == [[1, "Same"], [2, "sAME~"]])
+        let rows = try stores[0].rows("SELECT email FROM u")
+        try expect(stores, "SELECT email FROM u", rows)
+        #expect(rows.count == 1)
         #expect(try stores[0].replica.openConflicts().count == 1)
     }
 

@@ -65,6 +65,22 @@ int syncd_mapping_is_truncated(const void *address);
 // How many pages were replaced since the process began.
 uint64_t syncd_truncated_pages(void);
 
+// Where the calling thread's work is noted if the thread ends the process by a fault or a trap: this byte is written
+// at this offset of the file. Below 0: nowhere.
+struct syncd_crash_mark {
+    int64_t offset;
+    uint8_t byte;
+};
+
+// From now on that is done. To be called once, before syncd_survive_truncation(). Returns 0, or -1 and errno.
+int syncd_note_crashes(void);
+
+// The file, which stays open; -1: none.
+void syncd_set_crash_file(int file);
+
+// The mark of the calling thread from now on; returns the former one.
+struct syncd_crash_mark syncd_set_crash_mark(struct syncd_crash_mark mark);
+
 // ppoll(2) on one or more descriptors with a time-out in nanoseconds; below 0: none. Returns what ppoll returns.
 int syncd_poll(struct pollfd *descriptors, int count, int64_t nanoseconds);
 
@@ -81,6 +97,31 @@ int syncd_set_timer_slack(unsigned long nanoseconds);
 static inline uint32_t syncd_load_u32(const void *address) {
     return __atomic_load_n((const uint32_t *)address, __ATOMIC_ACQUIRE);
 }
+
+// Sends an open descriptor over a Unix socket, with a note of `length` bytes, which is one packet. Does not wait.
+// Returns 0, or errno.
+int syncd_send_descriptor(int socket, int descriptor, const void *note, size_t length);
+
+// Waits for such a packet, and puts its descriptor (close-on-exec; -1: none) and its note into place. Returns the
+// length of the note, 0 when the other side has closed, -1 on an error.
+ssize_t syncd_receive_descriptor(int socket, int *descriptor, void *note, size_t capacity);
+
+// Two connected Unix sockets of this type, closed on exec, that do not block. Returns 0, or errno.
+int syncd_socket_pair(int type, int ends[2]);
+
+// Has a child process that is started with these actions (posix_spawn_file_actions_t) close all descriptors from
+// `lowest` on. Returns 0, or errno.
+int syncd_close_from(void *actions, int lowest);
+
+// A descriptor that becomes readable when the child process ends; -1 and errno on failure.
+int syncd_open_process(pid_t process);
+
+// Has the kernel end this process (SIGKILL) when the thread that started it ends. Returns 0, or errno.
+int syncd_end_with_parent(void);
+
+// Limits the memory that this process may write to (RLIMIT_DATA; 0: no limit), and has it leave no core dump. Returns
+// 0, or errno.
+int syncd_limit_memory(uint64_t bytes);
 
 // The value of an extended attribute of a file, links followed. Returns its length, or -1.
 ssize_t syncd_get_attribute(const char *path, const char *name, void *value, size_t capacity);

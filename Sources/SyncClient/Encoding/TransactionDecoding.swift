@@ -36,7 +36,7 @@ extension Transaction {
     private static func flags(_ reader: JSONReader) throws -> Flags {
         var flags: Flags = []
         let known: [Flags] = [
-            .coalesced, .recovered, .remote, .repair, .authorUncertain,
+            .coalesced, .recovered, .remote, .repair, .authorUncertain, .renumbered,
         ]
         // A newer daemon may send names that this version does not know: they are ignored.
         for name in try reader.strings("flags") {

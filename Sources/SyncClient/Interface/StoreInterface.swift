@@ -70,7 +70,7 @@ public enum StoreInterface {
 
         # One commit. number: ascending, with gaps, never used twice. timestamp: ISO 8601 in UTC.
         # origin: "local", or the replica that wrote it first, with its number and time there.
-        # flags: coalesced, recovered, remote, repair, authorUncertain. part: changes are a part of
+        # flags: coalesced, recovered, remote, repair, authorUncertain, renumbered. part: changes are a part of
         # it, and the parts follow each other; absent: it is whole. All parts have the same head
         # and token: a reader has processed the transaction with its last part.
         type Transaction (

@@ -6,7 +6,7 @@ import SyncStorage
 package enum StoreBlueprint {
     /// What a part of the tables is for.
     package enum Part: CaseIterable {
-        case capture, history, replication, sums, remotes
+        case capture, history, replication, names, sums, remotes
     }
 
     /// One object as its statement makes it.
@@ -93,6 +93,16 @@ package enum StoreBlueprint {
         """,
     ]
 
+    /// What facts call the tables and columns; absent from stores of earlier versions, and not needed
+    /// where nothing was renamed or dropped.
+    package static let names = [
+        """
+        CREATE TABLE IF NOT EXISTS syncd_name(
+          entity TEXT, part TEXT, name TEXT, number INTEGER, PRIMARY KEY(entity, part))
+          WITHOUT ROWID
+        """
+    ]
+
     /// The sums of what merging keeps. All of it can be computed again: a store without these
     /// tables is whole.
     package static let sums = [
@@ -157,6 +167,20 @@ package enum StoreBlueprint {
         """,
     ]
 
+    /// The names that replicas gave themselves; made with the tables of merging, and absent from
+    /// older stores.
+    package static let replicaNames = """
+        CREATE TABLE IF NOT EXISTS syncd_replica_name(
+          replica BLOB PRIMARY KEY, revision INTEGER, name TEXT, signature BLOB) WITHOUT ROWID
+        """
+
+    /// What conflicts were about, and how they were closed; made with the tables of merging, and
+    /// absent from older stores.
+    package static let sides = """
+        CREATE TABLE IF NOT EXISTS syncd_side(
+          conflict INTEGER PRIMARY KEY, met BLOB, replica INTEGER, number INTEGER, closed BLOB)
+        """
+
     private static func statements(_ part: Part) -> [String] {
         switch part {
         case .capture:
@@ -167,8 +191,9 @@ package enum StoreBlueprint {
             ]
         case .history: history
         case .replication: replication
+        case .names: names
         case .sums: sums
-        case .remotes: [remote, key, epoch, join] + signing + members
+        case .remotes: [remote, key, epoch, join, replicaNames, sides] + signing + members
         }
     }
 

@@ -56,11 +56,15 @@ package struct StoreDamage: Hashable {
     /// The tables of merging that are missing from a store that was synchronised.
     /// - Throws: the error of SQLite.
     package static func missingReplication(_ db: Database) throws -> [String] {
-        let wanted = StoreBlueprint.tables(.replication)
+        var wanted = StoreBlueprint.tables(.replication)
+        let metadata = try Metadata(db)
+        if try metadata.exists(), try metadata.integer(.named) != 0 {
+            wanted += StoreBlueprint.tables(.names)
+        }
         let present = try SchemaReader(db).ownTables()
         let missing = wanted.filter { !present.contains($0) }
         if missing.isEmpty { return [] }
-        let isReplica = try missing.count < wanted.count || Metadata(db).hasMerged()
+        let isReplica = try missing.count < wanted.count || metadata.hasMerged()
         return isReplica ? missing : []
     }
 

@@ -99,8 +99,7 @@ final class LargeTransaction {
             builder.append(record)
             places[record.seq] = place
         }
-        return placed(
-            builder.finish(isCoalesced: header.flags.contains(.coalesced)), at: places)
+        return placed(finish(builder), at: places)
     }
 
     private func placed(
@@ -141,7 +140,12 @@ final class LargeTransaction {
             note(record)
             builder.append(record)
         }
-        return builder.finish(isCoalesced: header.flags.contains(.coalesced))
+        return finish(builder)
+    }
+
+    private func finish(_ builder: TransactionBuilder) -> [NetChange] {
+        builder.finish(
+            isCoalesced: header.flags.contains(.coalesced), endingAt: header.time)
     }
 
     private func makeBuilder() -> TransactionBuilder {

@@ -26,6 +26,9 @@ package struct NetChange {
     /// With `undo`: the values before the transaction of the columns in `mask`, in column order.
     package var old: [Value] = []
     package var cause = Cause.direct
+    /// Where commits ran together: when its parts were written, oldest first; that of an insert
+    /// begins with it. Empty: at the time of the transaction.
+    package var written: [WriteTime] = []
 
     package init(
         seq: Int64,
@@ -107,9 +110,10 @@ extension NetChange {
 
     /// `syncd_change.data`: the cause, then what the kind has: an update's mask words and old
     /// values, a delete's kept values; then, where several events are in it, the distance
-    /// from the first to the last. Nil when there is nothing but a direct insert.
+    /// from the first to the last, and the times of its writes. Nil when there is nothing but a
+    /// direct insert.
     var packedData: [UInt8]? {
-        if kind == .insert, cause == .direct, last == seq { return nil }
+        if kind == .insert, cause == .direct, last == seq, written.isEmpty { return nil }
         var writer = ByteWriter()
         switch cause {
         case .direct: writer.append(byte: CauseTag.direct.rawValue)
@@ -130,22 +134,42 @@ extension NetChange {
             writer.append(values: kept)
         }
         // Numbers are below 2^62, and `last` is not before `seq`.
-        let hasUpdates = kind == .delete && !mask.isEmpty
-        if last > seq || hasUpdates { writer.append(varint: UInt64(last - seq)) }
+        let hasUpdates = kind == .delete && !(mask.isEmpty && written.isEmpty)
+        if last > seq || hasUpdates || !written.isEmpty {
+            writer.append(varint: UInt64(max(0, last - seq)))
+        }
         if hasUpdates { appendUpdates(to: &writer) }
+        if !written.isEmpty { appendTimes(to: &writer) }
         return writer.bytes
     }
 
+    /// The count, then for each the age; of several also the columns.
+    private func appendTimes(to writer: inout ByteWriter) {
+        writer.append(varint: UInt64(written.count))
+        for time in written {
+            writer.append(varint: UInt64(max(0, time.ageMilliseconds)))
+            if written.count > 1 { writer.append(time.columns) }
+        }
+    }
+
+    private mutating func readTimes(from reader: inout ByteReader) throws {
+        let count = try reader.varint()
+        // One for each column, and the insert.
+        guard count <= 32_768 else { throw SyncError(.badData, "too many times of writes") }
+        written = try (0..<count).map { place in
+            let age = Int64(clamping: try reader.varint())
+            let columns = count > 1 ? try reader.mask() : kind == .update ? mask : ColumnMask()
+            return WriteTime(columns: columns, ageMilliseconds: age)
+        }
+    }
+
     private func appendUpdates(to writer: inout ByteWriter) {
-        writer.append(varint: UInt64(mask.words.count))
-        for word in mask.words { writer.append(varint: word) }
+        writer.append(mask)
         writer.append(values: old)
     }
 
     private mutating func readUpdates(from reader: inout ByteReader) throws {
-        let count = try reader.varint()
-        guard count <= 64 else { throw SyncError(.badData, "too many mask words") }
-        mask = ColumnMask(words: try (0..<count).map { _ in try reader.varint() })
+        mask = try reader.mask()
         old = try reader.values(allowEmpty: true)
     }
 
@@ -178,10 +202,16 @@ extension NetChange {
         let (sum, overflows) = seq.addingReportingOverflow(distance)
         if distance >= 0, !overflows { last = sum }
         if kind == .delete, !reader.isAtEnd { try readUpdates(from: &reader) }
+        if !reader.isAtEnd { try readTimes(from: &reader) }
     }
 }
 
 extension ByteWriter {
+    fileprivate mutating func append(_ mask: ColumnMask) {
+        append(varint: UInt64(mask.words.count))
+        for word in mask.words { append(varint: word) }
+    }
+
     fileprivate mutating func append(values: [Value]) {
         append(varint: UInt64(values.count))
         for value in values { append(value) }
@@ -189,6 +219,12 @@ extension ByteWriter {
 }
 
 extension ByteReader {
+    fileprivate mutating func mask() throws -> ColumnMask {
+        let count = try varint()
+        guard count <= 64 else { throw SyncError(.badData, "too many mask words") }
+        return ColumnMask(words: try (0..<count).map { _ in try varint() })
+    }
+
     fileprivate mutating func values(allowEmpty: Bool = false) throws -> [Value] {
         let count = try varint()
         // SQLite has at most 32,767 columns: more is not a value list.

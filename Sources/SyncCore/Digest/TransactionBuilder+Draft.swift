@@ -11,6 +11,8 @@ extension TransactionBuilder {
         var seq: Int64
         /// The seq of its last event, where commits ran together.
         var last: Int64 = 0
+        /// When its parts were written, where commits ran together.
+        var written = WrittenColumns()
         var state: State
         /// The seq of the record that brought the object to its state.
         var end: Int64
@@ -30,6 +32,25 @@ extension TransactionBuilder {
         var begun: Int64?
         /// Of a cascade: the draft of the delete that took it along.
         var parent: Int?
+
+        /// Notes an event, after it was taken.
+        /// - Parameter julianDay: of the event, not before that of an earlier one.
+        mutating func note(_ record: LogRecord, at julianDay: Double) {
+            last = record.seq
+            switch record.kind {
+            case .marker, .continued, .deleting, .renumber: return
+            case .delete, .replace:
+                if state == .deleted { written.begin(at: julianDay) }
+            case .update:
+                written.write(
+                    record.mask(entity), at: julianDay, isInserted: state == .inserted)
+            case .insert where state == .updated || record.seq > seq:
+                // A REPLACE of the row, or the insert after an update by a trigger.
+                written.write(
+                    entity.nonKeyMask, at: julianDay, isInserted: state == .inserted)
+            case .insert: written.begin(at: julianDay)
+            }
+        }
 
         init(entity: TrackedEntity, key: ObjectKey, seq: Int64, state: State, end: Int64) {
             self.entity = entity

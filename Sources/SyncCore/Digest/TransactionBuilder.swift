@@ -29,6 +29,8 @@ struct TransactionBuilder {
     private(set) var isRecovered = false
     /// Julian day of the last statement; nil when no record had one.
     private(set) var time: Double?
+    /// The latest of all times so far: a clock that goes back does not reverse the order of writes.
+    private var clock = -Double.infinity
     /// An object that was inserted and deleted is reported as both. For commits that ran together:
     /// it may have been visible in between, and its values must not be lost.
     let keepsVanished: Bool
@@ -46,7 +48,10 @@ struct TransactionBuilder {
 
     /// Takes the next record of the transaction.
     mutating func append(_ record: LogRecord) {
-        if let recordTime = record.time { time = recordTime }
+        if let recordTime = record.time {
+            time = recordTime
+            clock = max(clock, recordTime)
+        }
         guard let entity = record.entity else { return take(record.marker) }
         if isWithoutDrafts { return }
         switch record.kind {
@@ -60,7 +65,7 @@ struct TransactionBuilder {
         }
         if keepsVanished, let index = current[EntityKey(entity: entity.id, key: record.key(entity))]
         {
-            drafts[index].last = record.seq
+            drafts[index].note(record, at: clock)
         }
     }
 
@@ -244,10 +249,13 @@ struct TransactionBuilder {
     /// Ends the transaction: the drafts that changed something, each cascade after its parent, seqs
     /// ascending.
     ///
-    /// - Parameter isCoalesced: its tombstones have the last values, which were committed. Not so
-    ///   of a commit between its markers among others that ran together.
+    /// - Parameters:
+    ///   - isCoalesced: its tombstones have the last values, which were committed, and its changes
+    ///     the times of their writes. Not so of a commit between its markers among others that ran
+    ///     together.
+    ///   - end: the time of the transaction, where this is a part of it.
     /// - Complexity: O(records * log(records))
-    func finish(isCoalesced: Bool = false) -> [NetChange] {
+    func finish(isCoalesced: Bool = false, endingAt end: Timestamp? = nil) -> [NetChange] {
         var result = drafts
         // A REPLACE without its insert: only a log that was edited by hand has it.
         for index in result.indices where result[index].state == .replacing {
@@ -255,7 +263,12 @@ struct TransactionBuilder {
         }
         Self.nameKeyChanges(&result)
         Self.nameParents(&result)
-        return CascadeOrder.arrange(result).map { Self.netChange($0, isCoalesced: isCoalesced) }
+        let end = isCoalesced ? end ?? time.map(Timestamp.init(julianDay:)) : nil
+        return CascadeOrder.arrange(result).map { draft in
+            var change = Self.netChange(draft, isCoalesced: isCoalesced)
+            if let end { change.written = draft.written.ages(before: end) }
+            return change
+        }
     }
 
     /// Names the keys that a row had before and after the transaction. A key that it had in between

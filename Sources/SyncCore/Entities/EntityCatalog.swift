@@ -1,3 +1,5 @@
+import SyncStorage
+
 /// The entities of a store by id: read from ``EntityTable``, and read again when an unknown id is
 /// asked for.
 ///
@@ -54,7 +56,7 @@ package final class EntityCatalog {
     }
 
     /// The present entity of a lineage, or the last one before its table was dropped.
-    func latest(of lineage: Int64) -> TrackedEntity? {
+    package func latest(of lineage: Int64) -> TrackedEntity? {
         byLineage[lineage] ?? lastByLineage[lineage]
     }
 
@@ -86,7 +88,7 @@ package final class EntityCatalog {
             names = names.map { name in
                 guard let name else { return nil }
                 let now = renamed[name] ?? name
-                return step.columnNames.contains(now) ? now : nil
+                return step.columnNames.first { SQLName.isEqual($0, to: now) }
             }
         }
         return names

@@ -26,6 +26,12 @@ package struct ColumnMask: Hashable, Sendable {
         for index in other.words.indices { words[index] |= other.words[index] }
     }
 
+    package mutating func subtract(_ other: ColumnMask) {
+        for index in words.indices where index < other.words.count {
+            words[index] &= ~other.words[index]
+        }
+    }
+
     package func contains(_ position: Int) -> Bool {
         let word = position / Self.bitsPerWord
         return word < words.count && words[word] >> UInt64(position % Self.bitsPerWord) & 1 == 1

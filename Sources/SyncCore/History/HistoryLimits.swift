@@ -1,5 +1,5 @@
 /// Limits of the history that is kept.
-public struct HistoryLimits: Sendable, Hashable {
+public struct HistoryLimits: Sendable, Hashable, Codable {
     /// Transactions older than this may go; nil: none for their age.
     public var age: Duration?
     /// About how many bytes the changes may take; nil: as many as there are.

@@ -21,12 +21,15 @@ public struct Transaction: Sendable, Hashable {
         /// Its author signed a part of it; other rows may be of others. Filters take the author for
         /// unknown.
         public static let authorUncertain = Flags(rawValue: 16)
+        /// A replica gave other numbers to rows whose numbers other rows had claimed earlier.
+        public static let renumbered = Flags(rawValue: 32)
 
         /// The names of the flags, as in JSON.
         public var names: [String] {
             let all: [(Flags, String)] = [
                 (.coalesced, "coalesced"), (.recovered, "recovered"), (.remote, "remote"),
                 (.repair, "repair"), (.authorUncertain, "authorUncertain"),
+                (.renumbered, "renumbered"),
             ]
             return all.filter { contains($0.0) }.map(\.1)
         }

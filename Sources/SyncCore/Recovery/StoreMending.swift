@@ -141,8 +141,7 @@ struct StoreMending {
     /// part of the merge records is lost.
     private mutating func renewIdentity() throws {
         let isLost = mayHaveLostChanges
-        let isReplicationLost =
-            wasReplica && !objects.missing(StoreBlueprint.tables(.replication)).isEmpty
+        let isReplicationLost = try wasReplica && !StoreDamage.missingReplication(db).isEmpty
         guard !hasIdentity || isLost || isReplicationLost else {
             if wasReplica {
                 for sql in StoreBlueprint.replication { try db.execute(sql: sql) }
@@ -156,7 +155,8 @@ struct StoreMending {
         if objects.has("syncd_join") { try db.execute(sql: "DROP TABLE syncd_join") }
         guard wasReplica else { return }
         let replication = Set(
-            StoreBlueprint.tables(.replication) + StoreBlueprint.tables(.sums))
+            StoreBlueprint.tables(.replication) + StoreBlueprint.tables(.names)
+                + StoreBlueprint.tables(.sums))
         try objects.dropOwn(db) { $0.type == "table" && replication.contains($0.name) }
         try metadata.deleteMergeState()
         if hasIdentity { try metadata.renewIdentity() }

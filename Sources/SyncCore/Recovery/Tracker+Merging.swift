@@ -6,8 +6,9 @@ extension Tracker {
     /// Makes the triggers right within a merge's transaction, after another program has changed the
     /// schema.
     ///
-    /// What the tables alone do not decide is refused, and nothing is changed: whether a column
-    /// that is missing, or has another name, was dropped on purpose.
+    /// What the tables alone do not decide is refused, and nothing is changed: whether a table that
+    /// is missing was dropped on purpose; whether a rebuilt table has a new column, or one under
+    /// another name. What SQLite's RENAME renamed is known.
     /// - Throws: `refused`; `busy` while a migration runs.
     @discardableResult
     package func repairForMerging(_ db: Database) throws -> RepairReport {
@@ -58,20 +59,24 @@ extension Tracker {
     private func refuseLosses(
         of entity: TrackedEntity, layout: CaptureLayout, table: String
     ) throws {
-        let before = entity.layout
-        if layout != before, let renamed = layout.renamed?.min(by: { $0.key < $1.key }) {
-            throw SyncError(
-                .refused,
-                "another program renamed the column \(renamed.value) of \(table) to \(renamed.key)",
-                hint:
-                    "Rename it back with ALTER TABLE, or, to take \(renamed.key) for a new column "
-                    + "and \(renamed.value) for a dropped one, run: synctool doctor --mend DB")
+        let renamed = layout == entity.layout ? [:] : layout.renamed ?? [:]
+        func folded(_ names: some Sequence<String>) -> Set<String> { Set(names.map(SQLName.folded)) }
+        let kept = folded(renamed.values)
+        let before = entity.layout.columns
+        let dropped = before.filter {
+            !kept.contains(SQLName.folded($0)) && !folded(layout.columns).contains(SQLName.folded($0))
         }
-        let names = Set(layout.columns.map(SQLName.folded))
-        if let dropped = before.columns.first(where: { !names.contains(SQLName.folded($0)) }) {
-            throw SyncError(
-                .refused, "another program dropped the column \(dropped) of \(table)",
-                hint: "Restore it; or, to continue without it, run: synctool doctor --mend DB")
-        }
+        let known = folded(before).union(folded(renamed.keys))
+        let added = layout.columns.filter { !known.contains(SQLName.folded($0)) }
+        guard let dropped = dropped.first, let added = added.first else { return }
+        throw SyncError(
+            .refused,
+            "another program rebuilt the table \(table) with a column \(added) and without the "
+                + "column \(dropped): whether that is a new name does not show",
+            hint: "If it is, rebuild it with \(dropped), then run: synctool alter DB "
+                + Shell.quoted(
+                    "ALTER TABLE \(SQLName.quoted(table)) RENAME COLUMN \(SQLName.quoted(dropped)) "
+                        + "TO \(SQLName.quoted(added))")
+                + "; if \(dropped) was dropped and \(added) is new, run: synctool doctor --mend DB")
     }
 }

@@ -25,6 +25,9 @@ package struct Batch: Sendable {
     package var hasGaps = false
     /// What a new replica starts with, and hints for a receiver; not part of the facts.
     package var extras = Extras()
+    /// What the sender calls entities and columns that have another name than their identity. Of
+    /// version 1 only a batch that a new replica begins with has them.
+    package var names: [EntityNames] = []
     /// The vector that the sender's whole extraction leads to; nil: that of this batch, its last
     /// one. Signed batches alone have it, and the two that follow. A batch that is not the last one
     /// lacks facts that a later one overwrites.
@@ -33,6 +36,8 @@ package struct Batch: Sendable {
     package var sums: BatchSums?
     /// What proves who wrote the transactions; with the sender's own proof the batch is signed.
     package var proofs: [ReplicaID: SignerProof] = [:]
+    /// Names that replicas gave themselves; signed batches alone have them.
+    package var replicaNames: [ReplicaID: SignedName] = [:]
     /// What members have decided about members, by subject; of signed batches alone.
     package var decisions: [MemberDecision] = []
     /// Whether it is a slice of a batch that begins with nothing merged, or such a batch: what it
@@ -73,23 +78,31 @@ extension Batch {
         package var isEmpty: Bool { schema.isEmpty && policies.isEmpty && numbers.isEmpty }
     }
 
-    /// An entity as its sender has it: cells and columns by name, so that a receiver with another
-    /// schema can map them to its own.
+    /// An entity as its sender has it: cells and columns by identity, so that a receiver with
+    /// another schema, or other names, can map them to its own.
     package struct Entity: Sendable, Hashable {
-        /// The table's name.
+        /// The identity (``SchemaIdentity``): the table's first name.
         package var name: String
-        /// Whether the key is a private number.
+        /// Whether the key is a number that does not identify: a private or a shared one.
         package var isPrivate: Bool
-        /// The names of the columns of each cell.
+        /// Whether the key is a shared number.
+        package var sharesNumbers: Bool
+        /// The identities of the columns of each cell.
         package var cells: [[String]]
 
         /// Describes an entity.
-        package init(name: String, isPrivate: Bool, cells: [[String]]) {
+        package init(
+            name: String, isPrivate: Bool, sharesNumbers: Bool = false, cells: [[String]]
+        ) {
             self.name = name
             self.isPrivate = isPrivate
+            self.sharesNumbers = sharesNumbers
             self.cells = cells
         }
     }
+
+    /// Whether an entity has shared numbers: a reader that does not know them refuses the batch.
+    package var sharesNumbers: Bool { entities.contains(where: \.sharesNumbers) }
 
     /// A transaction, with its entry in history.
     package struct Transaction: Sendable, Hashable {

@@ -68,8 +68,11 @@ package enum BatchDecoder {
             from: &reader, tables: tables, dots: transactions.map(\.header.dot))
         let extras =
             envelope.hasExtras ? try ExtrasColumns.read(from: &reader, tables: tables) : .init()
+        let names = envelope.hasNames ? try NameColumns.read(from: &reader) : []
         var proofs = envelope.hasProofs ? try ProofColumns.read(envelope, from: &reader) : [:]
         if let signature = envelope.signature { proofs[envelope.sender] = signature.proof }
+        let replicaNames =
+            envelope.hasReplicaNames ? try ReplicaNameColumns.read(from: &reader) : [:]
         let decisions = envelope.hasDecisions ? try DecisionColumns.read(from: &reader) : []
         guard reader.isAtEnd else { throw SyncError(.badData, "the content has a tail") }
         guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
@@ -81,11 +84,13 @@ package enum BatchDecoder {
             upTo: envelope.upTo, entities: tables.entities, transactions: transactions,
             facts: facts)
         batch.extras = extras
+        batch.names = names
         batch.collected = envelope.collected
         batch.hasGaps = envelope.hasGaps
         batch.goal = envelope.goal
         batch.sums = envelope.sums
         batch.proofs = proofs
+        batch.replicaNames = replicaNames
         batch.decisions = decisions
         batch.isSnapshot = envelope.from.isEmpty
         return batch

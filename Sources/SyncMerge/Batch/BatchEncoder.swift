@@ -4,7 +4,7 @@ import SyncValues
 package enum BatchEncoder {
     /// The batch as bytes: envelope, check, compressed content.
     /// - Parameter key: the sender's; with it a batch that has the sender's proof is signed
-    ///   (version 2). Without it goal, sums and proofs are left out (version 1).
+    ///   (version 2). Without it goal, sums, proofs and names are left out (version 1).
     /// - Throws: `invalidArgument` when the batch is beyond ``BatchLimits``: cut it into slices.
     /// - Complexity: O(n log n) in the facts.
     package static func encode(_ batch: Batch, signing key: SigningKey? = nil) throws -> [UInt8] {
@@ -34,7 +34,11 @@ package enum BatchEncoder {
         TransactionColumns.write(batch.transactions, tables: tables, to: &content)
         FactColumns.write(batch.facts, tables: tables, to: &content)
         if !batch.extras.isEmpty { ExtrasColumns.write(batch.extras, tables: tables, to: &content) }
+        if batch.sendsNames(isSigned: withProofs) { NameColumns.write(batch.names, to: &content) }
         if withProofs, !batch.forwardedProofs.isEmpty { ProofColumns.write(batch, to: &content) }
+        if withProofs, !batch.replicaNames.isEmpty {
+            ReplicaNameColumns.write(batch.replicaNames, to: &content)
+        }
         if withProofs, !batch.decisions.isEmpty {
             DecisionColumns.write(batch.decisions, to: &content)
         }

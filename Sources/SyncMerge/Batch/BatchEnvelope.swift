@@ -40,14 +40,21 @@ package struct BatchEnvelope: Sendable, Hashable {
     package let signature: BatchSignature?
     /// Whether the content ends with ``Batch/Extras``.
     let hasExtras: Bool
+    /// Whether the content has ``Batch/names``.
+    let hasNames: Bool
     /// Whether the content ends with the proofs of other replicas.
     let hasProofs: Bool
+    /// Whether an entity has shared numbers.
+    let sharesNumbers: Bool
+    /// Whether the content ends with names of replicas.
+    let hasReplicaNames: Bool
     /// Whether the content ends with decisions about members.
     let hasDecisions: Bool
 
-    /// The flags of the sixth byte. Those from `goal` on exist in version 2.
+    /// The flags after the version, written as a varint. Those that ``known(in:)`` names for
+    /// version 2 alone do not exist in version 1.
     struct Flags: OptionSet {
-        let rawValue: UInt8
+        let rawValue: UInt64
 
         static let sealed = Flags(rawValue: 1)
         static let extras = Flags(rawValue: 2)
@@ -55,12 +62,15 @@ package struct BatchEnvelope: Sendable, Hashable {
         static let goal = Flags(rawValue: 8)
         static let sums = Flags(rawValue: 16)
         static let proofs = Flags(rawValue: 32)
-        static let decisions = Flags(rawValue: 64)
+        static let names = Flags(rawValue: 64)
+        static let sharedNumbers = Flags(rawValue: 128)
+        static let decisions = Flags(rawValue: 256)
+        static let replicaNames = Flags(rawValue: 1024)
 
         static func known(in version: UInt8) -> Flags {
-            version == 1
-                ? [.sealed, .extras, .collected]
-                : [.sealed, .extras, .collected, .goal, .sums, .proofs, .decisions]
+            let common: Flags = [.sealed, .extras, .collected, .names, .sharedNumbers]
+            return version == 1
+                ? common : common.union([.goal, .sums, .proofs, .decisions, .replicaNames])
         }
     }
 
@@ -77,6 +87,9 @@ package struct BatchEnvelope: Sendable, Hashable {
         if goal != nil { flags.insert(.goal) }
         if sums != nil { flags.insert(.sums) }
         if hasProofs { flags.insert(.proofs) }
+        if hasNames { flags.insert(.names) }
+        if sharesNumbers { flags.insert(.sharedNumbers) }
+        if hasReplicaNames { flags.insert(.replicaNames) }
         if hasDecisions { flags.insert(.decisions) }
         return flags
     }
@@ -118,7 +131,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         var bytes = ByteWriter()
         bytes.append(raw: Self.magic)
         bytes.append(byte: version)
-        bytes.append(byte: flags.rawValue)
+        bytes.append(varint: flags.rawValue)
         return bytes
     }
 
@@ -165,7 +178,7 @@ package struct BatchEnvelope: Sendable, Hashable {
                 "the batch has version \(version), this program reads versions 1 and 2",
                 hint: "Update syncd on this machine")
         }
-        let flags = Flags(rawValue: try reader.byte())
+        let flags = Flags(rawValue: try reader.varint())
         guard Flags.known(in: version).isSuperset(of: flags) else {
             throw SyncError(
                 .newerFormat,
@@ -185,6 +198,9 @@ package struct BatchEnvelope: Sendable, Hashable {
     private init(body: [UInt8], flags: Flags, isSigned: Bool) throws {
         hasExtras = flags.contains(.extras)
         hasProofs = flags.contains(.proofs)
+        hasNames = flags.contains(.names)
+        sharesNumbers = flags.contains(.sharedNumbers)
+        hasReplicaNames = flags.contains(.replicaNames)
         hasDecisions = flags.contains(.decisions)
         var reader = ByteReader(body)
         store = try reader.identifier(StoreID.init(bytes:))
@@ -274,6 +290,9 @@ extension BatchEnvelope {
         key = nil
         hasExtras = !batch.extras.isEmpty
         hasProofs = isSigned && !batch.forwardedProofs.isEmpty
+        hasNames = batch.sendsNames(isSigned: isSigned)
+        sharesNumbers = batch.sharesNumbers
+        hasReplicaNames = isSigned && !batch.replicaNames.isEmpty
         hasDecisions = isSigned && !batch.decisions.isEmpty
     }
 
@@ -295,6 +314,9 @@ extension BatchEnvelope {
         payloadHash = signed?.payloadHash ?? Array(SHA256.hash(data: payload))
         hasExtras = other.hasExtras
         hasProofs = other.hasProofs
+        hasNames = other.hasNames
+        sharesNumbers = other.sharesNumbers
+        hasReplicaNames = other.hasReplicaNames
         hasDecisions = other.hasDecisions
         self.key = key
     }

@@ -15,6 +15,8 @@ package enum BatchLimits {
     package static let entitiesMax = 1 << 16
     /// Decisions about members.
     package static let decisionsMax = 1_024
+    /// The name of a replica: more than a name may have now (``ReplicaName``).
+    static let nameBytesMax = 1 << 10
     /// How much longer a payload is when it is sealed: a nonce and a tag.
     static let sealBytes = 12 + 16
     /// zstd's window: what a decoder must keep, as a power of two.

@@ -60,7 +60,7 @@ struct BatchTables {
         content.append(varint: UInt64(entities.count))
         for entity in entities {
             content.append(varint: UInt64(place(of: entity.name)))
-            content.append(byte: entity.isPrivate ? 1 : 0)
+            content.append(byte: entity.identityCode)
             content.append(varint: UInt64(entity.cells.count))
             for columns in entity.cells {
                 content.append(varint: UInt64(columns.count))
@@ -97,7 +97,7 @@ struct BatchTables {
         -> Batch.Entity
     {
         let name = texts[try reader.index(below: texts.count)]
-        let isPrivate = try reader.index(below: 2) == 1
+        let identity = try reader.index(below: 3)
         var cells: [[String]] = []
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.entitiesMax)) {
             var columns: [String] = []
@@ -107,8 +107,14 @@ struct BatchTables {
             guard !columns.isEmpty else { throw SyncError(.badData, "a cell without columns") }
             cells.append(columns)
         }
-        return Batch.Entity(name: name, isPrivate: isPrivate, cells: cells)
+        return Batch.Entity(
+            name: name, isPrivate: identity != 0, sharesNumbers: identity == 2, cells: cells)
     }
+}
+
+extension Batch.Entity {
+    /// What the key is: 0 identifies, 1 a private number, 2 a shared number.
+    package var identityCode: UInt8 { sharesNumbers ? 2 : isPrivate ? 1 : 0 }
 }
 
 /// Numbers items by their first appearance.

@@ -4,7 +4,7 @@ extension MergeSchema {
     package var batchEntities: [Batch.Entity] {
         entities.map { entity in
             Batch.Entity(
-                name: entity.name, isPrivate: entity.isPrivate,
+                name: entity.name, isPrivate: entity.isPrivate, sharesNumbers: entity.sharesNumbers,
                 cells: entity.cells.map { $0.map { entity.columns[$0].name } })
         }
     }

@@ -7,8 +7,12 @@ public struct WaitingChanges: Sendable, Hashable {
         case noTable
         /// The table is there and is not tracked.
         case notTracked
+        /// The table that has this name here is another one, which was called `first` at first.
+        case nameTaken(first: String)
         /// The table lacks these columns.
         case noColumns([String])
+        /// The columns that have these names here are other ones.
+        case columnNamesTaken([String])
         /// The table has the columns, but its constraints combine them in another way than the
         /// sender's.
         case otherConstraints([String])

@@ -13,7 +13,9 @@ extension MergeState {
         if deletes.isEmpty || life.contains(where: { $0.kind == .created }) { return !life.isEmpty }
         guard schema.entities[record.entity].deletePolicy == .editWins else { return false }
         var edits = life.filter { $0.kind == .revived }.map(\.dot)
-        for versions in record.cells {
+        // A claim of a number is no edit: a replica that renumbers an object does not keep it alive.
+        let number = schema.entities[record.entity].numberCell
+        for (cell, versions) in record.cells.enumerated() where cell != number {
             edits += versions.filter { $0.incarnation == newest }.map(\.dot)
         }
         return deletes.allSatisfy { delete in
@@ -34,6 +36,37 @@ extension MergeState {
             !deletes.contains { isSeen(version.dot, by: $0.dot) }
         }
         return unseen.isEmpty ? versions : unseen
+    }
+
+    /// Whether a version of a row that was deleted may be the default of a column that was added
+    /// later. Which of the row's remaining transactions the default is attributed to depends on the
+    /// moment of the migration, and so on the replica; it wrote another cell, too. Nobody wrote the
+    /// default, and where someone did, the other cell tells it.
+    func isAttributedDefault(_ version: Version, cell: Int, of record: ObjectRecord) -> Bool {
+        let entity = schema.entities[record.entity]
+        guard
+            zip(entity.cells[cell], version.value).allSatisfy({ column, field in
+                field == .value(entity.columns[column].defaultValue)
+            })
+        else { return false }
+        let isInserted = record.life.contains {
+            $0.kind == .created && $0.incarnation == version.incarnation
+        }
+        return !isInserted
+            && record.cells.indices.contains { other in
+                other != cell
+                    && record.cells[other].contains {
+                        $0.dot == version.dot && $0.incarnation == version.incarnation
+                    }
+            }
+    }
+
+    /// Whether a version may be the default of a column that was added after its row was deleted.
+    package func isAttributedDefault(_ id: VersionID) -> Bool {
+        guard let record = objects[id.object], record.cells.indices.contains(id.cell),
+            let version = record.cells[id.cell].first(where: { $0.dot == id.dot })
+        else { return false }
+        return isAttributedDefault(version, cell: id.cell, of: record)
     }
 
     /// Whether a delete that had seen the version ended it. One transaction may delete an

@@ -36,13 +36,15 @@ package struct CommitFixpoint {
         order = wanted.keys.sorted()
     }
 
-    /// Adds facts until the view equals the committed tables.
-    /// - Returns: that view.
+    /// Adds facts until the view equals the committed tables, or until it shows a row that a
+    /// constraint had kept out of them.
+    /// - Returns: that view, and whether it equals the tables.
     /// - Throws: `internalFault` when it does not end.
-    package mutating func reach() throws -> View {
+    package mutating func reach() throws -> (view: View, isSettled: Bool) {
         for check in 0..<Self.checksMax {
             if check == Self.aliasCheck { recordShownAliases() }
             let shown = View(recorder.state)
+            if hasMadeRoom(in: shown) { return (shown, false) }
             var holders: [ObjectUID: [ObjectUID]] = [:]
             for name in order {
                 if let host = shown.shownAs[name] { holders[host, default: []].append(name) }
@@ -50,10 +52,17 @@ package struct CommitFixpoint {
             let count = recorder.facts.count
             let hasUnexpected = deleteUnexpectedRows(in: shown, holders: holders)
             let hasMissing = restoreMissingRows(in: shown, holders: holders, check: check)
-            if !hasUnexpected && !hasMissing && recorder.facts.count == count { return shown }
+            if !hasUnexpected && !hasMissing && recorder.facts.count == count {
+                return (shown, true)
+            }
         }
         throw SyncError(
             .internalFault, "the facts of transaction \(recorder.header.dot) do not converge")
+    }
+
+    /// Whether a row is shown that was kept out of the tables that the writer saw.
+    private func hasMadeRoom(in shown: View) -> Bool {
+        view.heldBack.contains { wanted[$0] == nil && shown.shownAs[$0] != nil }
     }
 
     private mutating func recordShownAliases() {
@@ -107,12 +116,18 @@ package struct CommitFixpoint {
             let fallback = ShownRow(
                 entity: want.entity, name: name, members: [name], fields: want.fields,
                 sources: recorder.schema.entities[want.entity].cells.map { _ in nil })
+            let number = recorder.schema.entities[want.entity].numberCell
             for (cell, columns) in recorder.schema.entities[want.entity].cells.enumerated() {
                 let isEqual = columns.allSatisfy {
                     shown.resolved(want.fields[$0]) == host?.fields[$0]
                 }
                 if !isLost && isEqual { continue }
                 isDirty = true
+                // It claims the number that it was committed with: another row has to give way.
+                if cell == number, let host, recorder.claims(want.fields[columns[0]], for: host, in: shown)
+                {
+                    continue
+                }
                 recorder.writeCell(
                     cell, fields: want.fields, to: view.rows[name] ?? host ?? fallback)
             }

@@ -92,20 +92,25 @@ package struct FactRecorder {
         }
         let value = schema.entities[row.entity].cells[cell].map { fields[$0] }
         recordCell(
-            cell, value: value, of: member, entity: row.entity,
+            cell, value: value, of: member, shownAs: row.name, entity: row.entity,
             incarnation: incarnation(member), at: dot)
     }
 
     /// Records a version of a cell: the value that the writer wants to be shown, on top of what the
     /// register holds.
+    /// - Parameter name: the identity that the row is shown under; nil: the object's own.
     package mutating func recordCell(
-        _ cell: Int, value: [Field], of uid: ObjectUID, entity: Int, incarnation: Int,
-        at dot: Dot? = nil
+        _ cell: Int, value: [Field], of uid: ObjectUID, shownAs name: ObjectUID? = nil, entity: Int,
+        incarnation: Int, at dot: Dot? = nil
     ) {
         let policy = schema.entities[entity].policies[cell]
         let dot = dot ?? header.dot
         var value = value
-        if !policy.isBlending {
+        if cell == schema.entities[entity].numberCell {
+            value = value.map {
+                state.claimValue($0, of: uid, shownAs: name ?? uid, cell: cell, at: dot)
+            }
+        } else if !policy.isBlending {
             value = value.map(MergeState.escaped)
         } else if case .value(let wanted)? = value.first {
             let versions =

@@ -93,7 +93,7 @@ package struct IdentityAssignment {
     func fields(of row: Commit.Row) -> [Field] {
         let entity = schema.entities[row.key.entity]
         var fields = row.values.map(Field.value)
-        if entity.isPrivate { fields[entity.key[0]] = .value(.null) }
+        if entity.hasPrivateNumbers { fields[entity.key[0]] = .value(.null) }
         for reference in entity.references {
             guard let key = targetKey(of: reference, in: row) else { continue }
             if let name = target(of: reference, key: key) {

@@ -24,7 +24,8 @@ extension MergeState {
                 return RecordedCommit(
                     state: recorder.state, view: shown,
                     names: names.mapValues { shown.shownAs[$0] ?? $0 }, header: recorder.header,
-                    facts: recorder.facts, adoptionCount: recorder.facts.count)
+                    facts: recorder.facts, adoptionCount: recorder.facts.count,
+                    isSettled: true)
             }
         }
         throw SyncError(.internalFault, "closing conflicts in transaction \(dot) does not end")
@@ -39,11 +40,13 @@ extension FactRecorder {
             guard let row = shown.rows[name], let host = view.shownAs[name],
                 let old = view.rows[host]
             else { continue }
+            let number = schema.entities[row.entity].numberCell
             for (cell, columns) in schema.entities[row.entity].cells.enumerated() {
                 let isEqual = columns.allSatisfy {
                     shown.resolved(old.fields[$0]) == row.fields[$0]
                 }
-                if isEqual && row.sources[cell] != nil { continue }
+                // A number that is no claim stays none: the writer of the claim states another.
+                if isEqual && (row.sources[cell] != nil || cell == number) { continue }
                 isDirty = true
                 writeCell(cell, fields: old.fields, to: row)
             }

@@ -3,7 +3,9 @@ extension MergeState {
     ///
     /// The view after the transaction equals what was committed: where the transaction was written
     /// on top of repairs, the few facts that this takes are added (``CommitFixpoint``). Only here
-    /// does a repair become a fact, as an ordinary write of a writer that saw it.
+    /// does a repair become a fact, as an ordinary write of a writer that saw it. But a row that a
+    /// constraint kept out of the tables, and that the commit makes room for, is nobody's delete:
+    /// it is shown, and the commit is not settled (``RecordedCommit/isSettled``).
     /// - Parameters:
     ///   - view: the view of this state, which the writer saw.
     ///   - names: the identities of its rows, by the keys that they have here.
@@ -43,11 +45,12 @@ extension MergeState {
         recorder.markWritten(targets, in: view)
         let stated = recorder.facts.count
         var fixpoint = CommitFixpoint(recorder, commit: commit, view: view, assignment: assignment)
-        let settled = isSettling ? try fixpoint.reach() : View(recorder.state)
+        let (settled, isReached) =
+            isSettling ? try fixpoint.reach() : (View(recorder.state), false)
         return RecordedCommit(
             state: fixpoint.recorder.state, view: settled, names: assignment.names,
             header: fixpoint.recorder.header, facts: fixpoint.recorder.facts,
-            adoptionCount: fixpoint.recorder.facts.count - stated)
+            adoptionCount: fixpoint.recorder.facts.count - stated, isSettled: isReached)
     }
 }
 

@@ -103,7 +103,8 @@ extension MergeEntity {
         }
     }
 
-    /// How the later row of a clash of a claim can be shown, by preference.
+    /// How the later row of a clash of a claim can be shown, by preference; with a suffix, which is
+    /// a value that nobody wrote, under `keepBoth` alone.
     static func renames(
         for claim: Claim, columns: [Column], key: [Int], references: [Reference], checks: [Check],
         policy: UniquePolicy
@@ -123,7 +124,7 @@ extension MergeEntity {
             else { return nil }
             return .reset(column, initial)
         }
-        let values = (policy == .keepBoth ? [name, null] : [null, name]).compactMap { $0 }
+        let values = (policy == .keepBoth ? [name, null] : [null]).compactMap { $0 }
         return resets + values
     }
 }

@@ -8,6 +8,10 @@ package struct MergeEntity: Sendable {
         /// The INTEGER PRIMARY KEY is a private number of each replica; equal numbers never denote
         /// the same object.
         case privateNumber
+        /// The INTEGER PRIMARY KEY is a number that the object claims: the same on every replica.
+        /// Equal numbers never denote the same object; the earliest claim keeps the number
+        /// (``SharedNumbers``).
+        case sharedNumber
         /// The key's values.
         case key
     }
@@ -37,6 +41,8 @@ package struct MergeEntity: Sendable {
     package let policies: [CellPolicy]
     /// The cell of each column; nil for a private number.
     package let cellOfColumn: [Int?]
+    /// The cell of a shared number: a column alone, whose versions are ``NumberClaim``s.
+    package let numberCell: Int?
     /// The columns with a NOT NULL or a type: neither in the key nor in references, whose values
     /// other rules decide.
     private let bounded: [Int]
@@ -60,7 +66,7 @@ package struct MergeEntity: Sendable {
     ) {
         precondition(!key.isEmpty, "a tracked table has a key")
         precondition(
-            identity == .key || key.count == 1, "a private number is a single INTEGER column")
+            identity == .key || key.count == 1, "a number is a single INTEGER column")
         self.name = name
         self.columns = columns
         self.key = key
@@ -80,13 +86,17 @@ package struct MergeEntity: Sendable {
         let claims = claims + plain
         self.claims = claims
         let free = columns.indices.filter { identity == .key || !key.contains($0) }
-        cells = Coupling.cells(
+        let tied = Coupling.cells(
             of: free,
             ties: references.map(\.columns) + checks.map(\.columns) + claims.map(\.columns)
                 + (isWhole ? [free] : []))
-        policies = cells.map { cell in
+        let plainPolicies = tied.map { cell in
             cell.lazy.compactMap { columnPolicies[$0] }.first ?? policy
         }
+        // Whatever constraint names the number: a claim is nothing that a writer mixes with others.
+        numberCell = identity == .sharedNumber ? tied.count : nil
+        cells = tied + (identity == .sharedNumber ? [key] : [])
+        policies = plainPolicies + (identity == .sharedNumber ? [.firstWriter] : [])
         var cellOfColumn = [Int?](repeating: nil, count: columns.count)
         for (cell, members) in cells.enumerated() {
             for column in members { cellOfColumn[column] = cell }
@@ -99,8 +109,14 @@ package struct MergeEntity: Sendable {
         }
     }
 
-    /// Whether the key is a private number of each replica.
-    package var isPrivate: Bool { identity == .privateNumber }
+    /// Whether the key is a number that does not identify: a private one, or a shared one.
+    package var isPrivate: Bool { identity != .key }
+
+    /// Whether the key is a number of each replica alone.
+    package var hasPrivateNumbers: Bool { identity == .privateNumber }
+
+    /// Whether the key is a number that is the same on every replica.
+    package var sharesNumbers: Bool { identity == .sharedNumber }
 
     /// Whether every one of the columns may be NULL.
     func isNullable(_ columns: [Int]) -> Bool {

@@ -3,6 +3,8 @@ package struct MergeSchema: Sendable {
     /// In an order that is the same on every replica with this schema: references and facts name
     /// entities by position.
     package let entities: [MergeEntity]
+    /// Whether an entity has shared numbers.
+    package let sharesNumbers: Bool
 
     /// Describes a store.
     package init(_ entities: [MergeEntity]) {
@@ -13,6 +15,7 @@ package struct MergeSchema: Sendable {
                     "a reference has one column per key column of its target")
             }
         }
+        sharesNumbers = entities.contains(where: \.sharesNumbers)
         self.entities = entities.map { entity in
             var entity = entity
             entity.references = entity.resolvedReferences(in: entities)

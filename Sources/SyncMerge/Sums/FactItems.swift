@@ -77,7 +77,8 @@ package struct FactItems: Sendable {
                 columns.append("\(name) \(cellName) \(writer.bytes)")
             }
         }
-        return name([entity.isPrivate ? "private" : "key"] + columns.sorted(), hash)
+        let identity = entity.sharesNumbers ? "shared" : entity.isPrivate ? "private" : "key"
+        return name([identity] + columns.sorted(), hash)
     }
 
     /// The hash of an entity's name.

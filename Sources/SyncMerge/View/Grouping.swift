@@ -123,10 +123,11 @@ struct Grouping {
         return position
     }
 
-    /// The columns of a complete group, as the state has them. A private number is NULL.
+    /// The columns of a complete group, as the state has them. A private or shared number is NULL.
     func row(at position: Int, of entity: MergeEntity) -> [Field] {
         var row = [Field](repeating: .value(.null), count: entity.columns.count)
-        for (columns, cell) in zip(entity.cells, groups[position].cells) {
+        for (place, (columns, cell)) in zip(entity.cells, groups[position].cells).enumerated()
+        where place != entity.numberCell {
             for (column, field) in zip(columns, cell.value) { row[column] = field }
         }
         return row

@@ -7,7 +7,8 @@ package struct ShownRow: Sendable, Hashable {
     package let name: ObjectUID
     /// The identities that are shown as this row: by group, those of the group `name` first.
     package let members: [ObjectUID]
-    /// One field per column; references name rows, a private number is NULL.
+    /// One field per column; references name rows, a private number is NULL. A shared number is the
+    /// one that the row shows.
     package var fields: [Field]
     /// Per cell the version that is shown; nil where the view shows something else.
     package var sources: [VersionID?]

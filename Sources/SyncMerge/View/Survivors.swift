@@ -38,7 +38,7 @@ struct Survivors {
     }
 
     /// Rule 3: a group is not shown when a target that it requires is absent.
-    private static func missingTarget(_ groups: [Group], forced: [Bool]) -> [Bool] {
+    static func missingTarget(_ groups: [Group], forced: [Bool]) -> [Bool] {
         var isOut = forced
         var holders: [[Int]] = Array(repeating: [], count: groups.count)
         var work = groups.indices.filter { isOut[$0] }

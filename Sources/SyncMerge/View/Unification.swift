@@ -1,13 +1,17 @@
 import SyncValues
 
 /// Rule 5: makes rows of the shown groups. Groups that claim the same UNIQUE value are unified to
-/// one row, or the group with the later claim is shown with another value.
+/// one row, or the group with the later claim is shown with another value, or it is not shown.
+///
+/// No value is invented: the later claim is shown as NULL, or with the default of the column that
+/// puts it into an index; with a suffix under `keepBoth` alone. Where none of these is legal the
+/// rows become one if an insert made one of the claims; otherwise the later one has to be hidden.
 ///
 /// Rounds are synchronous: all clashes of a round are resolved at once. A round that unites reduces
 /// the number of rows; there are at most as many renaming rounds as groups, after that clashes
-/// unite. Uniting never leaves a dangling reference, because the identity continues in the row.
-/// What follows from a union (children that now claim the same value, a value that became free) is
-/// found by the next round.
+/// unite. Rows are hidden when nothing else is left to do. Uniting never leaves a dangling
+/// reference, because the identity continues in the row. What follows from a union (children that
+/// now claim the same value, a value that became free) is found by the next round.
 struct Unification {
     /// One per part, by position of the part's first group.
     private(set) var rows: [Int: ShownRow] = [:]
@@ -15,6 +19,8 @@ struct Unification {
     private(set) var order: [Int] = []
     /// Rows of earlier rounds that clashed, as they were then: what they claimed decided, too.
     private(set) var clashedRows: [ShownRow] = []
+    /// Groups with a later claim that cannot be shown in any way. They have to be hidden.
+    private(set) var outranked: [Int] = []
 
     private let state: MergeState
     private let grouping: Grouping
@@ -49,7 +55,11 @@ struct Unification {
                     for row in clash.rows.dropFirst() { unite(clash.rows[0], with: row) }
                 }
             } else {
-                for clash in clashes { renameLoser(of: clash) }
+                let results = clashes.map { renameLosers(of: $0) }
+                if results.allSatisfy({ $0.renamedCount == 0 }) {
+                    hideLosers(of: results)
+                    return
+                }
                 renamings += 1
             }
         }
@@ -98,7 +108,8 @@ struct Unification {
             let group = holder(of: cell, in: groups)
             let version = grouping.groups[group].cells[cell]
             var source: VersionID? = version.source
-            for (column, field) in zip(columns, version.value) {
+            // The number is set when all rows are known; until then nothing depends on it.
+            for (column, field) in zip(columns, version.value) where cell != entity.numberCell {
                 if isPlain {
                     row.fields[column] = resolved(field)
                     continue
@@ -218,17 +229,16 @@ struct Unification {
 
     private static func suffix(of name: ObjectUID) -> String { "~" + name.description.prefix(8) }
 
-    /// Whether the rows of a clash become one: where a row cannot be shown with another value, and
-    /// under `merge` where an insert made a claim. Rows that a flag puts into an index do not: the
-    /// flag is a property of theirs, and not what they are.
+    /// Whether the rows of a clash become one: where an insert made a claim (the same thing was
+    /// entered twice), under `merge`, and under the other policies where a row cannot be shown with
+    /// another value. Rows that a flag puts into an index do not: the flag is a property of theirs,
+    /// and not what they are.
     private func becomesOne(_ clash: Clash) -> Bool {
-        guard let first = rows[clash.rows[0]] else { return true }
+        guard let first = rows[clash.rows[0]], let cell = clash.cell else { return true }
         let renames = clash.rows.map { rename(of: $0, in: clash) }
-        if renames.contains(nil) { return true }
-        let entity = state.schema.entities[first.entity]
         if renames.allSatisfy({ $0?.isReset ?? false }) { return false }
-        guard entity.uniquePolicy == .merge, let cell = clash.cell
-        else { return entity.uniquePolicy == .merge }
+        let entity = state.schema.entities[first.entity]
+        guard entity.uniquePolicy == .merge || renames.contains(nil) else { return false }
         return clash.rows.contains { part in
             let group = holder(of: cell, in: parts[part] ?? [])
             let source = grouping.groups[group].cells[cell].source
@@ -238,25 +248,59 @@ struct Unification {
         }
     }
 
-    /// The oldest claim keeps the value; the others are shown as NULL, as `value~uid`, or with the
-    /// default of the column that put them into the index.
-    private mutating func renameLoser(of clash: Clash) {
-        guard let cell = clash.cell else { return }
+    /// What became of the rows of a clash, by position of their parts.
+    private struct Outcome {
+        /// The row that keeps the value.
+        var winner: Int?
+        /// How many others are shown with another value.
+        var renamedCount = 0
+        /// The others.
+        var hidden: [Int] = []
+    }
+
+    /// One claim keeps the value; the others are shown as NULL, as `value~uid`, or with the default
+    /// of the column that put them into the index.
+    ///
+    /// It is the oldest one of those that no writer of another one had seen. (A writer can have
+    /// seen a claim only where its row was not shown with it.)
+    private mutating func renameLosers(of clash: Clash) -> Outcome {
+        var outcome = Outcome()
+        guard let cell = clash.cell else { return outcome }
         let claimants = clash.rows.map { part -> (row: Int, group: Int) in
             (part, holder(of: cell, in: parts[part] ?? []))
         }
+        func dot(_ group: Int) -> Dot { grouping.groups[group].cells[cell].source.dot }
         func age(_ group: Int) -> (HybridTime, Dot, Int) {
-            let dot = grouping.groups[group].cells[cell].source.dot
-            return (state.time(dot), dot, group)
+            (state.time(dot(group)), dot(group), group)
         }
-        for claimant in claimants.sorted(by: { age($0.group) < age($1.group) }).dropFirst() {
+        let current = claimants.filter { claimant in
+            !claimants.contains {
+                dot($0.group) != dot(claimant.group)
+                    && state.isSeen(dot(claimant.group), by: dot($0.group))
+            }
+        }
+        outcome.winner = current.min { age($0.group) < age($1.group) }?.row
+        for claimant in claimants where claimant.row != outcome.winner {
             guard let rename = rename(of: claimant.row, in: clash),
                 case .value(let value)? = rows[claimant.row]?.fields[rename.column]
-            else { continue }
+            else {
+                outcome.hidden.append(claimant.row)
+                continue
+            }
             let suffix = Self.suffix(of: grouping.groups[claimant.group].name)
             renamed[GroupColumn(group: claimant.group, column: rename.column)] = .value(
                 rename.value(for: value, suffix: suffix))
+            outcome.renamedCount += 1
         }
+        return outcome
+    }
+
+    /// Hides the rows that lost a clash against one that is not hidden; where each of them lost
+    /// against another one of them, all.
+    private mutating func hideLosers(of outcomes: [Outcome]) {
+        let all = Set(outcomes.flatMap(\.hidden))
+        let effective = outcomes.filter { !all.contains($0.winner ?? -1) }.flatMap(\.hidden)
+        outranked = (effective.isEmpty ? all : Set(effective)).flatMap { parts[$0] ?? [] }.sorted()
     }
 
     // MARK: Last resort

@@ -42,6 +42,25 @@ extension View {
         return rivals
     }
 
+    /// A row that claims what a row with these fields claims, and the columns of the claim; nil
+    /// when there is none.
+    /// - Complexity: O(rows)
+    package func claimant(
+        of fields: [Field], besides name: ObjectUID, entity: Int, schema: MergeSchema
+    ) -> (row: ShownRow, columns: [Int])? {
+        let described = schema.entities[entity]
+        for claim in described.claims {
+            guard let wanted = claimed(by: fields, claim, schema: schema) else { continue }
+            for other in order where other != shownAs[name] {
+                guard let row = rows[other], row.entity == entity,
+                    claimed(by: row.fields, claim, schema: schema) == wanted
+                else { continue }
+                return (row, claim.columns)
+            }
+        }
+        return nil
+    }
+
     private func claimed(
         by fields: [Field], _ claim: MergeEntity.Claim, schema: MergeSchema
     ) -> [Field]? {

@@ -11,10 +11,12 @@
 /// 3. ``Survivors``: a group that requires an absent target is not shown.
 /// 4. ``Survivors``, ``Overrides``: cascades remove groups, hard references pin deleted ones; a
 ///    reference to a group that is not shown becomes NULL or its default.
-/// 5. ``Unification``: groups that claim one UNIQUE value become one row, or one is renamed.
+/// 5. ``Unification``: groups that claim one UNIQUE value become one row, or the later claim is
+///    shown with another value; where neither is possible its row is hidden.
 /// 6. Last resort: a row that a CHECK refuses because of rule 5 is hidden.
+/// 7. ``SharedNumbers``: which row shows a number that several claim.
 ///
-/// Rules 3 to 6 repeat while rule 4 or 6 hides a group.
+/// Rules 3 to 6 repeat while rule 4, 5 or 6 hides a group.
 package struct View: Sendable {
     /// The rows, by shown identity.
     package private(set) var rows: [ObjectUID: ShownRow] = [:]
@@ -24,10 +26,17 @@ package struct View: Sendable {
     package private(set) var shownAs: [ObjectUID: ObjectUID] = [:]
     /// Identities that are shown although deleted.
     package private(set) var revived: Set<ObjectUID> = []
+    /// Living identities that a constraint keeps out of the tables: rules 4 to 6 hide them, or what
+    /// they require. They are shown as soon as there is room for them.
+    package private(set) var heldBack: Set<ObjectUID> = []
     /// Rows that a clash of claims united or changed, as they were before: a row of the store that
     /// claims the same value would have been part of the clash.
     package private(set) var clashedRows: [ShownRow] = []
-    /// What is current and not shown: the open conflicts.
+    /// The rows of entities with shared numbers that do not show a number which they claim, with
+    /// the version of the claim: its writer states another one.
+    package private(set) var lostNumbers: [ObjectUID: VersionID] = [:]
+    /// What is current and not shown: the open conflicts. A number that another row shows is none:
+    /// it is no content.
     package private(set) var conflicts: [VersionID: Conflict] = [:]
 
     /// Computes the tables of a state.
@@ -47,15 +56,30 @@ package struct View: Sendable {
                     state, grouping: grouping, isShown: survivors.isShown,
                     overrides: overrides.fields)
                 clashedRows += unification.clashedRows
-                hidden = unification.refused
+                hidden = unification.outranked
+                if hidden.isEmpty { hidden = unification.refused }
                 if hidden.isEmpty {
+                    heldBack = Self.heldBack(grouping, forced: forced)
                     setRows(unification, survivors: survivors, grouping: grouping, state: state)
+                    setNumbers(in: state)
                     findConflicts(in: state)
                     return
                 }
             }
             for position in hidden { forced[position] = true }
         }
+    }
+
+    private static func heldBack(_ grouping: Grouping, forced: [Bool]) -> Set<ObjectUID> {
+        guard forced.contains(true) else { return [] }
+        let groups = grouping.groups
+        let isOut = Survivors.missingTarget(groups, forced: forced)
+        let isIncomplete = Survivors.missingTarget(
+            groups, forced: Array(repeating: false, count: groups.count))
+        let held = groups.indices.filter {
+            groups[$0].isAlive && isOut[$0] && !isIncomplete[$0]
+        }
+        return Set(held.flatMap { groups[$0].members })
     }
 
     private mutating func setRows(
@@ -77,17 +101,47 @@ package struct View: Sendable {
         }
     }
 
+    private mutating func setNumbers(in state: MergeState) {
+        guard state.schema.sharesNumbers else { return }
+        var claims: [(row: ObjectUID, entity: Int, source: VersionID)] = []
+        for name in order {
+            guard let row = rows[name], let cell = state.schema.entities[row.entity].numberCell,
+                let source = row.sources[cell]
+            else { continue }
+            claims.append((name, row.entity, source))
+        }
+        let shared = SharedNumbers(of: claims, in: state) { name in
+            rows[name]?.members.contains(where: revived.contains) ?? false
+        }
+        for (name, entity, _) in claims {
+            let described = state.schema.entities[entity]
+            guard let number = shared.numbers[name], let cell = described.numberCell else {
+                continue
+            }
+            rows[name]?.fields[described.key[0]] = .value(.integer(number))
+            if shared.lost[name] != nil { rows[name]?.sources[cell] = nil }
+        }
+        lostNumbers = shared.lost
+    }
+
     /// Every maximal fact that is not shown, and that no delete had seen, is an open conflict; not
-    /// one with the value that is shown anyway.
+    /// one with the value that is shown anyway, and not the default of a column that was added when
+    /// the row was not there any more.
     private mutating func findConflicts(in state: MergeState) {
         for (uid, record) in state.objects {
             let row = shownAs[uid].flatMap { rows[$0] }
             let newest = record.incarnation
-            for (cell, versions) in record.cells.enumerated() {
+            let number = state.schema.entities[record.entity].numberCell
+            for (cell, versions) in record.cells.enumerated() where cell != number {
                 for version in versions {
                     let id = VersionID(uid, cell: cell, dot: version.dot)
                     if let row, row.sources[cell] == id || row.blended.contains(id) { continue }
                     if state.isEnded(version, in: record) { continue }
+                    if row == nil || version.incarnation < newest,
+                        state.isAttributedDefault(version, cell: cell, of: record)
+                    {
+                        continue
+                    }
                     let value = state.literal(version)
                     if shows(value, cell: cell, of: uid, schema: state.schema) { continue }
                     let reason: ConflictReason =

@@ -1,3 +1,4 @@
+import SyncCore
 import SyncMerge
 import SyncValues
 
@@ -14,13 +15,17 @@ struct ConflictClosing {
     }
 
     /// Closes all conflicts.
-    /// - Parameter author: the author of the decision, for history.
-    /// - Throws: `internalFault` when the tables would change; SQLite errors.
+    /// - Parameters:
+    ///   - author: the author of the decision, for history.
+    ///   - isDeletingHidden: whether living rows that are not shown are deleted, on all replicas.
+    /// - Throws: `refused` when there are such rows and they are not to be deleted;
+    ///   `internalFault` when the tables would change; SQLite errors.
     /// - Complexity: O(rows and facts of the store), in memory.
-    func closeAll(author: String?) throws {
+    func closeAll(author: String?, isDeletingHidden: Bool) throws {
         let (dot, time) = transaction.nextTransaction()
         let region = try RegionLoader.whole(in: storage)
         let view = View(region.state)
+        if !isDeletingHidden { try requireNoneHidden(view, in: region.state) }
         let closed = try region.state.close(
             view: view, names: region.names, dot: dot, time: time)
         let entry = Batch.Transaction(closed.header, author: author, context: Self.context)
@@ -38,8 +43,32 @@ struct ConflictClosing {
         for (key, name) in image.names { keys[name] = key.values }
         try RegionUpdate(transaction).store(
             region, state: closed.state, view: closed.view, keys: keys)
+        try RegionUpdate(transaction).renumber(after: closed.view)
         try acceptOverridden(by: closed.view, author: author)
     }
+
+    /// To confirm what is shown would delete rows that a constraint keeps out of the tables of this
+    /// database: perhaps of this one alone.
+    private func requireNoneHidden(_ view: View, in state: MergeState) throws {
+        let hidden = state.objects.filter { uid, record in
+            view.shownAs[uid] == nil && !record.life.isEmpty && state.isAlive(record)
+        }.keys.sorted()
+        guard !hidden.isEmpty else { return }
+        let reader = ConflictReader(storage)
+        let named = try hidden.prefix(Self.namedMax).map { uid in
+            let name = state.schema.entities[state.objects[uid]?.entity ?? 0].name
+            guard let key = try reader.lastKey(of: uid) else { return name }
+            return "\(name)/\(ObjectKey(key))".printable(countMax: 80)
+        }.joined(separator: ", ")
+        let more = hidden.count > Self.namedMax ? " and \(hidden.count - Self.namedMax) more" : ""
+        throw SyncError(
+            .refused,
+            "it would delete rows that are not shown here, on all replicas: \(named)\(more)",
+            hint: "Decide about them one by one: synctool conflicts DB. To delete them: "
+                + "synctool conflicts DB --settle --delete-hidden")
+    }
+
+    private static let namedMax = 10
 
     /// What a newer value overrides is no repair: it is closed by a write that has seen it.
     private func acceptOverridden(by view: View, author: String?) throws {

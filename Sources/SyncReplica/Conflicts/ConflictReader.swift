@@ -21,18 +21,44 @@ struct ConflictReader {
     }
 
     private func record(_ row: ConflictStorage.Row) throws -> ConflictRecord {
-        let columns = ConflictStorage.columns(from: row.columnNames)
-        let key =
-            try storage.objects.keyOrNumber(of: row.version.object)
-            ?? StoredKey.key(from: row.key) ?? recordedKey(of: row.version.object)
+        let identities = ConflictStorage.columns(from: row.columnNames)
+        let columns = identities.map { storage.schema.names.title(ofColumn: $0, of: row.entity) }
+        let object = try storage.objects.object(row.version.object)
+        let key = try lastKey(of: row.version.object, logged: row.key)
+        let presence: ConflictRecord.Presence =
+            object?.key != nil ? .shown : object?.state == .unresolved ? .notShown : .deleted
+        let met = try row.metValue.map { try values($0, of: columns) }
+        let rowNow = presence == .deleted ? nil : key
         return ConflictRecord(
-            id: row.id, entity: row.entity,
+            id: row.id, entity: storage.schema.names.title(ofEntity: row.entity),
             key: key.flatMap { $0.isEmpty ? nil : ObjectKey($0) }, properties: columns,
-            reason: row.reason ?? .lost, wasDeleted: try wasDeleted(row.version.object),
+            reason: row.reason ?? .lost, presence: presence,
+            wasDeleted: try wasDeleted(row.version.object),
             losing: try side(of: row.version.dot, values: try values(row.value, of: columns)),
             shown: try side(
-                of: row.met, values: try present(columns, entity: row.entity, key: key)),
+                of: row.met,
+                values: row.isOpen
+                    ? try present(identities, entity: row.entity, key: rowNow)
+                    : met ?? NamedValues([])),
+            decision: row.isOpen ? nil : try decision(of: row, columns: columns),
             isOpen: row.isOpen)
+    }
+
+    private func decision(
+        of row: ConflictStorage.Row, columns: [String]
+    ) throws -> ConflictRecord.Side? {
+        guard row.closer != nil || row.closedValue != nil else { return nil }
+        let value = try row.closedValue.map { try values($0, of: columns) }
+        return try side(of: row.closer, values: value ?? NamedValues([]))
+    }
+
+    /// The key of an object: of its row; of one without a row its private number, the key in the
+    /// log, or the one that its facts have. Nil when none is known.
+    /// - Parameter logged: ``ConflictStorage/Row/key``.
+    /// - Throws: SQLite errors; `corrupt`.
+    func lastKey(of uid: ObjectUID, logged: Value = .null) throws -> [Value]? {
+        try storage.objects.keyOrNumber(of: uid) ?? StoredKey.key(from: logged)
+            ?? recordedKey(of: uid)
     }
 
     private func wasDeleted(_ uid: ObjectUID) throws -> Bool {
@@ -93,7 +119,7 @@ struct ConflictReader {
         }
     }
 
-    /// The values of a version, references as the keys that their targets have here.
+    /// The values of a version, references as the keys that their targets have, or had last.
     private func values(_ bytes: [UInt8], of columns: [String]) throws -> NamedValues {
         var reader = ByteReader(bytes)
         return NamedValues(
@@ -101,7 +127,7 @@ struct ConflictReader {
                 switch try RecordCoding.field(from: &reader) {
                 case .value(let value): return .init(name: name, value: value)
                 case .reference(let uid, let part):
-                    let key = try storage.objects.keyOrNumber(of: uid)
+                    let key = try lastKey(of: uid)
                     let value = key.flatMap { part < $0.count ? $0[part] : nil }
                     return .init(name: name, value: value ?? .null)
                 }
@@ -109,10 +135,13 @@ struct ConflictReader {
     }
 
     /// The values that the row has now; none where there is no row.
+    /// - Parameters:
+    ///   - columns: their identities.
+    ///   - entity: its identity.
     private func present(
         _ columns: [String], entity: String, key: [Value]?
     ) throws -> NamedValues {
-        guard let key, let position = storage.schema.position(of: entity) else {
+        guard let key, let position = storage.schema.position(ofEntity: entity) else {
             return NamedValues([])
         }
         let table = storage.schema.tables[position]
@@ -121,9 +150,9 @@ struct ConflictReader {
         defer { select.reset() }
         guard key.count == table.key.count, try select.step() else { return NamedValues([]) }
         return NamedValues(
-            columns.compactMap { name in
-                storage.schema.column(name, of: position).map {
-                    .init(name: name, value: select.value(Int32($0)))
+            columns.compactMap { identity in
+                storage.schema.position(ofColumn: identity, entity: position).map {
+                    .init(name: table.columns[$0], value: select.value(Int32($0)))
                 }
             })
     }

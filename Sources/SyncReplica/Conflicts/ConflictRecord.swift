@@ -20,24 +20,41 @@ public struct ConflictRecord: Sendable, Hashable {
     public let id: Int64
     /// The entity's name.
     public let entity: String
-    /// The key of the object here; nil when it never had one here.
+    /// The key of the object: of its row; of an object without a row, as last known here, or at
+    /// the replica that sent it. Nil when none is known.
     public let key: ObjectKey?
     /// The properties in conflict; empty when the object's existence is.
     public let properties: [String]
     /// Why the fact is not shown.
     public let reason: ConflictReason
+    /// Where the object is.
+    public let presence: Presence
     /// Whether somebody deleted the object. Where it is hidden and nobody did, a constraint of this
     /// database refuses its row, or what it refers to was deleted.
     public let wasDeleted: Bool
     /// The side that is not shown.
     public let losing: Side
     /// The side that is shown instead; its values are those of the row now, empty without a row.
+    /// Of a closed conflict those that were shown while it was open.
     public let shown: Side
+    /// How it was closed: the value that is current since, and who wrote it; nil for an open one,
+    /// and where that is not known.
+    public let decision: Side?
     /// Whether the fact is still current and not shown.
     public let isOpen: Bool
 
     /// `Album/348`, or `Album` where there is no key.
     public var path: String { key.map { "\(entity)/\($0)" } ?? entity }
+
+    /// Where an object is.
+    public enum Presence: String, Sendable, Hashable {
+        /// It has a row.
+        case shown
+        /// It is alive and has no row: a constraint keeps it out, or what it refers to is absent.
+        case notShown
+        /// It was deleted.
+        case deleted
+    }
 
     /// The side of a conflict to keep.
     public enum Choice: Sendable, Hashable {
@@ -45,5 +62,8 @@ public struct ConflictRecord: Sendable, Hashable {
         case shown
         /// The side that is not shown.
         case losing
+        /// Other values, by property, as text; nil: NULL. Those that are not named are of the side
+        /// that is not shown.
+        case values([String: String?])
     }
 }

@@ -1,10 +1,15 @@
+import SyncCore
 import SyncMerge
+import SyncStorage
 import SyncValues
 
 /// Ends one conflict, as a person decided.
 ///
-/// Invariant: after it the fact is overwritten or shown, so that the conflict is closed on every
-/// replica that merges the transaction.
+/// Invariants
+/// - After it the fact is overwritten or shown, so that the conflict is closed on every replica
+///   that merges the transaction.
+/// - The tables show what was chosen. Where they cannot, nothing is changed and the error says why,
+///   and what to do instead (``ConflictObstacle``).
 struct ConflictResolution {
     private let transaction: MergeTransaction
     private let storage: ReplicaStorage
@@ -14,53 +19,121 @@ struct ConflictResolution {
         storage = transaction.storage
     }
 
-    /// Ends a conflict in favour of one side.
+    /// Ends a conflict.
     /// - Parameters:
     ///   - id: ``ConflictRecord/id``.
     ///   - author: the author of the decision, for history.
-    /// - Throws: `unknownObject` when there is no such open conflict; `refused` when a delete
-    ///   cannot be repeated because rows still refer to the object; SQLite errors.
+    /// - Returns: what was done to the rows.
+    /// - Throws: `unknownObject` when there is no such conflict, `invalidArgument` when it is not
+    ///   open, or for values that it does not have; `refused` when the tables cannot show what was
+    ///   chosen; SQLite errors.
     /// - Complexity: O(what is unresolved)
-    func resolve(_ id: Int64, keeping choice: ConflictRecord.Choice, author: String?) throws {
+    func resolve(
+        _ id: Int64, keeping choice: ConflictRecord.Choice, author: String?
+    ) throws -> ConflictOutcome {
         guard let version = try storage.conflicts.version(ofConflict: id) else {
             throw SyncError(
                 .unknownObject, "there is no conflict \(id)",
                 hint: "List them with: synctool conflicts DB")
         }
+        var wanted: [Field]?
+        var isEnding = false
         let recording = AuthoredRecording(transaction, author: author, context: "conflict")
-        try recording.record(about: [version.object]) { recorder, view in
+        let shown = try recording.record(about: [version.object]) { recorder, view in
             guard let conflict = view.conflicts[version] else {
                 throw SyncError(
                     .invalidArgument, "conflict \(id) is already resolved",
                     hint: "List the open ones with: synctool conflicts DB")
             }
             switch choice {
-            case .shown: recorder.accept(version, in: view)
-            case .losing: try Self.restore(version, of: conflict, in: view, with: &recorder)
+            case .shown:
+                isEnding =
+                    version.cell >= 0 && view.shownAs[version.object] == nil
+                    && recorder.isAlive(version.object)
+                recorder.accept(version, in: view)
+            case .losing:
+                wanted = conflict.value
+                try Self.restore(version, to: conflict.value, in: view, with: &recorder)
+            case .values(let values):
+                let value = try chosen(
+                    values, of: version, instead: conflict,
+                    entity: recorder.entity(of: version.object))
+                wanted = value
+                try Self.restore(version, to: value, in: view, with: &recorder)
             }
         }
-        if version.cell < 0, choice == .losing,
-            try storage.objects.object(version.object)?.key != nil
-        {
-            throw SyncError(
-                .refused, "the object cannot be deleted: other rows refer to it",
-                hint: "Delete these first, or keep what is shown")
-        }
+        let obstacle = ConflictObstacle(
+            storage: storage, view: shown.view, state: shown.state, conflict: id)
+        try require(version, wanted: wanted, in: shown, or: obstacle)
+        return ConflictOutcome(
+            shown.differences, schema: storage.schema,
+            deletedObject: isEnding ? try obstacle.path(of: version.object) : nil)
     }
 
-    /// Records the fact that is not shown again.
+    /// Checks that the tables show what was chosen, and that the conflict is closed.
+    private func require(
+        _ version: VersionID, wanted: [Field]?, in shown: RegionUpdate.Result,
+        or obstacle: ConflictObstacle
+    ) throws {
+        let (view, state) = (shown.view, shown.state)
+        if let wanted {
+            if version.cell < 0 {
+                guard view.shownAs[version.object] != nil else { return }
+                throw try obstacle.stillReferred(version.object)
+            }
+            guard
+                !view.shows(wanted, cell: version.cell, of: version.object, schema: state.schema)
+            else { return }
+            let row = Self.fields(of: version.object, in: state)
+            throw try obstacle.error(
+                for: version.object,
+                with: Self.setting(wanted, of: version, in: row, schema: state))
+        }
+        guard view.conflicts[version] != nil else { return }
+        throw SyncError(
+            .refused, "the conflict stays open: what is shown follows from other conflicts",
+            hint: "Resolve these first: synctool conflicts DB")
+    }
+
+    /// The newest fields of an object, as far as they are here.
+    private static func fields(of uid: ObjectUID, in state: MergeState) -> [Field] {
+        guard let record = state.objects[uid] else { return [] }
+        let entity = state.schema.entities[record.entity]
+        var fields = [Field](repeating: .value(.null), count: entity.columns.count)
+        for (cell, columns) in entity.cells.enumerated() where !record.cells[cell].isEmpty {
+            let newest = state.newest(of: record.cells[cell], dot: \.dot, name: \.dot)
+            for (column, field) in zip(columns, state.literal(newest)) { fields[column] = field }
+        }
+        return fields
+    }
+
+    private static func setting(
+        _ value: [Field], of version: VersionID, in row: [Field], schema state: MergeState
+    ) -> [Field] {
+        guard let record = state.objects[version.object] else { return row }
+        var row = row
+        let columns = state.schema.entities[record.entity].cells[version.cell]
+        for (column, field) in zip(columns, value) { row[column] = field }
+        return row
+    }
+
+    // MARK: Facts
+
+    /// Records a value in place of what is shown; for a delete, the delete again.
     private static func restore(
-        _ id: VersionID, of conflict: Conflict, in view: View, with recorder: inout FactRecorder
+        _ id: VersionID, to value: [Field], in view: View, with recorder: inout FactRecorder
     ) throws {
         if id.cell < 0 {
             recorder.delete(id.object, entity: recorder.entity(of: id.object))
         } else if let host = view.shownAs[id.object], let row = view.rows[host] {
             var fields = row.fields
             let columns = recorder.schema.entities[row.entity].cells[id.cell]
-            for (column, field) in zip(columns, conflict.value) { fields[column] = field }
+            for (column, field) in zip(columns, value) { fields[column] = field }
             recorder.writeCell(id.cell, fields: fields, to: row)
             recorder.overwrite(id, with: fields)
             recorder.consolidate(row, with: fields)
+            // What the value refers to is shown again with it.
+            recorder.reviveTargets(of: value)
             // Where the row is shown with another value because a row with an older claim has this
             // one, that row steps back: the later claim would lose again.
             guard row.sources[id.cell] == nil else { return }
@@ -70,31 +143,82 @@ struct ConflictResolution {
                 recorder.writeCell(id.cell, fields: rival.fields, to: rival.row)
             }
         } else {
-            try restoreObject(of: id, conflict: conflict, with: &recorder)
+            try restoreObject(of: id, to: value, with: &recorder)
         }
     }
 
-    /// Creates a hidden object again, with all of its cells, and revives what it refers to.
+    /// Creates a hidden object again, with all of its cells, and revives what it refers to. One
+    /// that is alive gets the value alone.
     private static func restoreObject(
-        of id: VersionID, conflict: Conflict, with recorder: inout FactRecorder
+        of id: VersionID, to value: [Field], with recorder: inout FactRecorder
     ) throws {
         guard let record = recorder.state.objects[id.object] else { return }
         let entity = recorder.schema.entities[record.entity]
-        var fields = [Field](repeating: .value(.null), count: entity.columns.count)
-        for (cell, columns) in entity.cells.enumerated() {
-            let versions = record.cells[cell]
-            guard !versions.isEmpty else {
-                throw SyncError(
-                    .refused, "the object is not complete here yet",
-                    hint: "Run first: synctool sync DB")
-            }
-            let newest = recorder.state.newest(of: versions, dot: \.dot, name: \.dot)
-            let value =
-                cell == id.cell
-                ? conflict.value : recorder.state.literal(newest)
-            for (column, field) in zip(columns, value) { fields[column] = field }
+        guard record.cells.allSatisfy({ !$0.isEmpty }) else {
+            throw SyncError(
+                .refused, "the object is not complete here yet", hint: "Run first: synctool sync DB"
+            )
         }
-        recorder.create(id.object, entity: record.entity, fields: fields)
-        recorder.reviveTargets(of: fields)
+        let before = fields(of: id.object, in: recorder.state)
+        let wanted = setting(value, of: id, in: before, schema: recorder.state)
+        if recorder.isAlive(id.object) {
+            let columns = entity.cells[id.cell]
+            if columns.contains(where: { wanted[$0] != before[$0] }) {
+                recorder.recordCell(
+                    id.cell, value: value, of: id.object, entity: record.entity,
+                    incarnation: recorder.incarnation(id.object))
+            }
+        } else {
+            recorder.create(id.object, entity: record.entity, fields: wanted)
+        }
+        recorder.reviveTargets(of: wanted)
+    }
+
+    // MARK: Values
+
+    /// The value of the conflict's cell with some columns as a person wants them.
+    private func chosen(
+        _ values: [String: String?], of version: VersionID, instead conflict: Conflict, entity: Int
+    ) throws -> [Field] {
+        let described = storage.schema.merge.entities[entity]
+        let columns = version.cell < 0 ? [] : described.cells[version.cell]
+        var value = conflict.value
+        for (name, text) in values.sorted(by: { $0.key < $1.key }) {
+            let column = storage.schema.column(name, of: entity)
+            guard let column, let place = columns.firstIndex(of: column) else {
+                let names = columns.map { described.columns[$0].name }.joined(separator: ", ")
+                throw SyncError(
+                    .invalidArgument,
+                    "the conflict is not about a column '\(name.printable(countMax: 80))'",
+                    hint: columns.isEmpty
+                        ? "It is about a delete: use --keep shown or --keep losing"
+                        : "It is about: \(names)")
+            }
+            guard !described.references.contains(where: { $0.columns.contains(column) }) else {
+                throw SyncError(
+                    .invalidArgument, "a reference cannot be chosen by its value",
+                    hint: "Resolve the conflict first, then change \(name) with SQL")
+            }
+            value[place] = .value(
+                try converted(text, for: described.columns[column].name, of: entity))
+        }
+        return value
+    }
+
+    /// A value as SQLite stores it in a column.
+    private func converted(_ text: String?, for column: String, of entity: Int) throws -> Value {
+        guard let text else { return .null }
+        let select = try Statement(
+            "SELECT type FROM pragma_table_info(?1) WHERE name = ?2",
+            on: storage.connection)
+        select.bind(.text(storage.schema.tables[entity].name), at: 1)
+        select.bind(.text(column), at: 2)
+        defer { select.reset() }
+        let type = try select.step() ? select.text(0) ?? "" : ""
+        switch Affinity(declaredType: type, strict: false) {
+        case .text, .blob: return .text(text)
+        case .integer, .numeric, .real:
+            return Int64(text).map(Value.integer) ?? Double(text).map(Value.real) ?? .text(text)
+        }
     }
 }

@@ -13,6 +13,7 @@ struct MergedHistory {
     private let history: LocalHistory
     private let replica: ReplicaID
     private let wall: Int64
+    private let moves: KeyMoves
     private let before: (ObjectUID) -> [Value]?
     private let after: (ObjectUID) -> [Value]?
     private var written = Written()
@@ -29,21 +30,26 @@ struct MergedHistory {
         let key: RowKey
         let kind: Change.Kind
         var columns: Set<Int> = []
+        /// Of a delete: the row as it was. Of an update: the same, where each of `columns` had that
+        /// value before the transaction; otherwise empty.
         var row: [Value] = []
+        var cause = NetChange.Cause.merge
     }
 
     /// - Parameters:
     ///   - replica: this one; its transactions are local, and have no origin.
+    ///   - moves: the rows that have another number than before.
     ///   - before: the key of the row that showed an object before the merge.
     ///   - after: the key of the row that shows it now.
     init(
         schema: ReplicaSchema, history: LocalHistory, replica: ReplicaID, wall: Int64,
-        before: @escaping (ObjectUID) -> [Value]?, after: @escaping (ObjectUID) -> [Value]?
+        moves: KeyMoves = KeyMoves(), before: @escaping (ObjectUID) -> [Value]?, after: @escaping (ObjectUID) -> [Value]?
     ) {
         self.schema = schema
         self.history = history
         self.replica = replica
         self.wall = wall
+        self.moves = moves
         self.before = before
         self.after = after
     }
@@ -57,7 +63,7 @@ struct MergedHistory {
         var copy = self
         let entities = try copy.trackedEntities()
         for transaction in transactions {
-            let items = transaction.changes.compactMap { copy.item(of: $0, in: differences) }
+            let items = transaction.changes.flatMap { copy.items(of: $0, in: differences) }
             let header = transaction.header
             let time = Timestamp(milliseconds: header.time.milliseconds)
             let process = transaction.pid.map {
@@ -91,52 +97,86 @@ struct MergedHistory {
     }
 
     /// What a merged change did to the tables here.
-    private mutating func item(
+    private mutating func items(
         of change: Batch.Change, in differences: [RowKey: RowDifference]
-    ) -> Item? {
-        guard schema.tables.indices.contains(change.entity) else { return nil }
+    ) -> [Item] {
+        guard schema.tables.indices.contains(change.entity) else { return [] }
         let old = before(change.object).map { schema.merge.key(change.entity, $0) }
         let new = after(change.object).map { schema.merge.key(change.entity, $0) }
         switch change.kind {
-        case .delete:
-            guard let old, let difference = differences[old], difference.after == nil,
-                let row = difference.before, written.deleted.insert(old).inserted
-            else { return nil }
-            return Item(key: old, kind: .delete, row: row)
-        case .insert:
-            guard let new, let difference = differences[new] else { return nil }
-            if difference.before == nil {
-                guard written.inserted.insert(new).inserted else { return nil }
-                return Item(key: new, kind: .insert)
-            }
-            return update(of: Set(difference.columns), at: new)
+        case .delete: return [old.flatMap { delete($0, in: differences) }].compactMap { $0 }
+        case .insert: return new.map { arrival(at: $0, in: differences) } ?? []
         case .update:
-            guard let new, old != nil else { return nil }
+            guard let new, let old else { return [] }
+            if old != new, moves.hasLeft(old), !written.inserted.contains(new) {
+                return [delete(old, in: differences)].compactMap { $0 }
+                    + arrival(at: new, in: differences)
+            }
             let cells = schema.merge.entities[change.entity].cells
-            return update(
-                of: Set(change.cells.filter(cells.indices.contains).flatMap { cells[$0] }),
-                at: new)
+            let columns = Set(
+                change.cells.filter(cells.indices.contains).flatMap { cells[$0] })
+            return [update(of: columns, at: new, from: differences[new])].compactMap { $0 }
         }
     }
 
-    private mutating func update(of columns: Set<Int>, at key: RowKey) -> Item? {
+    /// The row that had a key is gone, or has another number now.
+    private mutating func delete(
+        _ key: RowKey, in differences: [RowKey: RowDifference]
+    ) -> Item? {
+        guard let difference = differences[key], let row = difference.before,
+            difference.after == nil || moves.hasLeft(key), written.deleted.insert(key).inserted
+        else { return nil }
+        var item = Item(key: key, kind: .delete, row: row)
+        if let new = moves.newKey(of: key) { item.cause = .renumbered(ObjectKey(new.values)) }
+        return item
+    }
+
+    /// A row is new at a key; one that was there before, and has another number now, leaves first.
+    private mutating func arrival(
+        at key: RowKey, in differences: [RowKey: RowDifference]
+    ) -> [Item] {
+        guard let difference = differences[key], difference.after != nil else { return [] }
+        guard difference.before == nil || moves.hasLeft(key) else {
+            return [update(of: Set(difference.columns), at: key, from: difference)]
+                .compactMap { $0 }
+        }
+        let leaving = difference.before == nil ? nil : delete(key, in: differences)
+        guard written.inserted.insert(key).inserted else { return [] }
+        var item = Item(key: key, kind: .insert)
+        if let old = moves.formerKey(of: key) { item.cause = .renumbered(ObjectKey(old.values)) }
+        return [leaving, item].compactMap { $0 }
+    }
+
+    /// Of several transactions that write one column the first has its old value: what the later
+    /// ones found is in no batch.
+    private mutating func update(
+        of columns: Set<Int>, at key: RowKey, from difference: RowDifference?
+    ) -> Item? {
         guard !columns.isEmpty else { return nil }
+        let isFirst = written.updated[key, default: []].isDisjoint(with: columns)
         written.updated[key, default: []].formUnion(columns)
-        return Item(key: key, kind: .update, columns: columns)
+        return Item(
+            key: key, kind: .update, columns: columns,
+            row: isFirst ? difference?.before ?? [] : [])
     }
 
     /// The differences that no merged transaction made.
-    private func remainder(of differences: [RowKey: RowDifference]) -> [Item] {
-        differences.sorted { $0.key.precedes($1.key) }.compactMap { key, difference in
-            guard let row = difference.before else {
-                return written.inserted.contains(key) ? nil : Item(key: key, kind: .insert)
-            }
-            guard difference.after != nil else {
-                return written.deleted.contains(key) ? nil : Item(key: key, kind: .delete, row: row)
+    private mutating func remainder(of differences: [RowKey: RowDifference]) -> [Item] {
+        var items: [Item] = []
+        for (key, difference) in differences.sorted(by: { $0.key.precedes($1.key) }) {
+            if difference.before == nil || difference.after == nil || moves.hasLeft(key) {
+                if let item = delete(key, in: differences) { items.append(item) }
+                items += written.inserted.contains(key) ? [] : arrival(at: key, in: differences)
+                continue
             }
             let columns = Set(difference.columns).subtracting(written.updated[key] ?? [])
-            return columns.isEmpty ? nil : Item(key: key, kind: .update, columns: columns)
+            if !columns.isEmpty {
+                items.append(
+                    Item(
+                        key: key, kind: .update, columns: columns, row: difference.before ?? []))
+            }
         }
+        return items
     }
 
     private func write(
@@ -156,19 +196,27 @@ struct MergedHistory {
     private func change(of item: Item, entity: TrackedEntity, seq: Int64) -> NetChange {
         var change = NetChange(
             seq: seq, entity: entity, key: ObjectKey(item.key.values), kind: item.kind)
-        change.cause = .merge
+        change.cause = item.cause
         for column in item.columns {
             let name = SQLName.folded(schema.tables[item.key.entity].columns[column])
             if let place = entity.columnNames.firstIndex(where: { SQLName.folded($0) == name }) {
                 change.mask.insert(place)
             }
         }
+        if item.kind == .update, entity.keepsOldValues, !item.row.isEmpty {
+            change.old = values(of: item, at: change.mask.positions, entity: entity)
+        }
         if item.kind == .delete {
-            change.kept = entity.layout.kept.map { place in
-                schema.column(entity.columnNames[place], of: item.key.entity).map { item.row[$0] }
-                    ?? .null
-            }
+            change.kept = values(of: item, at: entity.layout.kept, entity: entity)
         }
         return change
+    }
+
+    /// The values of columns of the log, as the row had them.
+    private func values(of item: Item, at places: [Int], entity: TrackedEntity) -> [Value] {
+        places.map { place in
+            schema.column(entity.columnNames[place], of: item.key.entity).map { item.row[$0] }
+                ?? .null
+        }
     }
 }

@@ -2,25 +2,28 @@ import SyncCore
 import SyncStorage
 import SyncValues
 
-/// The local transactions that are not recorded as facts yet, read from the history tables.
-///
-/// A large transaction that is several commits, because their boundaries are unknown, is split into
-/// parts: merged as a whole it would block the writers of every replica for as long as all of these
-/// commits together did.
+/// The local transactions that are not recorded as facts yet, read from the history tables; one
+/// that is several commits in parts (``CoalescedParts``).
 struct UnrecordedTransactions {
-    /// Changes in one part.
-    static let partChangesMax = 500
-
-    /// A transaction as the tables have it.
+    /// A transaction as the tables have it, or a part of one.
     struct Entry {
-        let number: Int64
-        let time: Timestamp
+        var number: Int64
+        /// The first number that is free for it.
+        let first: Int64
+        var time: Timestamp
+        /// The time of the whole transaction.
+        let end: Timestamp
         let author: String?
         let context: String?
         let process: Transaction.Process?
         let flags: Transaction.Flags
         let isLocal: Bool
         var changes: [NetChange]
+
+        /// The time of a write.
+        func time(_ ageMilliseconds: Int64) -> Timestamp {
+            Timestamp(milliseconds: max(0, end.milliseconds - ageMilliseconds))
+        }
     }
 
     private let catalog: EntityCatalog
@@ -55,10 +58,11 @@ struct UnrecordedTransactions {
             let isLocal =
                 selectHeaders.integer(5) != 0 && flags.isDisjoint(with: [.remote, .repair])
             let process = selectHeaders.text(8)
-            entries += Self.parts(
-                of: Entry(
-                    number: selectHeaders.integer(0),
-                    time: Timestamp(milliseconds: selectHeaders.integer(2)),
+            let time = Timestamp(milliseconds: selectHeaders.integer(2))
+            entries += CoalescedParts.of(
+                Entry(
+                    number: selectHeaders.integer(0), first: selectHeaders.integer(1),
+                    time: time, end: time,
                     author: selectHeaders.text(6), context: selectHeaders.text(7),
                     process: selectHeaders.integerOrNil(3).map { .init(pid: $0, name: process) },
                     flags: flags, isLocal: isLocal,
@@ -67,22 +71,6 @@ struct UnrecordedTransactions {
                             from: selectHeaders.integer(1), upTo: selectHeaders.integer(0)) : []))
         }
         return entries
-    }
-
-    /// The number of a part is the log row of its last change: it is greater than the number of the
-    /// transaction before, and at most that of the whole transaction.
-    private static func parts(of entry: Entry) -> [Entry] {
-        let count = entry.changes.count
-        guard entry.flags.contains(.coalesced), count > partChangesMax else { return [entry] }
-        return stride(from: 0, to: count, by: partChangesMax).map { start in
-            let changes = Array(entry.changes[start..<min(start + partChangesMax, count)])
-            let isLast = start + partChangesMax >= count
-            return Entry(
-                number: isLast ? entry.number : changes.last?.seq ?? entry.number,
-                time: entry.time, author: entry.author, context: entry.context,
-                process: entry.process, flags: entry.flags, isLocal: entry.isLocal,
-                changes: changes)
-        }
     }
 
     private func changes(from first: Int64, upTo last: Int64) throws -> [NetChange] {

@@ -11,6 +11,7 @@ struct JoinMatch {
     private let connection: OpaquePointer
     /// The tables with private numbers that both have.
     private let tables: [TableSchema]
+    private let schema: ReplicaSchema
     private let columns: [String: Set<String>]
 
     /// - Parameter schema: of the database that joins, under the policies of the store.
@@ -19,6 +20,7 @@ struct JoinMatch {
         _ connection: OpaquePointer, tables mine: [TableSchema], schema: ReplicaSchema
     ) throws {
         self.connection = connection
+        self.schema = schema
         let pragma = try Statement(
             "SELECT name FROM pragma_table_xinfo(?1, 'theirs')", on: connection)
         var columns: [String: Set<String>] = [:]
@@ -58,11 +60,16 @@ struct JoinMatch {
             """
             INSERT OR IGNORE INTO main.syncd_join(entity, number, uid)
             SELECT p.entity, p.mine, o.uid FROM temp.syncd_pair p
-            JOIN theirs.syncd_shape s ON s.name = p.entity
+            JOIN theirs.syncd_shape s ON s.name = ?2
             JOIN theirs.syncd_object o ON o.shape = s.id AND o.key = p.theirs AND o.key IS NOT NULL
+            WHERE p.entity = ?1
             """, on: connection)
-        try insert.run()
-        return insert.changes
+        return try tables.reduce(0) { count, table in
+            let identity = schema.names.identity(ofTable: table.name)
+            try insert.run(
+                .text(SQLName.folded(table.name)), .text(SQLName.folded(identity)))
+            return count + insert.changes
+        }
     }
 
     /// The time of the oldest transaction of the store, ms since 1970.

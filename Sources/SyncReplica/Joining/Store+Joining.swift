@@ -1,5 +1,6 @@
 import GRDB
 import SyncCore
+import SyncMerge
 import SyncStorage
 import SyncValues
 
@@ -26,7 +27,7 @@ extension Store {
     package static func join(
         _ path: String, to copy: String, by method: JoinMethod
     ) throws -> JoinReport {
-        let (store, policies, signing) = try Self.identity(of: copy)
+        let (store, policies, signing, names) = try Self.identity(of: copy)
         let dropped: Int
         let layouts: [String: CaptureOptions]
         do {
@@ -55,7 +56,7 @@ extension Store {
                 try database.execute(sql: "ATTACH ? AS theirs", arguments: [copy])
                 defer { try? database.execute(sql: "DETACH theirs") }
                 return try adoptIdentity(
-                    of: store, policies: policies, signing: signing, in: database,
+                    of: store, policies: policies, signing: signing, names: names, in: database,
                     matching: method)
             }
             try queue.close()
@@ -63,21 +64,26 @@ extension Store {
         }
     }
 
-    private static func identity(of copy: String) throws -> (StoreID, Value, Value) {
+    private static func identity(
+        of copy: String
+    ) throws -> (StoreID, Value, Value, names: [EntityNames]) {
         let opened = try Store.open(copy)
         defer { try? opened.close() }
-        let (policies, signing) = try opened.live.withState { connection, _ in
+        let (policies, signing, names) = try opened.live.withState { connection, _ in
             let settings = Metadata(connection)
-            return (try settings.value(.policies), try settings.value(.signing))
+            return (
+                try settings.value(.policies), try settings.value(.signing),
+                try NameStorage(connection).read()
+            )
         }
-        return (opened.id, policies, signing)
+        return (opened.id, policies, signing, names.foreign.sent(with: names.own))
     }
 
     /// Adopts the store's identifier and policies, and its identities of the rows, in one
     /// transaction.
     private static func adoptIdentity(
-        of store: StoreID, policies: Value, signing: Value, in database: Database,
-        matching method: JoinMethod
+        of store: StoreID, policies: Value, signing: Value, names: [EntityNames],
+        in database: Database, matching method: JoinMethod
     ) throws -> Int {
         guard let connection = database.sqliteConnection else { return 0 }
         var chosen = MergePolicies()
@@ -86,13 +92,19 @@ extension Store {
         let tables = try SchemaReader(database).tables().filter {
             $0.kind == .table && tracked.contains(SQLName.folded($0.name))
         }
+        let bound = SchemaNames(names, tables: tables)
         let match = try JoinMatch(
-            connection, tables: tables, schema: try ReplicaSchema(tables, policies: chosen))
+            connection, tables: tables,
+            schema: try ReplicaSchema(tables, names: bound, policies: chosen))
         return try RawTransaction.write(on: connection) {
             try JoinedNames.drop(connection)
             try RawTransaction.execute(JoinedNames.createSQL, on: connection)
             let same = try match.write(method)
             let settings = Metadata(connection)
+            if !names.isEmpty {
+                for sql in StoreBlueprint.names { try RawTransaction.execute(sql, on: connection) }
+                try NameStorage(connection).write(bound, foreign: ForeignNames())
+            }
             try settings.set(.joined, to: .integer(try match.beginning() - 1))
             try settings.set(.store, to: .blob(store.bytes))
             if policies != .null { try settings.set(.policies, to: policies) }

@@ -43,6 +43,7 @@ struct BatchMerge {
             try doubts.store()
             try doubts.keep()
             try proofs.store(in: storage)
+            try ReplicaNaming(transaction).adopt(batch.replicaNames)
             return true
         }
         // Before the headers are appended: their facts are not merged yet.
@@ -63,11 +64,13 @@ struct BatchMerge {
                 throw SyncError(.internalFault, "a batch that fits does not fit its region")
             }
         }
+        try NameStorage(transaction.connection).note(batch)
         try gaps.deleteEmpty(dropped.keys)
         try gaps.store()
         try doubts.store()
         try doubts.keep()
         try proofs.store(in: storage)
+        try ReplicaNaming(transaction).adopt(batch.replicaNames)
         try SumKeeping(storage, identity: transaction.identity).note(goal: batch.likelyGoal)
         return true
     }

@@ -125,10 +125,12 @@ struct DoubtMembers {
         let storage = transaction.storage
         let members = try storage.members.all()
         own = transaction.identity.replica
+        let now = transaction.environment.wall()
+        let lease = PeerStorage.lease.milliseconds
         present = Set(
-            try PeerAcknowledgements(transaction).present(
-                at: transaction.environment.wall(), lease: StoreReplica.lease.milliseconds
-            ).keys.filter { !members.isRemoved($0) })
+            try storage.peers.all().filter {
+                !$0.value.isAbsent(at: now, lease: lease) && members.accepts($0.key)
+            }.keys)
         signers = Set(try storage.signers.all().keys.filter { !members.isRemoved($0) })
     }
 

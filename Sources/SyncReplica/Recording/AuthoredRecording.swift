@@ -26,11 +26,13 @@ struct AuthoredRecording {
     /// - Parameters:
     ///   - objects: what they are about, besides everything that is unresolved.
     ///   - body: records them; gets the present view.
+    /// - Returns: what is shown with them.
     /// - Throws: what `body` throws; as ``RegionUpdate/show(_:transactions:hints:adding:)``.
     /// - Complexity: O(objects, and what is unresolved)
+    @discardableResult
     func record(
         about objects: [ObjectUID], _ body: (inout FactRecorder, View) throws -> Void
-    ) throws {
+    ) throws -> RegionUpdate.Result {
         let (dot, time) = transaction.nextTransaction()
         let loader = try RegionLoader(storage)
         try loader.add(objects)
@@ -40,7 +42,7 @@ struct AuthoredRecording {
         var entry = Batch.Transaction(recorder.header, author: author, context: context)
         entry.changes = recorder.changes
         try transaction.append(entry)
-        try RegionUpdate(transaction).show(loader, transactions: [entry]) { state in
+        return try RegionUpdate(transaction).show(loader, transactions: [entry]) { state in
             state.insert(recorder.header)
             for fact in recorder.facts { state.insert(fact) }
         }

@@ -43,29 +43,30 @@ struct CommitConsolidation {
     private var moving: [RowKey: Origin] = [:]
     private var ended: Set<RowKey> = []
     private let schema: ReplicaSchema
-    /// By entity of the log: its position in the schema, and the column of each logged one.
-    private var maps: [Int64: (position: Int, columns: [Int?])?] = [:]
 
     /// - Parameters:
     ///   - entries: transactions of `replica`, in order.
+    ///   - tables: what their changes are about.
     ///   - isPresent: whether a former row has the key.
     ///   - exists: whether a row has the key after the transactions.
     /// - Complexity: O(changes)
     init(
-        of entries: [UnrecordedTransactions.Entry], schema: ReplicaSchema, replica: ReplicaID,
-        isPresent: (RowKey) -> Bool, exists: (RowKey) -> Bool
+        of entries: [UnrecordedTransactions.Entry], schema: ReplicaSchema, tables: LoggedTables,
+        replica: ReplicaID, isPresent: (RowKey) -> Bool, exists: (RowKey) -> Bool
     ) {
         self.schema = schema
         for entry in entries {
             let dot = Dot(replica, entry.number)
             var keyed: [KeyedChange] = []
             for change in entry.changes {
-                guard let map = map(change.entity) else { continue }
+                guard let map = tables[change.entity] else { continue }
                 let key = schema.merge.key(map.position, change.key.values)
                 touched.insert(key)
                 let step = Step(
                     change: change, key: key, dot: dot,
-                    birth: ObjectBirth(seq: change.seq, time: entry.time))
+                    birth: ObjectBirth(
+                        seq: change.seq,
+                        time: entry.time(change.written.first?.ageMilliseconds ?? 0)))
                 switch change.kind {
                 case .insert: keyed.append(insert(step))
                 case .update: keyed.append(update(step, columns: map.columns))
@@ -157,17 +158,5 @@ struct CommitConsolidation {
                 rekeyed[key] = old
             }
         }
-    }
-
-    private mutating func map(_ entity: TrackedEntity) -> (position: Int, columns: [Int?])? {
-        if let known = maps[entity.id] { return known }
-        var map: (position: Int, columns: [Int?])?
-        if let position = schema.position(of: entity.name),
-            schema.tables[position].key.count == entity.keyCount
-        {
-            map = (position, entity.columnNames.map { schema.column($0, of: position) })
-        }
-        maps[entity.id] = .some(map)
-        return map
     }
 }

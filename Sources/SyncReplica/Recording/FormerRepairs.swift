@@ -49,7 +49,7 @@ struct FormerRepairs {
         let entity = region.state.schema.entities[key.entity]
         return columns.filter { column in
             guard let cell = entity.cells.firstIndex(where: { $0.contains(column) }),
-                !entity.policies[cell].isBlending, row[column] != .null,
+                cell != entity.numberCell, !entity.policies[cell].isBlending, row[column] != .null,
                 !entity.references.contains(where: { $0.columns.contains(column) }),
                 !Self.isMadeUp(row[column])
             else { return false }

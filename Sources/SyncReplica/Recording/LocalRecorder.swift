@@ -37,6 +37,8 @@ struct LocalRecorder {
             settings.value(.former), present: transaction.identity.replica)
         let recording = LocalRecording(
             entries: entries, headers: headers, last: last, schema: schema,
+            tables: try LoggedTables(
+                of: entries, schema: schema, catalog: storage.history.catalog),
             identity: transaction.identity, former: former,
             joined: isFirst ? try JoinedNames(transaction.connection, schema: schema) : nil)
         let outcome: LocalRecording.Outcome
@@ -58,6 +60,7 @@ struct LocalRecorder {
             keys: outcome.keys)
         guard outcome.isSettled else { return false }
         try StateVerifier(transaction).verify(after: "recording local transactions")
+        try RegionUpdate(transaction).renumber(after: outcome.recorded.view)
         return true
     }
 
@@ -105,6 +108,8 @@ struct LocalRecorder {
         where loader.region.rows[key] == nil && loader.region.names[key] != nil {
             _ = try loader.addReferrers(to: key)
         }
+        // Unresolved rows, too: without its target a row of the tables has no place in the view.
+        while try loader.addTargets(ofRows: Self.insideKeys(of: loader.region)) {}
         for _ in 0..<RegionUpdate.roundsMax {
             let region = loader.region
             let outcome = try recording.recorded(on: region, view: View(region.state))

@@ -10,6 +10,8 @@ struct LocalRecording {
     let headers: [TransactionHeader]
     let last: TransactionHeader
     let schema: ReplicaSchema
+    /// What the changes of the entries are about.
+    let tables: LoggedTables
     let identity: StoreIdentity
     let former: FormerReplicas
     /// The identities of rows that are older than a join; nil: the database has not just joined.
@@ -52,13 +54,10 @@ struct LocalRecording {
     }
 
     private func keys(of changes: [NetChange]) -> Set<RowKey> {
-        var positions: [Int64: Int?] = [:]
         var keys: Set<RowKey> = []
         for change in changes {
-            let known = positions[change.entity.id]
-            let position = known ?? schema.position(of: change.entity.name)
-            positions[change.entity.id] = .some(position)
-            guard let position, schema.tables[position].key.count == change.key.values.count
+            guard let position = tables[change.entity]?.position,
+                schema.tables[position].key.count == change.key.values.count
             else { continue }
             keys.insert(schema.merge.key(position, change.key.values))
         }
@@ -75,7 +74,7 @@ struct LocalRecording {
         on region: AffectedRegion, view: View, isSettling: Bool = true
     ) throws -> Outcome {
         let consolidation = CommitConsolidation(
-            of: entries, schema: schema, replica: identity.replica,
+            of: entries, schema: schema, tables: tables, replica: identity.replica,
             isPresent: { region.names[$0] != nil }, exists: { region.rows[$0] != nil })
         let commit = Commit(
             rows: region.rows.map { Commit.Row($0.key, values: $0.value) }
@@ -88,18 +87,18 @@ struct LocalRecording {
         ) { uid(of: $0, birth: consolidation.arrivals[$0]) }
         return Outcome(
             region: region, consolidation: consolidation, recorded: recorded,
-            isSettled: isSettling)
+            isSettled: recorded.isSettled)
     }
 
     private func uid(of key: RowKey, birth: ObjectBirth?) -> ObjectUID {
         if birth == nil, let joined {
             return joined.uid(
-                of: key, entity: schema.tables[key.entity].name, store: identity.store,
+                of: key, entity: schema.merge.entities[key.entity].name, store: identity.store,
                 replica: identity.replica)
         }
         return PrivateIdentity.uid(
             store: identity.store, replica: former.replica(of: birth?.seq ?? 0),
-            entity: schema.tables[key.entity].name, key: key.values[0], birth: birth)
+            entity: schema.merge.entities[key.entity].name, key: key.values[0], birth: birth)
     }
 
     // MARK: History

@@ -58,13 +58,22 @@ struct MissedChanges {
     /// one of them.
     private func returnedTables() throws -> Set<Int> {
         let gone = try Metadata(transaction.database).goneTables()
-        let returned = gone.compactMap(schema.position)
+        let returned = gone.filter { wasCreated(as: $0) }.compactMap { schema.position(of: $0) }
         guard !returned.isEmpty else { return [] }
         try requireNoMix(of: returned)
         for position in returned { try storage.objects.clearKeys(ofEntity: position) }
         try Metadata(transaction.database).setGoneTables(
             gone.filter { schema.position(of: $0) == nil })
         return Set(returned)
+    }
+
+    /// Whether the present table of a name began with it: one that was renamed to the name of a
+    /// dropped table is another one.
+    private func wasCreated(as name: String) -> Bool {
+        let catalog = storage.history.catalog
+        let now = catalog.present.first { SQLName.isEqual($0.name, to: name) }
+        let first = catalog.all.first { $0.id == now?.lineage }
+        return first.map { SQLName.isEqual($0.name, to: name) } ?? false
     }
 
     /// Unresolved rows are recorded together with the rows around them, which would count as
@@ -165,21 +174,19 @@ struct MissedChanges {
 
     private func loggedChanges(after recorded: Int64) throws -> [RowKey: Logged] {
         var logged: [RowKey: Logged] = [:]
-        for change in try storage.unrecorded.entries(after: recorded).filter(\.isLocal)
-            .flatMap(\.changes)
-        {
-            guard let position = schema.position(of: change.entity.name),
-                schema.tables[position].key.count == change.entity.keyCount
-            else { continue }
-            let key = schema.merge.key(position, change.key.values)
+        let entries = try storage.unrecorded.entries(after: recorded).filter(\.isLocal)
+        let tables = try LoggedTables(
+            of: entries, schema: schema, catalog: storage.history.catalog)
+        for change in entries.lazy.flatMap(\.changes) {
+            guard let place = tables[change.entity] else { continue }
+            let key = schema.merge.key(place.position, change.key.values)
             switch change.kind {
             case .insert: logged[key] = Logged(kind: .insert, isWhole: true)
             case .delete: logged[key] = Logged(kind: .delete)
             case .update:
-                let names = change.entity.columnNames
                 logged[key, default: Logged()].columns.formUnion(
-                    change.mask.positions.lazy.filter { $0 < names.count }.compactMap {
-                        self.schema.column(names[$0], of: position)
+                    change.mask.positions.lazy.filter { $0 < place.columns.count }.compactMap {
+                        place.columns[$0]
                     })
             }
         }

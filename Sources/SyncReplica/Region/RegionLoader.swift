@@ -26,6 +26,8 @@ final class RegionLoader {
     private var defaulted: Set<Int> = []
     /// Claims whose rows have been loaded.
     private var claimed: Set<Claim> = []
+    /// Shared numbers whose rows have been loaded.
+    private var numbered: Set<RowKey> = []
 
     /// The statement that reads one row, by entity: found once, not once for each row.
     private var selects: [Statement?]
@@ -246,6 +248,7 @@ final class RegionLoader {
             isNew =
                 try addClaimants(of: row, entity: key.entity, old: region.rows[key]) || isNew
         }
+        isNew = try addNumberHolders(in: state, keys: keys) || isNew
         for row in view.clashedRows {
             isNew =
                 try addClaimants(of: image.values(of: row), entity: row.entity, old: nil) || isNew
@@ -295,6 +298,27 @@ final class RegionLoader {
                 try addRows(of: position, with: values, by: table.selectClaimants[index]) || isNew
         }
         return isNew
+    }
+
+    /// Loads the rows that have the shared numbers which objects of the region claim, or are to
+    /// show. The others that claim one of these show another number: they are unresolved, and in
+    /// the region.
+    private func addNumberHolders(
+        in state: MergeState, keys: [ObjectUID: RowKey]
+    ) throws -> Bool {
+        guard schema.merge.sharesNumbers else { return false }
+        var wanted: [RowKey] = []
+        for (uid, record) in state.objects where !region.state.boundaryRows.contains(uid) {
+            guard let cell = schema.merge.entities[record.entity].numberCell else { continue }
+            for version in record.cells[cell] {
+                guard let number = NumberClaim(version, in: state).number else { continue }
+                wanted.append(RowKey(entity: record.entity, [.integer(number)]))
+            }
+            if let key = keys[uid] { wanted.append(key) }
+        }
+        let fresh = Set(wanted).subtracting(numbered)
+        numbered.formUnion(fresh)
+        return try addBoundary(keys: fresh.sorted { $0.precedes($1) })
     }
 
     private func addRows(of entity: Int, with values: [Value], by sql: String) throws -> Bool {

@@ -29,6 +29,25 @@ struct RegionUpdate {
         try show(try RegionLoader.everything(in: storage), transactions: []) { _ in }
     }
 
+    /// What was shown.
+    struct Result {
+        let state: MergeState
+        let view: View
+        /// How the rows of the tables changed.
+        let differences: [RowKey: RowDifference]
+    }
+
+    /// Gives other numbers to the rows that lost theirs by what was recorded here.
+    /// - Parameter view: the view that was stored.
+    /// - Throws: as ``show(_:transactions:hints:adding:)``.
+    /// - Complexity: O(unresolved objects)
+    func renumber(after view: View) throws {
+        guard !view.lostNumbers.isEmpty, try !Renumbering(transaction).rows(of: view).isEmpty else {
+            return
+        }
+        _ = try show(try RegionLoader(storage), transactions: []) { _ in }
+    }
+
     /// Shows the view of a state with more facts.
     /// - Parameters:
     ///   - loader: what may change; more is loaded as needed.
@@ -38,14 +57,15 @@ struct RegionUpdate {
     /// - Throws: `refused` when a constraint that merging does not know forbids a row;
     ///   `internalFault`; SQLite errors. The transaction has to be rolled back then.
     /// - Complexity: O(objects of the region)
+    @discardableResult
     func show(
         _ loader: RegionLoader, transactions: [Batch.Transaction],
         hints: [ObjectUID: Int64] = [:], adding add: (inout MergeState) throws -> Void
-    ) throws {
+    ) throws -> Result {
         var loader = loader
-        var state = loader.region.state
-        try add(&state)
-        var view = View(state)
+        let renumbering =
+            schema.merge.sharesNumbers ? try Renumbering(transaction) : nil
+        var (state, view) = try shown(loader, renumbering, adding: add)
         var image = try storage.image(of: view, in: loader.region, hints: hints)
         var rounds = 0
         while try loader.loadMissing(for: state, view: view, image: image) {
@@ -54,9 +74,7 @@ struct RegionUpdate {
             guard rounds < 2 * Self.roundsMax else {
                 throw SyncError(.internalFault, "the region of a merge does not end")
             }
-            state = loader.region.state
-            try add(&state)
-            view = View(state)
+            (state, view) = try shown(loader, renumbering, adding: add)
             image = try storage.image(of: view, in: loader.region, hints: hints)
         }
         try image.requireAllSpelled()
@@ -65,13 +83,32 @@ struct RegionUpdate {
         let writer = TableWriter(
             tables: schema.tables, statements: storage.statements, triggers: storage.triggers)
         try writer.write(differences)
-        try NumberSequences(schema, statements: storage.statements)
-            .raise(to: hints) { state.objects[$0]?.entity }
+        let sequences = NumberSequences(schema, statements: storage.statements)
+        try sequences.raise(to: hints) { state.objects[$0]?.entity }
+        try sequences.raise(toClaimsOf: state)
         let after = Self.keys(of: image.names)
+        let renumbered = renumbering?.entry
+        if let renumbered { try transaction.append(renumbered) }
+        // First in history: a row has left its old number before another row gets it.
         try history(from: region, to: view, keys: after).write(
-            transactions, differences: differences)
-        try store(region, state: state, view: view, keys: after)
+            [renumbered].compactMap { $0 } + transactions, differences: differences)
+        try store(region, state: state, view: view, keys: after, hints: hints)
         try StateVerifier(transaction).verify(after: "a merge")
+        return Result(state: state, view: view, differences: differences)
+    }
+
+    /// The state and the view with more facts, and with those that renumber rows.
+    private func shown(
+        _ loader: RegionLoader, _ renumbering: Renumbering?,
+        adding add: (inout MergeState) throws -> Void
+    ) throws -> (state: MergeState, view: View) {
+        var state = loader.region.state
+        try add(&state)
+        let view = View(state)
+        guard let numbered = try renumbering?.state(after: state, view: view) else {
+            return (state, view)
+        }
+        return (numbered, View(numbered))
     }
 
     private func history(
@@ -82,6 +119,7 @@ struct RegionUpdate {
         return MergedHistory(
             schema: schema, history: storage.history, replica: transaction.identity.replica,
             wall: transaction.environment.wall(),
+            moves: moves(from: region, to: view, keys: after),
             before: { uid in
                 // A plain row shows one object; a new object had no row.
                 guard let object = region.objects[uid] else { return nil }
@@ -89,6 +127,19 @@ struct RegionUpdate {
                 return former.shownAs[uid].flatMap { before[$0] }
             },
             after: { view.shownAs[$0].flatMap { after[$0] } })
+    }
+
+    /// The rows with shared numbers that have another one than before.
+    private func moves(
+        from region: AffectedRegion, to view: View, keys after: [ObjectUID: [Value]]
+    ) -> KeyMoves {
+        var moves = KeyMoves()
+        guard schema.merge.sharesNumbers else { return moves }
+        for (key, name) in region.names where schema.merge.entities[key.entity].sharesNumbers {
+            let new = view.shownAs[name].flatMap { after[$0] }
+            moves.add(from: key, to: new.map { schema.merge.key(key.entity, $0) })
+        }
+        return moves
     }
 
     private static func keys(of names: [RowKey: ObjectUID]) -> [ObjectUID: [Value]] {
@@ -105,10 +156,12 @@ struct RegionUpdate {
     ///   - state: the state that takes its place.
     ///   - view: the view of `state`.
     ///   - keys: the key of each row of the view, by the identity that it is shown under.
+    ///   - hints: the private numbers that objects have at the sender of a batch.
     /// - Throws: SQLite errors.
     /// - Complexity: O(objects of the state)
     func store(
-        _ region: AffectedRegion, state: MergeState, view: View, keys: [ObjectUID: [Value]]
+        _ region: AffectedRegion, state: MergeState, view: View, keys: [ObjectUID: [Value]],
+        hints: [ObjectUID: Int64] = [:]
     ) throws {
         var changed: [(ObjectUID, StoredObject)] = []
         for (uid, record) in state.objects {
@@ -140,7 +193,11 @@ struct RegionUpdate {
             try storage.objects.write(alias, dot: dot, replacing: region.state.aliases[alias])
         }
         try storage.conflicts.update(
-            from: view, of: state, keys: keys, number: storage.history.head)
+            from: view, of: state, keys: keys,
+            formerKey: { uid in
+                let object = region.objects[uid]
+                return object?.key ?? (object?.number ?? hints[uid]).map { [.integer($0)] }
+            }, number: storage.history.head)
     }
 
     /// A hidden object keeps the reservation of its number unless a row has taken it.

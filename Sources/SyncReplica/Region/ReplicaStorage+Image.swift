@@ -28,12 +28,6 @@ extension ReplicaStorage {
                 let holder = try self.objects.holder(ofNumber: number, entity: entity)
                 return holder.map { $0 != uid } ?? false
             },
-            greatest: { entity in
-                let select = try self.statements.statement(
-                    self.schema.tables[entity].greatestNumber)
-                defer { select.reset() }
-                let shown = try select.step() ? select.integer(0) : 0
-                return try max(0, shown, self.objects.greatestNumber(of: entity))
-            })
+            greatest: self.greatestNumber)
     }
 }

@@ -1,7 +1,7 @@
 import SyncValues
 
 /// A remote of a store, as `synctool remote add` writes it into the store.
-package struct RemoteEntry: Sendable, Hashable {
+package struct RemoteEntry: Sendable, Hashable, Codable {
     /// Its name in commands: 1 to 100 bytes, without spaces and slashes.
     package let name: String
     /// Its address.

@@ -33,6 +33,7 @@ struct ReplicaRenewal {
         if let signer = try storage.signers.all()[own] { try signing.retire(signer, upTo: kept) }
         let new = try Store.becomeNew(
             on: storage.connection, metadata: storage.history.settings)
+        try ReplicaNaming.renew(own, as: new, in: storage)
         try renameHeaders(to: new)
         try renameRecords(to: new)
         try renameUnknown(to: new)
@@ -120,7 +121,8 @@ struct ReplicaRenewal {
                         value: version.value))
             }
             let entity = Batch.Entity(
-                name: entry.entity, isPrivate: entry.isPrivate, cells: [entry.columns])
+                name: entry.entity, isPrivate: entry.isPrivate, sharesNumbers: entry.sharesNumbers,
+                cells: [entry.columns])
             try storage.unknown.write(fact, of: [entity])
         }
     }

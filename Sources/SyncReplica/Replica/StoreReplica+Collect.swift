@@ -6,7 +6,7 @@ import SyncValues
 extension StoreReplica {
     /// How long a replica may be away before collecting does not wait for it: thirty days. After
     /// that it gets a snapshot when it returns; what it wrote meanwhile is merged.
-    public static let lease: Duration = .seconds(30 * 86_400)
+    public static let lease: Duration = PeerStorage.lease
 
     /// A state with more facts than this is not collected: one snapshot could not hold it.
     private static let factsMax = BatchLimits.factsMax / 2

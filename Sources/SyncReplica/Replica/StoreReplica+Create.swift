@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import SyncCore
 import SyncMerge
 import SyncStorage
@@ -65,7 +66,7 @@ extension StoreReplica {
         let queue = try DatabaseOpener.open(path)
         // Of tables that the sender does not have either, it may have forwarded facts.
         let names = try queue.read { database in
-            try batch.entities.map(\.name).filter { try database.tableExists($0) }
+            try ReceivedSchema.tables(of: batch).filter { try database.tableExists($0) }
         }
         try Store.track(path, entities: .only(names))
         try queue.writeWithoutTransaction { database in
@@ -76,11 +77,25 @@ extension StoreReplica {
                 try settings.set(.store, to: .blob(batch.store.bytes))
                 // The database is empty: all rows come from the store.
                 try settings.set(.stated, to: .integer(0))
+                try adoptNames(of: batch, in: database, on: connection)
                 if !batch.extras.policies.isEmpty {
                     try settings.set(.policies, to: .text(batch.extras.policies))
                 }
             }
         }
         try queue.close()
+    }
+
+    /// The new replica calls its tables and columns in facts as the sender does.
+    private static func adoptNames(
+        of batch: Batch, in database: Database, on connection: OpaquePointer
+    ) throws {
+        guard !batch.names.isEmpty else { return }
+        try ReplicationTables.create(connection)
+        let names = SchemaNames(
+            batch.names, tables: try SchemaReader(database).tables().filter { $0.kind == .table })
+        var foreign = ForeignNames()
+        foreign.note(batch, own: names)
+        try NameStorage(connection).write(names, foreign: foreign)
     }
 }

@@ -8,9 +8,11 @@ public struct UnsyncedRows: Sendable, Hashable {
     public enum Reason: Sendable, Hashable {
         /// Their key holds NULL: it identifies nothing.
         case nullKey
-        /// The table is not tracked, and the rows of this tracked table that they refer to are not
-        /// there: deleted by a merge, or by a writer without foreign keys.
+        /// The table is not tracked, or cannot be merged, and the rows of this table that they
+        /// refer to are not there: deleted by a merge, or by a writer without foreign keys.
         case dangling(parent: String)
+        /// The foreign keys of the tracked table cannot be merged.
+        case unmerged(String)
     }
 
     /// The table's name.
@@ -26,20 +28,40 @@ extension StoreReplica {
     /// not change tables that are not tracked: what becomes of such rows is for their owner to
     /// decide.
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
-    /// - Complexity: O(rows of the tables that are not tracked and refer to tracked ones); O(rows)
+    /// - Complexity: O(rows of the tables that are not merged and refer to merged ones); O(rows)
     ///   for a tracked table with a key of several columns that may be NULL.
     public func unsyncedRows() throws -> [UnsyncedRows] {
         try run("check") { session in
             try RawTransaction.read(on: session.connection) {
-                try NullKeys.all(session.database).map {
-                    UnsyncedRows(table: $0.table, count: $0.count, reason: .nullKey)
-                } + Self.danglingRows(in: session.database)
+                let unmerged = try UnmergedTable.all(in: session.database)
+                let left = Set(unmerged.map { SQLName.folded($0.name) })
+                let nullKeys = try NullKeys.all(session.database).filter {
+                    !left.contains(SQLName.folded($0.table))
+                }
+                return try Self.rows(of: unmerged, in: session.database)
+                    + nullKeys.map {
+                        UnsyncedRows(table: $0.table, count: $0.count, reason: .nullKey)
+                    } + Self.danglingRows(in: session.database, unmerged: left)
             }
         }
     }
 
-    private static func danglingRows(in database: Database) throws -> [UnsyncedRows] {
+    private static func rows(
+        of tables: [UnmergedTable], in database: Database
+    ) throws -> [UnsyncedRows] {
+        try tables.map { table in
+            let count = try Int.fetchOne(
+                database, sql: "SELECT count(*) FROM \(SQLName.quoted(table.name))")
+            return UnsyncedRows(
+                table: table.name, count: count ?? 0, reason: .unmerged(table.reason))
+        }
+    }
+
+    private static func danglingRows(
+        in database: Database, unmerged: Set<String>
+    ) throws -> [UnsyncedRows] {
         let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
+            .subtracting(unmerged)
         return try SchemaReader(database).tables().filter { table in
             table.kind == .table && !SQLName.isOwn(table.name)
                 && !tracked.contains(SQLName.folded(table.name))

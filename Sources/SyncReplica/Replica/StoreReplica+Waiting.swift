@@ -9,7 +9,7 @@ extension StoreReplica {
         get throws {
             try run("waiting") { session in
                 try session.transact {
-                    try WaitingFacts(session.connection, schema: $0.schema).changes()
+                    try WaitingFacts($0.storage).changes()
                 }
             }
         }

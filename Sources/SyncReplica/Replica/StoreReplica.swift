@@ -101,16 +101,19 @@ public final class StoreReplica: Sendable {
         }
     }
 
-    /// Ends a conflict in favour of one side, as a transaction of its own, which other replicas
-    /// merge like any other.
+    /// Ends a conflict as a person decides, in a transaction of its own, which other replicas merge
+    /// like any other.
     /// - Parameters:
     ///   - id: ``ConflictRecord/id``.
     ///   - author: the author of the decision, for history.
-    /// - Throws: ``SyncError``: `invalidArgument` when it is not open; `refused` when a delete
-    ///   cannot be repeated, because rows refer to the object.
+    /// - Returns: what was done to the rows.
+    /// - Throws: ``SyncError``: `unknownObject` when there is no such conflict; `invalidArgument`
+    ///   when it is not open; `refused`, with the reason and what to do instead, when the tables
+    ///   cannot show what was chosen. Nothing is changed then.
+    @discardableResult
     public func resolve(
         _ id: Int64, keeping choice: ConflictRecord.Choice, author: String? = nil
-    ) throws {
+    ) throws -> ConflictOutcome {
         try run("conflicts") { session in
             try session.transact {
                 try ConflictResolution($0).resolve(id, keeping: choice, author: author)
@@ -120,12 +123,19 @@ public final class StoreReplica: Sendable {
 
     /// Closes all open conflicts in favour of what is shown: no repair is undone by transactions
     /// that arrive later. The tables do not change.
-    /// - Parameter author: the author of the decision, for history.
-    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    /// - Parameters:
+    ///   - author: the author of the decision, for history.
+    ///   - isDeletingHidden: whether rows that are not shown are deleted on all replicas, as what
+    ///     is shown says.
+    /// - Throws: ``SyncError``: `refused`, with their names, when there are such rows and they are
+    ///   not to be deleted; `busy`, and SQLite errors.
     /// - Complexity: O(rows and facts of the store), in memory.
-    public func closeConflicts(author: String? = nil) throws {
+    public func closeConflicts(author: String? = nil, isDeletingHidden: Bool = false) throws {
         try run("conflicts") { session in
-            try session.transact { try ConflictClosing($0).closeAll(author: author) }
+            try session.transact {
+                try ConflictClosing($0).closeAll(
+                    author: author, isDeletingHidden: isDeletingHidden)
+            }
         }
     }
 
@@ -241,7 +251,9 @@ extension StoreReplica: Replica {
                 let outgoing = OutgoingBatches(
                     storage: transaction.storage, identity: session.identity,
                     schema: try session.schemaStatements(of: transaction.schema),
-                    policies: policies == MergePolicies() ? "" : try policies.json())
+                    policies: policies == MergePolicies() ? "" : try policies.json(),
+                    names: try NameStorage(session.connection).read().foreign
+                        .sent(with: transaction.schema.names))
                 var batches = try outgoing.batches(since: since, factsMax: factsMax)
                 let key = try SignedSending(transaction).prove(&batches)
                 let own = session.identity.replica

@@ -11,6 +11,9 @@ public struct MergePolicies: Sendable, Hashable, Codable {
         /// The number is private to each replica; equal numbers of two replicas are different
         /// objects.
         case number
+        /// The number is the same on every replica; equal numbers of two replicas are different
+        /// objects, and the one that claimed the number later gets another one.
+        case shared
         /// Equal keys are the same object.
         case key
     }
@@ -73,7 +76,7 @@ public struct MergePolicies: Sendable, Hashable, Codable {
     func frame(of entity: String) -> EntityPolicy {
         let policy = policy(of: entity)
         return EntityPolicy(
-            identity: policy.identity == .key ? .key : .number,
+            identity: policy.identity ?? .number,
             properties: policy.properties == .object ? .object : .lastWriter,
             references: policy.references ?? [:])
     }
@@ -82,6 +85,9 @@ public struct MergePolicies: Sendable, Hashable, Codable {
     func policy(of entity: String) -> EntityPolicy {
         entities.first { SQLName.isEqual($0.key, to: entity) }?.value ?? EntityPolicy()
     }
+
+    /// Whether an entity has shared numbers.
+    var shareNumbers: Bool { entities.values.contains { $0.identity == .shared } }
 
     // MARK: JSON
 

@@ -35,6 +35,8 @@ struct MergedTable: Sendable {
     let delete: String
     /// The greatest private number in use; with AUTOINCREMENT the greatest that ever was.
     let greatestNumber: String
+    /// The least number from a given one on that no row has.
+    let leastFreeNumber: String
     /// Whether a private number is not used again after its row was deleted.
     let isAutoincrement: Bool
 
@@ -43,7 +45,7 @@ struct MergedTable: Sendable {
     private let terms: [String]
 
     init(_ table: TableSchema, entity: MergeEntity, claims: TableClaims) {
-        let columns = entity.columns.map(\.name)
+        let columns = table.storedColumns.map(\.name)
         let key = entity.key
         name = table.name
         sql = table.sql
@@ -80,6 +82,12 @@ struct MergedTable: Sendable {
             + "FROM \(quoted) WHERE \(matches)"
         insert = "INSERT INTO \(quoted)(\(list)) VALUES (\(marks))"
         delete = "DELETE FROM \(quoted) WHERE \(matches)"
+        leastFreeNumber = """
+            SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM \(quoted) WHERE \(number) = ?1) THEN ?1
+            ELSE (SELECT \(number) + 1 FROM \(quoted) AS a WHERE \(number) >= ?1
+            AND NOT EXISTS (SELECT 1 FROM \(quoted) AS b WHERE b.\(number) = a.\(number) + 1)
+            ORDER BY \(number) LIMIT 1) END
+            """
         isAutoincrement = entity.isPrivate && table.storedColumns[key[0]].isAutoincrement
         greatestNumber =
             isAutoincrement

@@ -16,6 +16,13 @@ struct PolicyCheck {
                 throw refusal("no table \(name) is tracked")
             }
             let entity = schema.merge.entities[position]
+            if policy.identity == .shared {
+                guard entity.sharesNumbers else {
+                    throw refusal(
+                        "the key of \(name) is not a single INTEGER PRIMARY KEY of its own, so it "
+                            + "has no number to share")
+                }
+            }
             for (column, property) in (policy.columns ?? [:]).sorted(by: { $0.key < $1.key }) {
                 guard let place = schema.column(column, of: position) else {
                     throw refusal("\(name) has no column \(column)")
@@ -30,6 +37,45 @@ struct PolicyCheck {
                     )
                 }
             }
+        }
+        try requireFreeNumbers()
+    }
+
+    /// Checks that no CHECK depends on shared numbers: a row is shown under a negative one until
+    /// its replica has given it another, and its references follow.
+    private func requireFreeNumbers() throws {
+        for entity in schema.merge.entities {
+            for check in entity.checks {
+                let numbers = check.columns.map { column in
+                    entity.sharesNumbers && entity.key == [column]
+                        || entity.references.contains {
+                            $0.columns == [column] && schema.merge.entities[$0.target].sharesNumbers
+                        }
+                }
+                guard numbers.contains(true), Self.depends(check, on: numbers) else { continue }
+                let names = check.columns.map { entity.columns[$0].name }.joined(separator: ", ")
+                throw SyncError(
+                    .refused,
+                    "a CHECK of \(entity.name) over \(names) depends on a shared number, which may "
+                        + "be negative for a time",
+                    hint: "Use the identity key or number there, or compare numbers for equality "
+                        + "alone")
+            }
+        }
+    }
+
+    /// Whether a CHECK tells positive numbers from negative ones, by a few samples.
+    private static func depends(_ check: MergeEntity.Check, on numbers: [Bool]) -> Bool {
+        let others: [Value] = [.null, .integer(0), .integer(1), .text("a")]
+        let starts: [Int64] = [5, -1_552_592_369_779_749]
+        return others.contains { other in
+            let outcomes = starts.map { start in
+                check.accepts(
+                    numbers.enumerated().map { place, isNumber in
+                        .value(isNumber ? .integer(start - Int64(place)) : other)
+                    })
+            }
+            return outcomes[0] != outcomes[1]
         }
     }
 

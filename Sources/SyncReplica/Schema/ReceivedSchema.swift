@@ -36,7 +36,15 @@ struct ReceivedSchema {
 
     init(_ batch: Batch) {
         statements = batch.extras.schema
-        entities = Set(batch.entities.map { SQLName.folded($0.name) }.filter(Self.isUsable))
+        entities = Set(Self.tables(of: batch).map(SQLName.folded).filter(Self.isUsable))
+    }
+
+    /// The sender's names of the entities that a batch describes.
+    static func tables(of batch: Batch) -> [String] {
+        batch.entities.compactMap { entity in
+            let named = batch.names.first { SQLName.isEqual($0.entity, to: entity.name) }
+            return named.map(\.name) ?? entity.name
+        }
     }
 
     private static func isUsable(_ name: String) -> Bool {

@@ -6,14 +6,17 @@ import SyncValues
 /// Translates the schema of tables into the schema for merging: cells, claims, references, CHECKs.
 struct SchemaTranslator {
     let tables: [TableSchema]
+    /// By folded present name.
     let positions: [String: Int]
+    let names: SchemaNames
     let policies: MergePolicies
     let rules: RuleDatabase
 
     /// Translates a table.
     /// - Throws: `cannotTrack` for a foreign key that cannot be merged.
     func translated(_ table: TableSchema) throws -> (entity: MergeEntity, claims: TableClaims) {
-        let policy = policies.policy(of: table.name)
+        let identity = names.identity(ofTable: table.name)
+        let policy = policies.policy(of: identity)
         let places = ColumnUse(table)
         let key = table.key.compactMap { places[$0] }
         let references = try references(of: table, places: places, policy: policy)
@@ -27,7 +30,7 @@ struct SchemaTranslator {
             table, uses: places, rules: rules, privateNumber: isPrivate ? key.first : nil)
         let columns = table.storedColumns.enumerated().map { position, column in
             MergeEntity.Column(
-                column.name, isRequired: column.isNotNull,
+                names.identity(ofColumn: column.name, table: table.name), isRequired: column.isNotNull,
                 defaultValue: rules.constant(
                     column.defaultSQL, table: table.name, column: column.name),
                 collation: collation(of: column, in: table),
@@ -35,8 +38,9 @@ struct SchemaTranslator {
                 type: table.isStrict ? StoredType(column.declaredType) : nil)
         }
         let entity = MergeEntity(
-            name: table.name, columns: columns, key: key,
-            identity: isPrivate ? .privateNumber : .key,
+            name: identity, columns: columns, key: key,
+            identity: !isPrivate
+                ? .key : policy.identity == .shared ? .sharedNumber : .privateNumber,
             claims: claims.items.map(\.claim),
             references: references, checks: checks,
             deletePolicy: policy.deletes ?? .deleteWins,
@@ -44,7 +48,7 @@ struct SchemaTranslator {
             isWhole: policy.properties == .object,
             policy: (policy.properties ?? .lastWriter).cellPolicy,
             columnPolicies: columnPolicies(
-                of: table, places: places, chosen: policy.columns ?? [:],
+                columns: columns, chosen: policy.columns ?? [:],
                 tied: tied.union(claims.items.flatMap(\.claim.columns)),
                 isFree: !claims.isIncomplete))
         return (entity, claims)
@@ -53,12 +57,12 @@ struct SchemaTranslator {
     /// The policies of single columns that are possible: a column whose versions become one value
     /// must have no constraint.
     private func columnPolicies(
-        of table: TableSchema, places: ColumnUse, chosen columns: [String: CellPolicy],
-        tied: Set<Int>, isFree: Bool
+        columns: [MergeEntity.Column], chosen: [String: CellPolicy], tied: Set<Int>, isFree: Bool
     ) -> [Int: CellPolicy] {
         var policies: [Int: CellPolicy] = [:]
-        for (name, policy) in columns {
-            guard let place = places[name] else { continue }
+        for (identity, policy) in chosen {
+            guard let place = columns.firstIndex(where: { SQLName.isEqual($0.name, to: identity) })
+            else { continue }
             if policy.isBlending, tied.contains(place) || !isFree { continue }
             policies[place] = policy
         }
@@ -79,36 +83,14 @@ struct SchemaTranslator {
     private func references(
         of table: TableSchema, places: ColumnUse, policy: MergePolicies.EntityPolicy
     ) throws -> [MergeEntity.Reference] {
-        var references: [MergeEntity.Reference] = []
-        var used: Set<Int> = []
-        for foreignKey in table.foreignKeys {
-            guard let position = positions[SQLName.folded(foreignKey.parent)] else { continue }
-            let parent = tables[position]
-            let names = foreignKey.parentColumns.isEmpty ? parent.key : foreignKey.parentColumns
-            let columns = foreignKey.columns.compactMap { places[$0] }
-            guard columns.count == foreignKey.columns.count else { continue }
-            let ordered = parent.key.compactMap { part in
-                names.firstIndex { SQLName.isEqual($0, to: part) }.map { columns[$0] }
-            }
-            guard ordered.count == parent.key.count, names.count == ordered.count else {
-                throw refusal(
-                    of: table,
-                    "\(foreignKey.columns.joined(separator: ", ")) refers to columns of "
-                        + "\(parent.name) that are not its primary key")
-            }
-            // The same reference declared twice is one; two that share a column cannot be merged.
-            if references.contains(where: { $0.columns == ordered && $0.target == position }) {
-                continue
-            }
-            guard used.isDisjoint(with: ordered) else {
-                throw refusal(of: table, "two of its foreign keys share a column")
-            }
-            used.formUnion(ordered)
-            references.append(
-                .init(ordered, to: position, onDelete: Self.action(foreignKey.onDelete)))
-        }
+        let declared = DeclaredReferences(of: table, among: tables, positions: positions)
+        if let problem = declared.problem { throw refusal(of: table, problem) }
+        var references = declared.references
+        var used = Set(references.flatMap(\.columns))
         for (column, target) in (policy.references ?? [:]).sorted(by: { $0.key < $1.key }) {
-            guard let place = places[column], let position = positions[SQLName.folded(target)],
+            let name = names.name(ofColumn: column, of: names.identity(ofTable: table.name))
+            guard let place = places[name],
+                let position = positions[SQLName.folded(names.name(ofEntity: target))],
                 tables[position].key.count == 1, !used.contains(place)
             else {
                 throw refusal(of: table, "the reference \(column) to \(target) cannot be declared")
@@ -117,15 +99,6 @@ struct SchemaTranslator {
             references.append(.init([place], to: position, onDelete: .setNull))
         }
         return references
-    }
-
-    private static func action(_ action: ForeignKeySchema.Action) -> MergeEntity.Reference.Action {
-        switch action {
-        case .cascade: return .cascade
-        case .setNull: return .setNull
-        case .setDefault: return .setDefault
-        case .restrict, .noAction: return .restrict
-        }
     }
 
     private func refusal(of table: TableSchema, _ reason: String) -> SyncError {

@@ -37,7 +37,10 @@ struct DescribedEntities {
     }
 
     private mutating func forwardedPlace(of entry: UnknownFacts.Entry, name: String) -> Int {
-        place(of: Batch.Entity(name: entry.entity, isPrivate: entry.isPrivate, cells: []))
+        place(
+            of: Batch.Entity(
+                name: entry.entity, isPrivate: entry.isPrivate, sharesNumbers: entry.sharesNumbers,
+                cells: []))
     }
 
     /// The position of an entity after those of this replica: added when it is not there.

@@ -20,6 +20,8 @@ struct OutgoingBatches {
     let schema: [String]
     /// The merge policies as JSON; empty: the defaults.
     let policies: String
+    /// What entities and columns are called here that have another identity.
+    let names: [EntityNames]
 
     /// The batches, in the order in which they are to be merged. A replica that lacks something
     /// that was collected here gets one snapshot instead.
@@ -89,7 +91,10 @@ struct OutgoingBatches {
                     facts[place].append(.cell(uid, entity: entity, cell: cell, version))
                 }
             }
-            if let number = object.number { numbers[uid] = number }
+            // Shared numbers are facts.
+            if let number = object.number, storage.schema.merge.entities[entity].hasPrivateNumbers {
+                numbers[uid] = number
+            }
         }
         var writes: [Write: [Int]] = [:]
         for unknown in try storage.unknown.all() {
@@ -171,6 +176,7 @@ struct OutgoingBatches {
                 entities: content.entities, transactions: Array(transactions[start..<end]),
                 facts: Array(facts[start..<end].joined()))
             batch.collected = collected
+            batch.names = names
             for fact in batch.facts {
                 if let uid = fact.object, let number = content.numbers[uid] {
                     batch.extras.numbers[uid] = number

@@ -25,7 +25,9 @@ struct SignedSending {
     /// - Returns: this replica as a signer.
     func turnOn() throws -> Signer {
         try transaction.settings.set(.signing, to: .integer(1))
-        return try ownSigner()
+        let signer = try ownSigner()
+        try ReplicaNaming(transaction).ensureOwn(signing: signer.secret)
+        return signer
     }
 
     /// Decides about a member; the decision is sent with the next batch.
@@ -107,8 +109,22 @@ struct SignedSending {
                 }
             }
         }
+        try addNames(to: &batches, signing: me.secret)
         try storage.signers.write(me)
         return me.secret
+    }
+
+    /// A batch has the names of the replicas that it has proofs of: a receiver verifies them by
+    /// their keys.
+    private func addNames(to batches: inout [Batch], signing key: SigningKey?) throws {
+        guard !batches.isEmpty else { return }
+        try ReplicaNaming(transaction).ensureOwn(signing: key)
+        let names = try storage.replicaNames.all()
+        for index in batches.indices {
+            let replicas = batches[index].proofs.keys
+            batches[index].replicaNames = names.filter { replicas.contains($0.key) }
+                .compactMapValues(\.signed)
+        }
     }
 
     private func ownProof(for batch: Batch, of me: inout Signer) throws -> SignerProof {

@@ -3,18 +3,22 @@ import SyncStorage
 import SyncValues
 
 extension MergeSession {
-    /// The stored policies.
+    /// The stored policies, by present names.
     /// - Throws: SQLite errors; `badData` for policies that cannot be read.
     func policies() throws -> MergePolicies {
-        try RawTransaction.read(on: connection) { try storedPolicies(in: Metadata(connection)) }
+        try RawTransaction.read(on: connection) {
+            try storedPolicies(in: Metadata(connection))
+                .named(by: NameStorage(connection).read().own)
+        }
     }
 
+    /// The stored policies, by identities.
     func storedPolicies(in settings: Metadata) throws -> MergePolicies {
         guard case .text(let json) = try settings.value(.policies) else { return MergePolicies() }
         return try MergePolicies(json: json)
     }
 
-    /// Changes the policies, and shows the tables by the new ones.
+    /// Changes the policies, given by present names, and shows the tables by the new ones.
     /// - Throws: `invalidArgument` for tables and columns that the schema does not have; `refused`
     ///   for what cannot be changed any more; SQLite errors.
     /// - Complexity: O(rows and facts of the store)
@@ -26,14 +30,15 @@ extension MergeSession {
             discardStorage()
             try RawTransaction.write(on: connection) {
                 _ = try verifyCapture()
-                try store(policies, revision: 1)
+                try store(policies.identified(by: try presentNames()), revision: 1)
                 try PolicyCheck(try prepare().schema).check(policies)
             }
             return
         }
         var wanted = policies
         try transact { transaction in
-            let present = transaction.storage.policies
+            let names = transaction.schema.names
+            let present = transaction.storage.policies.named(by: names)
             wanted.revision = present.revision
             guard wanted != present else { return }
             guard present.revision < MergePolicies.revisionMax else {
@@ -46,7 +51,7 @@ extension MergeSession {
             }
             wanted.revision = present.revision + 1
             try PolicyCheck(transaction.schema).check(wanted, after: present)
-            let transaction = try adopt(wanted, after: transaction)
+            let transaction = try adopt(wanted.identified(by: names), after: transaction)
             try PolicyCheck(transaction.schema).check(wanted)
             // An empty transaction: without one there would be nothing to send.
             try AuthoredRecording(transaction, author: nil, context: "policies")

@@ -186,20 +186,47 @@ final class MergeSession {
         try requireWhole()
         try ReplicationTables.create(connection)
         let settings = Metadata(connection)
+        try settings.requireKnownWriting()
         let policies = try storedPolicies(in: settings)
-        let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
-        let tables = try SchemaReader(database).tables().filter {
-            $0.kind == .table && tracked.contains(SQLName.folded($0.name))
-        }
+        if policies.shareNumbers { try settings.use(.sharedNumbers) }
+        let tables = try trackedTables()
         try CollationCheck(connection).require(tables)
-        let schema = try ReplicaSchema(tables, policies: policies)
-        try RecordedTables(connection, database: database, settings: settings).check(schema)
+        let names = try boundNames(of: tables)
+        let schema = try ReplicaSchema(tables, names: names, policies: policies)
+        try RecordedTables(connection, settings: settings).check(schema)
         let storage = try ReplicaStorage(
             connection: connection, schema: schema, policies: policies, triggers: triggers,
             store: identity.store, version: try schemaVersion(),
             structure: try schemaStatements(of: schema))
         self.storage = storage
         return storage
+    }
+
+    /// The identities of the tables and columns as they are now, stored where they have changed.
+    private func boundNames(of tables: [TableSchema]) throws -> SchemaNames {
+        let storage = NameStorage(connection)
+        let (known, foreign) = try storage.read()
+        let isStated = try Metadata(connection).value(.stated) != .null
+        let former = try known.entities.isEmpty && isStated ? storage.recorded() : nil
+        let names = try NameBinding(
+            known, foreign: foreign, catalog: try EntityCatalog(connection), former: former
+        ).bound(tables)
+        if names != known { try storage.write(names, foreign: foreign.without(names)) }
+        return names
+    }
+
+    private func trackedTables() throws -> [TableSchema] {
+        let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
+        return try SchemaReader(database).tables().filter {
+            $0.kind == .table && tracked.contains(SQLName.folded($0.name))
+        }
+    }
+
+    /// The identities of the present schema, where nothing is recorded yet.
+    func presentNames() throws -> SchemaNames {
+        try requireWhole()
+        try ReplicationTables.create(connection)
+        return try boundNames(of: try trackedTables())
     }
 
     /// Checks that all tables of merging are there, and that they belong to this store: otherwise

@@ -15,6 +15,8 @@ final class ConflictStorage {
     private let countOpen: Statement
     private let insert: Statement
     private let close: Statement
+    private let noteMet: Statement
+    private let noteClosed: Statement
     private let insertClosed: Statement
     /// The names of the columns of cells, as JSON.
     private var columnNames: [Cell: String] = [:]
@@ -48,7 +50,11 @@ final class ConflictStorage {
     private enum Column {
         static let list = """
             id, uid, cell, replica, number, reason, value, met_replica, met_number, entity,
-            columns, key, closed IS NULL
+            columns, key, closed IS NULL,
+            (SELECT met FROM syncd_side WHERE conflict = id),
+            (SELECT replica FROM syncd_side WHERE conflict = id),
+            (SELECT number FROM syncd_side WHERE conflict = id),
+            (SELECT closed FROM syncd_side WHERE conflict = id)
             """
         static let id: Int32 = 0
         static let uid: Int32 = 1
@@ -63,6 +69,10 @@ final class ConflictStorage {
         static let columnNames: Int32 = 10
         static let key: Int32 = 11
         static let isOpen: Int32 = 12
+        static let metValue: Int32 = 13
+        static let closerReplica: Int32 = 14
+        static let closerNumber: Int32 = 15
+        static let closedValue: Int32 = 16
     }
 
     init(_ connection: OpaquePointer, replicas: ReplicaNames) throws {
@@ -88,6 +98,17 @@ final class ConflictStorage {
             INSERT OR IGNORE INTO syncd_conflict(\(Parameter.columns), closed)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12)
             """, on: connection)
+        noteMet = try Statement(
+            """
+            INSERT OR REPLACE INTO syncd_side(conflict, met) SELECT id, ?5 FROM syncd_conflict
+            WHERE uid = ?1 AND cell = ?2 AND replica = ?3 AND number = ?4
+            """, on: connection)
+        noteClosed = try Statement(
+            """
+            INSERT INTO syncd_side(conflict, replica, number, closed) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT(conflict) DO UPDATE SET replica = excluded.replica,
+              number = excluded.number, closed = excluded.closed
+            """, on: connection)
         close = try Statement("UPDATE syncd_conflict SET closed = ?2 WHERE id = ?1", on: connection)
     }
 
@@ -110,6 +131,12 @@ final class ConflictStorage {
         /// The key that the object had when the entry was written.
         let key: Value
         let isOpen: Bool
+        /// The fields that were shown instead, when the entry was written; nil: not known, or none.
+        let metValue: [UInt8]?
+        /// The fact that closed it; nil: not known.
+        let closer: Dot?
+        /// The fields that were shown when it was closed; nil: not known, or none.
+        let closedValue: [UInt8]?
     }
 
     /// The log, oldest first.
@@ -179,12 +206,16 @@ final class ConflictStorage {
         let met = try row.integerOrNil(Column.metReplica).map {
             Dot(try replicas.name(of: $0), row.integer(Column.metNumber))
         }
+        let closer = try row.integerOrNil(Column.closerReplica).map {
+            Dot(try replicas.name(of: $0), row.integer(Column.closerNumber))
+        }
         return Row(
             id: id, version: VersionID(uid, cell: Int(row.integer(Column.cell)), dot: dot),
             reason: ConflictReason(rawValue: row.text(Column.reason) ?? ""),
             value: row.blob(Column.value) ?? [], met: met, entity: row.text(Column.entity) ?? "",
             columnNames: row.text(Column.columnNames) ?? "[]", key: row.value(Column.key),
-            isOpen: row.integer(Column.isOpen) != 0)
+            isOpen: row.integer(Column.isOpen) != 0, metValue: row.blob(Column.metValue),
+            closer: closer, closedValue: row.blob(Column.closedValue))
     }
 
     /// The names in ``Row/columnNames``; none where they cannot be read.
@@ -204,6 +235,11 @@ final class ConflictStorage {
                 dots.insert(Dot(try replicas.name(of: met), select.integer(3)))
             }
         }
+        let closers = try Statement(
+            "SELECT replica, number FROM syncd_side WHERE replica NOT NULL", on: connection)
+        while try closers.step() {
+            dots.insert(Dot(try replicas.name(of: closers.integer(0)), closers.integer(1)))
+        }
         return dots
     }
 
@@ -213,10 +249,12 @@ final class ConflictStorage {
     /// are not changed.
     /// - Parameters:
     ///   - keys: the key of each row of the view, by the identity that it is shown under.
+    ///   - formerKey: the key that an object without a row had, or has at the sender of a batch.
     ///   - number: the local transaction that is being written.
     /// - Complexity: O(objects of the state)
     func update(
-        from view: View, of state: MergeState, keys: [ObjectUID: [Value]], number: Int64
+        from view: View, of state: MergeState, keys: [ObjectUID: [Value]],
+        formerKey: (ObjectUID) -> [Value]?, number: Int64
     ) throws {
         var open = try open(of: state.objects.keys)
         for (id, conflict) in view.conflicts.sorted(by: { $0.key < $1.key }) {
@@ -225,7 +263,8 @@ final class ConflictStorage {
             let entry = Entry(
                 id: id, entity: record.entity, reason: conflict.reason,
                 value: Self.encoded(conflict.value),
-                key: view.shownAs[id.object].flatMap { keys[$0] } ?? keys[id.object],
+                key: view.shownAs[id.object].flatMap { keys[$0] } ?? keys[id.object]
+                    ?? formerKey(id.object),
                 met: Self.shownInstead(of: id, in: view, record: record))
             if let known, known.reason == entry.reason, known.value == entry.value,
                 known.met == entry.met
@@ -233,10 +272,46 @@ final class ConflictStorage {
                 continue
             }
             try write(entry, with: insert, schema: state.schema, number: number)
+            try note(Self.shownFields(of: id, in: view, schema: state.schema), instead: id)
         }
         for known in open.values.sorted(by: { $0.id < $1.id }) {
             try close.run(.integer(known.id), .integer(number))
+            let closer = Self.closer(of: known.version, in: state)
+            let shown = Self.shownFields(of: known.version, in: view, schema: state.schema)
+            try noteClosed.run(
+                .integer(known.id),
+                try closer.map { .integer(try replicas.number(of: $0.replica)) } ?? .null,
+                closer.map { .integer($0.number) } ?? .null,
+                shown.map { .blob(Self.encoded($0)) } ?? .null)
         }
+    }
+
+    private func note(_ fields: [Field]?, instead id: VersionID) throws {
+        try noteMet.run(
+            .blob(id.object.bytes), .integer(Int64(id.cell)),
+            .integer(try replicas.number(of: id.dot.replica)), .integer(id.dot.number),
+            fields.map { .blob(Self.encoded($0)) } ?? .null)
+    }
+
+    /// What the row of an object shows in the cell of a fact; nil without a row.
+    private static func shownFields(
+        of id: VersionID, in view: View, schema: MergeSchema
+    ) -> [Field]? {
+        guard id.cell >= 0, let row = view.shownAs[id.object].flatMap({ view.rows[$0] }) else {
+            return nil
+        }
+        return schema.entities[row.entity].cells[id.cell].map { row.fields[$0] }
+    }
+
+    /// The fact whose writer had seen a fact, and that took its place; nil where there is none:
+    /// the fact is shown now.
+    private static func closer(of id: VersionID, in state: MergeState) -> Dot? {
+        guard let record = state.objects[id.object] else { return nil }
+        let cells = id.cell >= 0 ? record.cells[id.cell].map(\.dot) : []
+        let later = (cells + record.life.map(\.dot)).filter {
+            $0 != id.dot && state.isSeen(id.dot, by: $0)
+        }
+        return later.isEmpty ? nil : state.newest(of: later, dot: \.self, name: \.self)
     }
 
     /// The fact that is shown instead: of the same cell, or the delete that ended the object.
@@ -309,7 +384,11 @@ final class ConflictStorage {
     /// Deletes entries.
     func remove(_ ids: [Int64]) throws {
         let delete = try Statement("DELETE FROM syncd_conflict WHERE id = ?1", on: connection)
-        for id in ids { try delete.run(.integer(id)) }
+        let deleteSide = try Statement("DELETE FROM syncd_side WHERE conflict = ?1", on: connection)
+        for id in ids {
+            try delete.run(.integer(id))
+            try deleteSide.run(.integer(id))
+        }
     }
 
     /// Names another replica as the writer of its transactions after a number.
@@ -324,5 +403,10 @@ final class ConflictStorage {
                 .integer(try replicas.number(of: new)), .integer(try replicas.number(of: old)),
                 .integer(number))
         }
+        try Statement(
+            "UPDATE syncd_side SET replica = ?1 WHERE replica = ?2 AND number > ?3", on: connection
+        ).run(
+            .integer(try replicas.number(of: new)), .integer(try replicas.number(of: old)),
+            .integer(number))
     }
 }

@@ -1,3 +1,4 @@
+import SyncMerge
 import SyncValues
 
 /// The replicas that a file was before it was copied: `syncd_meta.former` has each of them with the
@@ -20,6 +21,12 @@ struct FormerReplicas {
             former.append((replica, try reader.signed()))
         }
         self.former = former
+    }
+
+    /// Whether this file wrote a transaction, also as the replica that it was before it was copied.
+    func isOwn(_ dot: Dot) -> Bool {
+        dot.replica == present
+            || former.contains { $0.replica == dot.replica && dot.number <= $0.upTo }
     }
 
     /// The replica that wrote a log row.

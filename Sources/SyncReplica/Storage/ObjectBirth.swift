@@ -4,7 +4,7 @@ import SyncValues
 struct ObjectBirth: Hashable {
     /// The log row of the insert.
     let seq: Int64
-    /// When the transaction was written.
+    /// When the insert was written, as far as it is known: else the time of its transaction.
     let time: Timestamp
 
     /// In place of an insert: for a row that existed when its database joined another store.

@@ -256,7 +256,7 @@ final class ObjectStorage {
         guard key.map({ $0.count == schema.entities[position].key.count }) ?? true else {
             throw SyncError(
                 .corrupt,
-                "the key of an object of \(schema.entities[position].name) does not have as many "
+                "the key of an object of \(SchemaIdentity.title(schema.entities[position].name)) does not have as many "
                     + "columns as the table's")
         }
         let object = StoredObject(
@@ -329,16 +329,19 @@ final class ObjectStorage {
     /// - Complexity: O(facts of the entity), in memory.
     static func rewriteRecords(
         _ connection: OpaquePointer, ofShape shape: Int64,
-        _ transform: ([UInt8]) throws -> [UInt8]
+        _ transform: (ObjectUID, [UInt8]) throws -> [UInt8]
     ) throws {
         let select = try Statement(
-            "SELECT id, record FROM syncd_object WHERE shape = ?1", on: connection)
+            "SELECT id, record, uid FROM syncd_object WHERE shape = ?1", on: connection)
         let update = try Statement(
             "UPDATE syncd_object SET record = ?2 WHERE id = ?1", on: connection)
         var changed: [(Int64, [UInt8])] = []
         select.bind(shape, at: 1)
         while try select.step() {
-            changed.append((select.integer(0), try transform(select.blob(1) ?? [])))
+            guard let uid = ObjectUID(bytes: select.blob(2) ?? []) else {
+                throw SyncError(.corrupt, "an identity in syncd_object does not have 16 bytes")
+            }
+            changed.append((select.integer(0), try transform(uid, select.blob(1) ?? [])))
         }
         for (id, record) in changed { try update.run(.integer(id), .blob(record)) }
     }

@@ -7,8 +7,9 @@ enum ReplicationTables {
     /// - Throws: SQLite errors.
     static func create(_ connection: OpaquePointer) throws {
         let statements =
-            StoreBlueprint.replication + StoreBlueprint.signing + StoreBlueprint.members
-            + StoreBlueprint.sums
+            StoreBlueprint.replication + StoreBlueprint.names + StoreBlueprint.signing
+            + StoreBlueprint.members + StoreBlueprint.sums
+            + [StoreBlueprint.replicaNames, StoreBlueprint.sides]
         for sql in statements {
             try RawTransaction.execute(sql, on: connection)
         }

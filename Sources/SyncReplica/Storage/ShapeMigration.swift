@@ -1,17 +1,23 @@
 import SyncMerge
+import SyncStorage
 
-/// Rewrites the records of an entity whose cells have changed: new columns get their default,
-/// dropped columns are removed, and cells that were joined or split are converted. The cells that
-/// headers name are converted, too.
+/// Rewrites the records of an entity whose cells have changed: new columns get their default, and
+/// cells that were joined or split are converted. Facts of dropped columns wait from then on
+/// (``UnknownFacts``): other replicas may need them. The cells that headers name are converted, too.
 struct ShapeMigration {
     private let connection: OpaquePointer
     private let schema: MergeSchema
     private let replicas: ReplicaNames
+    private let unknown: UnknownFacts
 
-    init(_ connection: OpaquePointer, schema: MergeSchema, replicas: ReplicaNames) {
+    init(
+        _ connection: OpaquePointer, schema: MergeSchema, replicas: ReplicaNames,
+        unknown: UnknownFacts
+    ) {
         self.connection = connection
         self.schema = schema
         self.replicas = replicas
+        self.unknown = unknown
     }
 
     /// - Parameters:
@@ -21,11 +27,21 @@ struct ShapeMigration {
     /// - Throws: SQLite errors; `badData`, `corrupt` for records that cannot be read.
     /// - Complexity: O(facts of the entity, and changes of all transactions), in memory.
     func run(entity: Int, shape: Int64, formerCells cells: [[String]]) throws {
-        let change = CellChange(of: schema.entities[entity], from: cells)
+        let present = schema.entities[entity]
+        let change = CellChange(of: present, from: cells)
         let widths = cells.map(\.count)
-        try ObjectStorage.rewriteRecords(connection, ofShape: shape) { bytes in
+        let names = Set(present.columns.map { SQLName.folded($0.name) })
+        let dropped = cells.indices.filter { !names.isSuperset(of: cells[$0]) }
+        let former = Batch.Entity(name: present.name, isPrivate: present.isPrivate, cells: cells)
+        try ObjectStorage.rewriteRecords(connection, ofShape: shape) { uid, bytes in
             let record = try RecordCoding.decode(
                 bytes, entity: entity, widths: widths, replicas: replicas)
+            for cell in dropped {
+                for version in record.cells[cell] {
+                    try unknown.write(
+                        .cell(uid, entity: 0, cell: cell, version), of: [former])
+                }
+            }
             return try RecordCoding.encode(change.converted(record), replicas: replicas)
         }
         let places = change.places(count: cells.count)

@@ -44,7 +44,7 @@ final class Shapes {
                 continue
             }
             insert.bind(name, at: 1)
-            insert.bind(Int64(entity.isPrivate ? 1 : 0), at: 2)
+            insert.bind(entity.identityCode, at: 2)
             insert.bind(text, at: 3)
             try insert.run()
             select.bind(name, at: 1)
@@ -85,7 +85,7 @@ final class Shapes {
         if let known = try stored(name) { return known }
         let cells = entity.cells.map { $0.map(SQLName.folded) }
         add.bind(name, at: 1)
-        add.bind(Int64(entity.isPrivate ? 1 : 0), at: 2)
+        add.bind(Int64(entity.identityCode), at: 2)
         add.bind(try Self.text(cells), at: 3)
         try add.run()
         guard let known = try stored(name) else {
@@ -109,6 +109,7 @@ final class Shapes {
         guard try read.step() else { return nil }
         return Batch.Entity(
             name: read.text(0) ?? "", isPrivate: read.integer(1) != 0,
+            sharesNumbers: read.integer(1) == 2,
             cells: try Self.cells(read.text(2)))
     }
 
@@ -134,12 +135,19 @@ final class Shapes {
                 """, on: connection)
         }
 
-        /// Whether an entity has private numbers; nil when no object of it is stored.
+        /// What the key of an entity is, as `syncd_shape.private` has it; nil when no object of it
+        /// is stored.
         /// - Throws: SQLite errors.
-        func isPrivate(_ name: String) throws -> Bool? {
+        func identityCode(_ name: String) throws -> Int64? {
             select.bind(name, at: 1)
             defer { select.reset() }
-            return try select.step() ? select.integer(0) != 0 : nil
+            return try select.step() ? select.integer(0) : nil
         }
     }
+}
+
+extension MergeEntity {
+    /// What the key is, as `syncd_shape.private` has it: 0 identifies, 1 a private number, 2 a
+    /// shared number.
+    var identityCode: Int64 { sharesNumbers ? 2 : isPrivate ? 1 : 0 }
 }

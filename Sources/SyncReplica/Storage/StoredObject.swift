@@ -50,8 +50,12 @@ extension StoredObject.State {
     ) -> Bool {
         let cells = state.schema.entities[record.entity].cells
         let policies = state.schema.entities[record.entity].policies
+        let number = state.schema.entities[record.entity].numberCell
         for (cell, source) in row.sources.enumerated() {
             guard let source else { return false }
+            // Whether a claim is shown depends on the rows that have the number, and those come
+            // into the region with it.
+            if cell == number { continue }
             // How versions become one value depends on the object alone, too.
             if policies[cell].isBlending { continue }
             for version in record.cells[cell] {

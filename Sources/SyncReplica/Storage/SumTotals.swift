@@ -23,7 +23,7 @@ final class SumTotals {
     private static let aliasShape: Int64 = 0
 
     let items: FactItems
-    private let schema: MergeSchema
+    private let schema: ReplicaSchema
     private let shapes: Shapes
     private let select: Statement
     private let upsert: Statement
@@ -37,7 +37,7 @@ final class SumTotals {
     var isNew: Bool { hasChanged || totals.contains(nil) }
 
     init(
-        _ connection: OpaquePointer, items: FactItems, schema: MergeSchema, shapes: Shapes
+        _ connection: OpaquePointer, items: FactItems, schema: ReplicaSchema, shapes: Shapes
     ) throws {
         self.items = items
         self.schema = schema
@@ -51,7 +51,7 @@ final class SumTotals {
               facts = excluded.facts, shown = excluded.shown
             """, on: connection)
         removeAll = try Statement("DELETE FROM syncd_total", on: connection)
-        totals = Array(repeating: nil, count: schema.entities.count + 1)
+        totals = Array(repeating: nil, count: schema.tables.count + 1)
         isStored = Array(repeating: true, count: totals.count)
         try reload()
     }
@@ -74,7 +74,7 @@ final class SumTotals {
 
     /// The name of an entity; of the aliases, what they are.
     func title(_ place: Int) -> String {
-        place == aliases ? "united objects" : schema.entities[place].name
+        place == aliases ? "united objects" : schema.tables[place].name
     }
 
     /// The entities, then the aliases.

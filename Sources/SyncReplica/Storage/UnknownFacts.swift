@@ -14,6 +14,7 @@ final class UnknownFacts {
         let id: Int64
         let entity: String
         let isPrivate: Bool
+        let sharesNumbers: Bool
         /// The columns of the cell; empty for a life fact.
         let columns: [String]
         /// Its entity and cell are 0 and mean nothing.
@@ -62,7 +63,7 @@ final class UnknownFacts {
         insert.bind(try replicas.number(of: fact.dot.replica), at: 1)
         insert.bind(fact.dot.number, at: 2)
         insert.bind(entity.name, at: 3)
-        insert.bind(Int64(entity.isPrivate ? 1 : 0), at: 4)
+        insert.bind(Int64(entity.identityCode), at: 4)
         insert.bind(String(decoding: try JSONEncoder().encode(columns), as: UTF8.self), at: 5)
         insert.bind(try encoded(fact, number: number), at: 6)
         try insert.run()
@@ -80,8 +81,8 @@ final class UnknownFacts {
             entries.append(
                 Entry(
                     id: select.integer(0), entity: select.text(1) ?? "",
-                    isPrivate: select.integer(2) != 0, columns: columns, fact: fact,
-                    number: number))
+                    isPrivate: select.integer(2) != 0, sharesNumbers: select.integer(2) == 2,
+                    columns: columns, fact: fact, number: number))
         }
         return entries
     }
@@ -133,40 +134,30 @@ final class UnknownFacts {
 
     /// The number of changes by entity, in the order of their names: facts of one transaction and
     /// object are one change.
-    /// - Throws: SQLite errors.
+    /// - Parameter excluded: registers that do not count.
+    /// - Throws: SQLite errors; `EncodingError`.
     /// - Complexity: O(kept facts)
-    static func counts(_ connection: OpaquePointer) throws -> [(entity: String, count: Int)] {
+    static func counts(
+        _ connection: OpaquePointer, besides excluded: [(entity: String, columns: [String])]
+    ) throws -> [(entity: String, count: Int)] {
         // A fact begins with the 16 bytes of its object.
         let select = try Statement(
             """
             SELECT max(entity), count(*) FROM (
-              SELECT DISTINCT entity, replica, number, substr(fact, 1, 16) FROM syncd_unknown)
+              SELECT DISTINCT entity, replica, number, substr(fact, 1, 16) FROM syncd_unknown
+              WHERE lower(entity) || ' ' || columns NOT IN (SELECT value FROM json_each(?1)))
             GROUP BY lower(entity) ORDER BY lower(entity)
             """, on: connection)
+        let names = try excluded.map { register in
+            let columns = try JSONEncoder().encode(register.columns)
+            return SQLName.folded(register.entity) + " " + String(decoding: columns, as: UTF8.self)
+        }
+        select.bind(String(decoding: try JSONEncoder().encode(names), as: UTF8.self), at: 1)
         var counts: [(entity: String, count: Int)] = []
         while try select.step() {
             counts.append((select.text(0) ?? "", Int(clamping: select.integer(1))))
         }
         return counts
-    }
-
-    /// The columns of the kept facts of an entity.
-    /// - Throws: SQLite errors; `DecodingError` for names that are no JSON.
-    /// - Complexity: O(kept facts)
-    static func columns(
-        of entity: String, _ connection: OpaquePointer
-    ) throws -> Set<String> {
-        let select = try Statement(
-            "SELECT DISTINCT columns FROM syncd_unknown WHERE lower(entity) = lower(?1)",
-            on: connection
-        )
-        select.bind(entity, at: 1)
-        var names: Set<String> = []
-        while try select.step() {
-            let text = select.text(0) ?? "[]"
-            names.formUnion(try JSONDecoder().decode([String].self, from: Data(text.utf8)))
-        }
-        return names
     }
 
     // MARK: Coding

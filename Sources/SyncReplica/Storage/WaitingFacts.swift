@@ -2,35 +2,71 @@ import SyncMerge
 import SyncStorage
 
 /// The facts that ``UnknownFacts`` keeps, counted by table, with what the schema lacks for them.
+/// What this replica has dropped does not wait: its facts are kept for the others.
 struct WaitingFacts {
     private let connection: OpaquePointer
+    private let unknown: UnknownFacts
     private let schema: ReplicaSchema
 
-    init(_ connection: OpaquePointer, schema: ReplicaSchema) {
-        self.connection = connection
-        self.schema = schema
+    init(_ storage: ReplicaStorage) {
+        connection = storage.connection
+        unknown = storage.unknown
+        schema = storage.schema
     }
+
+    private var names: SchemaNames { schema.names }
 
     /// The waiting changes, by table.
     /// - Throws: SQLite errors.
     /// - Complexity: O(waiting facts)
     func changes() throws -> [WaitingChanges] {
-        try UnknownFacts.counts(connection).map {
-            WaitingChanges(entity: $0.entity, count: $0.count, reason: try reason(for: $0.entity))
+        let registers = try unknown.registers()
+        let foreign = try NameStorage(connection).read().foreign
+        let dropped = registers.filter(schema.hasDropped)
+        return try UnknownFacts.counts(connection, besides: dropped).map { entity, count in
+            let title =
+                names.entity(entity)?.name ?? foreign.name(ofEntity: entity)
+                ?? SchemaIdentity.title(entity)
+            let columns = registers.filter {
+                SQLName.isEqual($0.entity, to: entity) && !schema.hasDropped($0)
+            }.flatMap(\.columns)
+            return WaitingChanges(
+                entity: title, count: count,
+                reason: try reason(
+                    for: entity, title: title, columns: Set(columns), foreign: foreign))
         }
     }
 
-    private func reason(for entity: String) throws -> WaitingChanges.Reason {
-        guard let position = schema.position(of: entity) else {
+    private func reason(
+        for entity: String, title: String, columns: Set<String>, foreign: ForeignNames
+    ) throws -> WaitingChanges.Reason {
+        guard let position = schema.position(ofEntity: entity) else {
+            if let other = schema.position(of: title) {
+                return .nameTaken(first: SchemaIdentity.title(schema.merge.entities[other].name))
+            }
             let table = try Statement(
                 "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND lower(name) = lower(?1)",
                 on: connection)
-            table.bind(entity, at: 1)
+            table.bind(title, at: 1)
             return try table.step() ? .notTracked : .noTable
         }
-        let names = try UnknownFacts.columns(of: entity, connection)
-        let missing = names.filter { schema.column($0, of: position) == nil }
-        return missing.isEmpty
-            ? .otherConstraints(names.sorted()) : .noColumns(missing.sorted())
+        let missing = columns.filter { schema.position(ofColumn: $0, entity: position) == nil }
+        guard !missing.isEmpty else {
+            return .otherConstraints(columns.map { names.title(ofColumn: $0, of: entity) }.sorted())
+        }
+        let titles = missing.map {
+            foreign.name(ofColumn: $0, of: entity) ?? SchemaIdentity.title($0)
+        }
+        let taken = Set(titles.filter { schema.column($0, of: position) != nil }).sorted()
+        return taken.isEmpty ? .noColumns(Set(titles).sorted()) : .columnNamesTaken(taken)
+    }
+}
+
+extension ReplicaSchema {
+    /// Whether a fact is about a column that this replica has dropped.
+    func hasDropped(_ register: (entity: String, columns: [String])) -> Bool {
+        register.columns.contains { column in
+            names.column(column, of: register.entity).map { $0.name == nil } ?? false
+        }
     }
 }

@@ -66,13 +66,15 @@ struct SumKeeping {
     }
 
     private func sums(at: [UInt8]) throws -> StateSums {
-        let waiting = try storage.unknown.registers()
+        let waiting = try storage.unknown.registers().filter { !storage.schema.hasDropped($0) }
         let totals = try storage.totals.complete(objects: storage.objects)
         var ambiguous: Set<Int> = []
         for register in waiting {
             // Columns that are all here, in another grouping: rows differ until that is resolved.
-            guard let entity = storage.schema.position(of: register.entity),
-                register.columns.allSatisfy({ storage.schema.column($0, of: entity) != nil })
+            guard let entity = storage.schema.position(ofEntity: register.entity),
+                register.columns.allSatisfy({
+                    storage.schema.position(ofColumn: $0, entity: entity) != nil
+                })
             else { continue }
             ambiguous.insert(entity)
         }

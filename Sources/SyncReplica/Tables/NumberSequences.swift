@@ -18,12 +18,28 @@ struct NumberSequences {
     /// - Throws: SQLite errors.
     /// - Complexity: O(numbers)
     func raise(to numbers: [ObjectUID: Int64], entity: (ObjectUID) -> Int?) throws {
-        guard schema.tables.contains(where: \.isAutoincrement) else { return }
+        guard !numbers.isEmpty, schema.tables.contains(where: \.isAutoincrement) else { return }
         var greatest: [Int: Int64] = [:]
         for (uid, number) in numbers {
             guard let entity = entity(uid), schema.tables[entity].isAutoincrement else { continue }
             greatest[entity] = max(greatest[entity] ?? 0, number)
         }
+        try raise(to: greatest)
+    }
+
+    /// Raises the sequences to the shared numbers that objects claim.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(objects of the state)
+    func raise(toClaimsOf state: MergeState) throws {
+        var greatest: [Int: Int64] = [:]
+        for (entity, table) in schema.tables.enumerated() where table.isAutoincrement {
+            guard let number = state.greatestClaim(of: entity), number > 0 else { continue }
+            greatest[entity] = number
+        }
+        try raise(to: greatest)
+    }
+
+    private func raise(to greatest: [Int: Int64]) throws {
         for (entity, number) in greatest.sorted(by: { $0.key < $1.key }) {
             let name = Value.text(schema.tables[entity].name)
             try statements.statement(

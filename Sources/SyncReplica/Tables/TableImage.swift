@@ -1,7 +1,8 @@
 import SyncMerge
 import SyncValues
 
-/// A view as the rows of this replica's tables: every private key has its number here.
+/// A view as the rows of this replica's tables: every private key has its number here. Shared
+/// numbers are those of the view.
 ///
 /// Invariants
 /// - A row keeps its number while it is shown here.
@@ -77,7 +78,7 @@ struct TableImage {
             if entity.isPrivate { values[entity.key[0]] = .integer(numbers[name] ?? 0) }
             let key = schema.key(row.entity, entity.key.map { values[$0] })
             guard rows.updateValue(values, forKey: key) == nil else {
-                throw SyncError(.internalFault, "two rows of \(entity.name) have one key")
+                throw SyncError(.internalFault, "two rows of \(SchemaIdentity.title(entity.name)) have one key")
             }
             self.names[key] = name
         }
@@ -154,13 +155,17 @@ struct TableImage {
         before names: [RowKey: ObjectUID], numbering: Numbering
     ) throws {
         var shown: [ObjectUID: Int64] = [:]
-        for (key, name) in names where schema.entities[key.entity].isPrivate {
+        for (key, name) in names where schema.entities[key.entity].hasPrivateNumbers {
             if case .integer(let number) = key.values[0] { shown[name] = number }
         }
         var used: [Int: Set<Int64>] = [:]
         var waiting: [(name: ObjectUID, row: ShownRow)] = []
         for name in view.order {
             guard let row = view.rows[name], schema.entities[row.entity].isPrivate else { continue }
+            if let number = sharedNumber(of: row) {
+                numbers[name] = number
+                continue
+            }
             var offers = row.members.compactMap { shown[$0] }
             if offers.isEmpty { offers = row.members.compactMap(numbering.known) }
             let free = offers.filter { !used[row.entity, default: []].contains($0) }
@@ -198,6 +203,14 @@ struct TableImage {
         }
     }
 
+    /// The number that the view gives a row; nil where numbers are private.
+    private func sharedNumber(of row: ShownRow) -> Int64? {
+        let entity = schema.entities[row.entity]
+        guard entity.sharesNumbers, case .value(.integer(let number)) = row.fields[entity.key[0]]
+        else { return nil }
+        return number
+    }
+
     /// Attempts before a table counts as full: as many as SQLite makes for a rowid.
     private static let triesMax = 100
 
@@ -218,7 +231,7 @@ struct TableImage {
             let isUsed = used.contains(number)
             if try !isUsed && !numbering.isTaken(entity, number, name) { return number }
         }
-        let table = schema.entities[entity].name
+        let table = SchemaIdentity.title(schema.entities[entity].name)
         throw SyncError(
             .refused, "the table \(table) has no free number for a row of another replica",
             hint: "Give the row with the greatest number of \(table) a smaller one")

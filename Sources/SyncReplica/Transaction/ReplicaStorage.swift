@@ -24,6 +24,7 @@ final class ReplicaStorage {
     let comparisons: PeerComparisons
     let peers: PeerStorage
     let signers: SignerStorage
+    let replicaNames: ReplicaNameStorage
     let members: MemberStorage
     let doubts: DoubtStorage
     let history: LocalHistory
@@ -49,14 +50,15 @@ final class ReplicaStorage {
         self.policies = policies
         replicas = try ReplicaNames(connection)
         headers = try HeaderStorage(connection, replicas: replicas)
-        let migration = ShapeMigration(connection, schema: schema.merge, replicas: replicas)
+        unknown = try UnknownFacts(connection, replicas: replicas)
+        let migration = ShapeMigration(
+            connection, schema: schema.merge, replicas: replicas, unknown: unknown)
         shapes = try Shapes(connection, schema: schema.merge) {
             try migration.run(entity: $0, shape: $1, formerCells: $2)
         }
         marks = try CollectionMarks(connection)
         totals = try SumTotals(
-            connection, items: FactItems(schema.merge, store: store), schema: schema.merge,
-            shapes: shapes)
+            connection, items: FactItems(schema.merge, store: store), schema: schema, shapes: shapes)
         sums = SumEntries(connection, store: store)
         comparisons = PeerComparisons(connection, replicas: replicas)
         objects = try ObjectStorage(
@@ -65,11 +67,11 @@ final class ReplicaStorage {
         conflicts = try ConflictStorage(connection, replicas: replicas)
         peers = try PeerStorage(connection, replicas: replicas)
         signers = try SignerStorage(connection)
+        replicaNames = try ReplicaNameStorage(connection)
         members = MemberStorage(connection, store: store)
         doubts = DoubtStorage(connection, replicas: replicas)
         history = try LocalHistory(connection)
         unrecorded = try UnrecordedTransactions(connection, catalog: history.catalog)
-        unknown = try UnknownFacts(connection, replicas: replicas)
         statements = StatementCache(connection)
     }
 

@@ -36,6 +36,38 @@ extension Metadata {
         }
     }
 
+    /// What a program has to know that records and merges: the bits of `syncd_meta.writes`.
+    package struct Writing: OptionSet {
+        package let rawValue: Int64
+
+        package init(rawValue: Int64) { self.rawValue = rawValue }
+
+        /// Tables have shared numbers.
+        package static let sharedNumbers = Writing(rawValue: 4)
+        /// All that this code knows.
+        static let known: Writing = [.sharedNumbers]
+    }
+
+    /// Accepts a store that this code can record and merge.
+    /// - Throws: `newerFormat` for a feature that it does not know; the error of SQLite.
+    package func requireKnownWriting() throws {
+        let unknown = Writing(rawValue: try integer(.writes)).subtracting(.known)
+        guard unknown.isEmpty else {
+            throw SyncError(
+                .newerFormat,
+                "the store uses a feature that this program does not know (\(unknown.rawValue))",
+                hint: "Install a newer syncd")
+        }
+    }
+
+    /// Notes that the store uses a feature.
+    /// - Throws: the error of SQLite.
+    package func use(_ feature: Writing) throws {
+        let present = Writing(rawValue: try integer(.writes))
+        if present.isSuperset(of: feature) { return }
+        try set(.writes, to: .integer(present.union(feature).rawValue))
+    }
+
     /// The error for a database without a store.
     package static let notTracked = SyncError(
         .notTracked, "the database is not tracked", hint: "Run: synctool track DB")
@@ -202,7 +234,7 @@ extension Metadata {
             """
             DELETE FROM syncd_meta
             WHERE key IN ('stated', 'clock', 'former', 'collected', 'behind', 'collectedAt',
-                'sent', 'unseen', 'gone', 'keys', 'goal')
+                'sent', 'unseen', 'gone', 'keys', 'named', 'goal')
             """, on: connection
         ).run()
     }

@@ -36,6 +36,8 @@ package final class Metadata {
         /// hybrid clock; the policies that the owner chose; the replicas that the file was copied
         /// from, each with its last log row; the newest own transaction that was sent.
         case stated, clock, policies, former, sent
+        /// Merging: bits of what the tables of merging hold: ``Metadata/Writing``.
+        case writes
         /// Merging: 1 where the batches of this replica are signed.
         case signing
         /// Merging, of a database that joined a store: the time that the rows from before have, ms
@@ -58,6 +60,9 @@ package final class Metadata {
         /// columns of the translated tables; the hash of the schema by which the tables show the
         /// facts. The second and the third are JSON.
         case unseen, gone, keys, shown
+        /// Merging: 1 where a table or a column has another name than facts call it, or was dropped:
+        /// `syncd_name` is needed then.
+        case named
         /// The command of another program that changes the schema now. JSON.
         case migration
     }

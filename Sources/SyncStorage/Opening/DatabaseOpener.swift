@@ -50,6 +50,10 @@ package enum DatabaseOpener {
         ForeignFile.limitStatements(to: limit)
     }
 
+    /// For a process that serves the databases of one user: from now on a file of another one is not
+    /// opened (`busy`): nothing of it is read. What is in a path changes at any time.
+    package static func openFiles(ofOwner owner: UInt32) { ForeignFile.require(owner: owner) }
+
     /// What the connection is for.
     package enum Purpose: Sendable {
         /// Reads only, from tables alone; a write is an error.
@@ -115,6 +119,7 @@ package enum DatabaseOpener {
             configuration.acceptsDoubleQuotedStringLiterals = !configuration.readonly
             configuration.prepareDatabase { database in
                 try require(expectation, of: database, at: path)
+                try ForeignFile.requireOwner(of: database.sqliteConnection)
                 try confine(database, for: purpose)
                 try database.execute(sql: "PRAGMA cache_size = -\(cacheKibibytes)")
                 if case .following = purpose { try relieve(database) }

@@ -20,6 +20,27 @@ enum ForeignFile {
         stepMax.store(Int64(limit / .nanoseconds(1)), ordering: .relaxed)
     }
 
+    /// The one user whose files are opened; -1: any.
+    private static let servedOwner = Atomic<Int64>(-1)
+
+    /// See ``DatabaseOpener/openFiles(ofOwner:)``.
+    static func require(owner: UInt32) { servedOwner.store(Int64(owner), ordering: .relaxed) }
+
+    /// Whether this process may open the file that a connection has opened.
+    ///
+    /// - Throws: `busy` for the file of another owner: another process opens it.
+    static func requireOwner(of connection: OpaquePointer?) throws {
+        let served = servedOwner.load(ordering: .relaxed)
+        guard served >= 0 else { return }
+        var status = stat()
+        guard let connection, fstat(syncd_sqlite_descriptor(connection), &status) == 0,
+            Int64(status.st_uid) != served
+        else { return }
+        throw SyncError(
+            .busy, "the file belongs to uid \(status.st_uid) now, whose stores another process serves",
+            hint: "Try again in a moment")
+    }
+
     /// Whether the main database of a connection is one: by its open file, whatever the path names
     /// by now.
     private static func isOpened(by connection: OpaquePointer) -> Bool {

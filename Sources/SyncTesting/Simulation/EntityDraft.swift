@@ -4,6 +4,8 @@ import SyncMerge
 struct EntityDraft {
     let name: String
     let isPrivate: Bool
+    /// Whether its numbers are the same on every replica.
+    var sharesNumbers = false
     var key: [Int] = []
     var uniques: [[Int]] = []
     var references: [MergeEntity.Reference] = []
@@ -12,6 +14,8 @@ struct EntityDraft {
     var collations: [Int: Collation] = [:]
     var index: SimulatedIndex?
     var form = TableForm()
+    /// How the foreign keys are declared, in the order of ``references``.
+    var foreignKeys: [ForeignKeyForm] = []
     private(set) var roles: [SimulatedSchema.Role] = []
     private var columns: [(name: String, type: String, isRequired: Bool)] = []
     private var rules: [(rule: SimulatedCheck, columns: [Int])] = []
@@ -37,7 +41,7 @@ struct EntityDraft {
         let isText: Bool
         switch role {
         case .token, .text, .unique, .set, .lines: isText = true
-        case .counter, .number, .privateNumber, .reference: isText = false
+        case .counter, .number, .extreme, .privateNumber, .reference: isText = false
         }
         columns.append((name, type ?? (isText ? "TEXT" : "INTEGER"), isRequired))
         roles.append(role)
@@ -66,7 +70,9 @@ struct EntityDraft {
                     collation: collations[index] ?? .binary,
                     isRenameable: roles[index] == .unique)
             },
-            key: key, identity: isPrivate ? .privateNumber : .key, uniques: uniques,
+            key: key,
+            identity: sharesNumbers ? .sharedNumber : isPrivate ? .privateNumber : .key,
+            uniques: uniques,
             claims: index.map { [$0.claim] } ?? [],
             references: references,
             checks: rules.map { rule in .init(rule.columns, accepts: rule.rule.accepts) },
@@ -74,7 +80,7 @@ struct EntityDraft {
             uniquePolicy: uniquePolicy, columnPolicies: policies)
     }
 
-    func sql(_ drafts: [EntityDraft], isDeferred: [Bool]) -> String {
+    func sql(_ drafts: [EntityDraft]) -> String {
         func names(_ places: [Int], of draft: EntityDraft) -> String {
             places.map { draft.columns[$0].name }.joined(separator: ",")
         }
@@ -93,12 +99,11 @@ struct EntityDraft {
             let names = rule.columns.map { columns[$0].name }
             return "CHECK(\(rule.rule.sql(names[0], names[1])))"
         }
-        for (reference, isDeferred) in zip(references, isDeferred) {
+        for (reference, form) in zip(references, foreignKeys) {
             let target = drafts[reference.target]
             parts.append(
                 "FOREIGN KEY(\(names(reference.columns, of: self))) REFERENCES \(target.name)"
-                    + "(\(names(target.key, of: target))) ON DELETE \(reference.onDelete.sql)"
-                    + " ON UPDATE CASCADE" + (isDeferred ? " DEFERRABLE INITIALLY DEFERRED" : ""))
+                    + "(\(names(target.key, of: target)))\(form.sql(reference.onDelete))")
         }
         return "CREATE TABLE \(name)(\(parts.joined(separator: ", ")))\(form.suffix)"
     }

@@ -25,12 +25,18 @@ package struct MergeSimulation {
         package var closes = 0
         /// Facts that were needed only to keep a view equal to the tables.
         package var adoptions = 0
+        /// Commits that made room for rows which a constraint had kept out of the tables.
+        package var roomings = 0
+        /// Rows that a constraint keeps out of the tables, at the end.
+        package var heldBack = 0
         /// Open conflicts at the end.
         package var conflicts = 0
         /// Objects shown although deleted, at the end.
         package var revived = 0
         /// Rows of several objects, at the end.
         package var unified = 0
+        /// Rows that got another number because another row had claimed theirs earlier.
+        package var renumbered = 0
 
         /// Nothing yet.
         package init() {}
@@ -44,9 +50,12 @@ package struct MergeSimulation {
             closes += other.closes
             comparisons += other.comparisons
             adoptions += other.adoptions
+            roomings += other.roomings
+            heldBack += other.heldBack
             conflicts += other.conflicts
             revived += other.revived
             unified += other.unified
+            renumbered += other.renumbered
         }
     }
 
@@ -61,6 +70,8 @@ package struct MergeSimulation {
     }
 
     private static let roundsMax = 4
+    /// Renumbering states transactions of its own while replicas exchange.
+    private static let renumberingRoundsMax = 3
 
     private let schema: SimulatedSchema
     private let habits: Habits
@@ -128,6 +139,7 @@ package struct MergeSimulation {
         try exchange()
         tally.conflicts = replicas[0].view.conflicts.count
         tally.revived = replicas[0].view.revived.count
+        tally.heldBack = replicas[0].view.heldBack.count
         tally.unified = replicas[0].view.rows.values.filter { $0.members.count > 1 }.count
         return tally
     }
@@ -172,9 +184,10 @@ package struct MergeSimulation {
             recreated: recreated, rekeyed: rekeyed, wall: wall(index))
         guard let recorded else { return }
         transactions.append(recorded)
-        written.note(before: before, after: texts(replicas[index].tables))
+        written.note(before: before, after: texts(replicas[index].committed))
         tally.commits += 1
         tally.adoptions += recorded.adoptionCount
+        tally.roomings += recorded.isSettled ? 0 : 1
     }
 
     /// Two or three replicas change the same object, or an object and what it refers to, at once.
@@ -276,6 +289,8 @@ package struct MergeSimulation {
 
     private mutating func exchange() throws {
         try exchangeUntilQuiet()
+        noteRenumberings()
+        for replica in replicas { try replica.checkNumbers() }
         let expected = try replicas[0].canonical()
         for replica in replicas.dropFirst() where try replica.canonical() != expected {
             throw SimulationFailure("replicas differ")
@@ -295,7 +310,8 @@ package struct MergeSimulation {
     }
 
     private mutating func exchangeUntilQuiet() throws {
-        for _ in 0...Self.roundsMax {
+        let renumberingMax = schema.merge.sharesNumbers ? Self.renumberingRoundsMax : 0
+        for _ in 0...Self.roundsMax + renumberingMax {
             var isQuiet = true
             let pairs = replicas.indices.flatMap { from in replicas.indices.map { (from, $0) } }
             for (from, to) in pairs.shuffled(using: &random) where from != to {
@@ -309,6 +325,14 @@ package struct MergeSimulation {
             if isQuiet { return }
         }
         throw SimulationFailure("the exchange does not come to rest")
+    }
+
+    private mutating func noteRenumberings() {
+        for replica in replicas {
+            let renumberings = replica.takeRenumberings()
+            transactions += renumberings
+            tally.renumbered += renumberings.reduce(0) { $0 + $1.facts.count }
+        }
     }
 
     private mutating func checkOrderIndependence(_ expected: [ObjectUID: [Field]]) throws {

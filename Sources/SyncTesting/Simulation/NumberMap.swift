@@ -1,6 +1,6 @@
 import SyncMerge
 
-/// The private numbers of one replica.
+/// The private numbers of one replica. Shared ones are part of the view.
 ///
 /// Invariants: a row keeps its number while it is shown here; two shown rows of one entity have two
 /// numbers; the number of a hidden object stays reserved until a writer uses it.
@@ -19,7 +19,14 @@ struct NumberMap {
             else { continue }
             shown[name] = number
         }
-        for (position, entity) in schema.entities.enumerated() where entity.isPrivate {
+        for (name, row) in view.rows {
+            let entity = schema.entities[row.entity]
+            guard entity.sharesNumbers, case .value(.integer(let number)) = row.fields[entity.key[0]]
+            else { continue }
+            numbers[name] = number
+        }
+        for (position, entity) in schema.entities.enumerated()
+        where entity.hasPrivateNumbers {
             var used: Set<Int64> = []
             var waiting: [ObjectUID] = []
             for name in view.order {

@@ -1,12 +1,15 @@
 import SyncMerge
 
-/// Draws schemas: two to four entities with private integer, text, composite and join keys (made of
+/// Draws schemas: two to four entities with private and shared integer, text, composite and join keys (made of
 /// references, also to other join keys), UNIQUE over one and several columns, CHECKs over several
-/// columns and over references, references of every action, to others, to themselves and in
-/// circles, with and without NOT NULL and defaults; keys that NOCASE and RTRIM compare, UNIQUE
+/// columns and over references, references of every action on DELETE and on UPDATE, to others, to
+/// themselves and in circles, with and without NOT NULL and defaults, deferred or not; integers at
+/// the ends of their range; triggers of the user; keys that NOCASE and RTRIM compare, UNIQUE
 /// indexes over expressions, over computed columns and over a part of the rows; tables of each
 /// ``TableForm``.
 struct RandomSchema {
+    private typealias Role = SimulatedSchema.Role
+
     private enum KeyKind { case number, text, composite, join }
 
     private var random: SeededRandom
@@ -14,6 +17,10 @@ struct RandomSchema {
     private var added: SeededRandom
     /// The same, for the forms of the tables.
     private var forming: SeededRandom
+    /// The same, for what came after these.
+    private var widening: SeededRandom
+    /// The same, for which numbers are shared.
+    private var sharing: SeededRandom
     private let kinds: [KeyKind]
     private let favourite: MergeEntity.Reference.Action?
     private var drafts: [EntityDraft] = []
@@ -30,6 +37,8 @@ struct RandomSchema {
         var twin = random
         added = SeededRandom(seed: twin.next() &+ 0xD_0000_0000)
         forming = SeededRandom(seed: twin.next() &+ 0xE_0000_0000)
+        widening = SeededRandom(seed: twin.next() &+ 0x12_0000_0000)
+        sharing = SeededRandom(seed: twin.next() &+ 0x9_0000_0000)
         var kinds: [KeyKind] = []
         for index in 0..<(2 + random.below(3)) {
             let plain: [KeyKind] = [.number, .text, .composite]
@@ -44,6 +53,7 @@ struct RandomSchema {
     private mutating func finish() -> SimulatedSchema {
         for index in kinds.indices {
             var draft = EntityDraft(name: "E\(index)", isPrivate: kinds[index] == .number)
+            draft.sharesNumbers = kinds[index] == .number && sharing.chance(0.5)
             addKey(to: &draft, index: index)
             drafts.append(draft)
         }
@@ -61,11 +71,17 @@ struct RandomSchema {
         let entities = drafts.map {
             $0.entity(deleteWins: random.chance(0.7), uniquePolicy: random.pick(policies))
         }
-        let deferred = drafts.map { draft in draft.references.map { _ in random.chance(0.2) } }
-        let tables = drafts.indices.map { drafts[$0].sql(drafts, isDeferred: deferred[$0]) }
+        for index in drafts.indices {
+            drafts[index].foreignKeys = drafts[index].references.map { _ in
+                ForeignKeyForm(isDeferred: random.chance(0.2), &widening)
+            }
+        }
+        let tables = drafts.map { $0.sql(drafts) }
+        let triggers = drafts.flatMap { SimulatedTriggers.draw($0, &widening) }
         return SimulatedSchema(
             MergeSchema(entities), tables: tables, roles: drafts.map(\.roles),
-            indexes: drafts.map(\.index))
+            indexes: drafts.map(\.index),
+            triggers: triggers.isEmpty ? [] : [SimulatedTriggers.log] + triggers)
     }
 
     private mutating func addKey(to draft: inout EntityDraft, index: Int) {
@@ -129,8 +145,9 @@ struct RandomSchema {
             draft.uniques.append([column])
         }
         if random.chance(0.35) {
-            let low = draft.add("a", role: .number(choices: 4), isRequired: true)
-            let high = draft.add("b", role: .number(choices: 4), isRequired: true)
+            let role = widening.chance(0.4) ? Role.extreme(choices: 4) : .number(choices: 4)
+            let low = draft.add("a", role: role, isRequired: true)
+            let high = draft.add("b", role: role, isRequired: true)
             draft.addCheck(.ordered, on: [low, high])
         }
     }
@@ -183,7 +200,8 @@ struct RandomSchema {
             draft.references.append(.init(columns, to: target, onDelete: action))
             switch Double.random(in: 0..<1, using: &random) {
             case ..<0.25:
-                draft.uniques.append(columns + [draft.add("p\(place)", role: .number(choices: 2))])
+                let role = widening.chance(0.4) ? Role.extreme(choices: 2) : .number(choices: 2)
+                draft.uniques.append(columns + [draft.add("p\(place)", role: role)])
             case ..<0.33: draft.uniques.append(columns)
             case ..<0.45 where !isRequired:
                 let flag = draft.add("c\(place)", role: .number(choices: 2), isRequired: true)

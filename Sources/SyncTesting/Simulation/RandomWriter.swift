@@ -209,6 +209,9 @@ struct RandomWriter {
             case .text(let choices):
                 return spelled("k\(random.below(choices))", column: column, of: entity)
             case .number(let choices): return .integer(Int64(random.below(choices)))
+            case .extreme(let choices):
+                let place = random.below(choices) * (choices == 2 ? 3 : 1)
+                return .integer([Int64.min, -1, 9_007_199_254_740_993, .max][place])
             case .privateNumber: return privateNumber(in: entity, rows: rows)
             case .unique:
                 if !description.columns[column].isRequired && random.chance(0.2) { return .null }
@@ -274,6 +277,9 @@ struct RandomWriter {
         var greatest: Int64 = 0
         for key in rows.keys where key.entity == entity {
             if case .integer(let number) = key.values[0] { greatest = max(greatest, number) }
+        }
+        if schema.merge.entities[entity].sharesNumbers, greatest < .max, random.chance(0.5) {
+            return .null  // SQLite chooses
         }
         // After the greatest number there is, SQLite would draw a random one.
         return .integer(greatest < .max ? greatest + 1 : Int64(1 + random.below(1 << 40)))

@@ -3,8 +3,8 @@ import SyncMerge
 /// One replica of a simulated store: a state, its view, and the view's image in real SQLite.
 ///
 /// Invariants, checked at every step: SQLite accepts the image of every view with all constraints;
-/// what SQLite holds is the image of `view`; after a commit the view is what was committed; a write
-/// drops no value that was neither shown nor logged.
+/// what SQLite holds is the image of `view`; after a settled commit the view is what was committed;
+/// a write drops no value that was neither shown nor logged.
 package final class SimulatedReplica: SimulatedTables {
     /// Its name among the replicas.
     package let id: ReplicaID
@@ -18,15 +18,19 @@ package final class SimulatedReplica: SimulatedTables {
     package private(set) var log: [VersionID: Conflict] = [:]
     /// What its tables hold.
     package private(set) var tables: [RowKey: [Value]] = [:]
+    /// What they held after the last commit, before rows that it made room for were shown.
+    package private(set) var committed: [RowKey: [Value]] = [:]
 
     let schema: SimulatedSchema
     let database: WriterDatabase
     var collector = Collector()
     var acknowledged: [ReplicaID: VersionVector] = [:]
     private var clock = HybridClock()
-    private var wall: Int64 = 0
+    private(set) var wall: Int64 = 0
     private var number: Int64 = 0
     private var numbers = NumberMap()
+    /// The transactions by which this replica renumbered rows, since they were taken last.
+    var renumberings: [RecordedCommit] = []
     private var random: SeededRandom
 
     /// How far ahead simulated peers may be before their clock is contained.
@@ -97,6 +101,13 @@ package final class SimulatedReplica: SimulatedTables {
         try checkNothingIsDropped(recorded)
         numbers.adopt(recorded, schema: schema.merge)
         state = recorded.state
+        committed = after
+        guard recorded.isSettled else {
+            names = recorded.names
+            tables = after
+            try show(recorded.view)
+            return recorded
+        }
         let image = try Image(
             of: recorded.view, schema: schema.merge, numbers: &numbers, before: recorded.names,
             rows: after)
@@ -105,6 +116,7 @@ package final class SimulatedReplica: SimulatedTables {
         }
         tables = after
         adopt(recorded.view, image: image)
+        try renumber()
         return recorded
     }
 
@@ -121,10 +133,11 @@ package final class SimulatedReplica: SimulatedTables {
         numbers.adopt(recorded, schema: schema.merge)
         try show(recorded.view)
         guard tables == before else { throw SimulationFailure("closing changed the tables") }
+        try renumber()
         return recorded
     }
 
-    private func next(_ wall: Int64?) -> (dot: Dot, time: HybridTime) {
+    func next(_ wall: Int64?) -> (dot: Dot, time: HybridTime) {
         number += 1
         self.wall = wall ?? clock.last.milliseconds + 10
         return (Dot(id, number), clock.reading(wall: self.wall))
@@ -134,9 +147,16 @@ package final class SimulatedReplica: SimulatedTables {
         let shown = Set(
             view.rows.values.flatMap { $0.sources.compactMap { $0 } + $0.blended })
         for fact in state.currentVersions.subtracting(recorded.state.currentVersions)
-        where !shown.contains(fact) && log[fact] == nil && !isShown(fact) {
+        where !isNumber(fact) && !shown.contains(fact) && log[fact] == nil && !isShown(fact)
+            && !state.isAttributedDefault(fact)
+        {
             throw SimulationFailure("a write dropped a value that was neither shown nor logged")
         }
+    }
+
+    private func isNumber(_ fact: VersionID) -> Bool {
+        guard let record = state.objects[fact.object] else { return false }
+        return schema.merge.entities[record.entity].numberCell == fact.cell
     }
 
     private func isShown(_ fact: VersionID) -> Bool {
@@ -159,7 +179,10 @@ package final class SimulatedReplica: SimulatedTables {
         for header in delta.headers {
             _ = clock.observe(header.time, wall: wall, driftMax: Self.driftMax)
         }
-        if state.vector != before { try show(View(state)) }
+        if state.vector != before {
+            try show(View(state))
+            try renumber()
+        }
         return true
     }
 
@@ -197,6 +220,7 @@ package final class SimulatedReplica: SimulatedTables {
         }
         adopt(view, image: image)
         try checkSources()
+        try checkLostNumbers()
     }
 
     private func adopt(_ view: View, image: Image) {
@@ -229,7 +253,9 @@ package final class SimulatedReplica: SimulatedTables {
         for row in view.rows.values {
             for (cell, source) in row.sources.enumerated() {
                 let policy = schema.merge.entities[row.entity].policies[cell]
-                guard let source, !policy.isBlending else { continue }
+                guard let source, !policy.isBlending,
+                    cell != schema.merge.entities[row.entity].numberCell
+                else { continue }
                 let versions = state.objects[source.object]?.cells[cell] ?? []
                 let value = versions.first { $0.dot == source.dot }?.value ?? []
                 let columns = schema.merge.entities[row.entity].cells[cell]
@@ -254,7 +280,7 @@ package final class SimulatedReplica: SimulatedTables {
             }
             let entity = schema.merge.entities[key.entity]
             var fields = row.map(Field.value)
-            if entity.isPrivate { fields[entity.key[0]] = .value(.null) }
+            if entity.hasPrivateNumbers { fields[entity.key[0]] = .value(.null) }
             for reference in entity.references {
                 let target = reference.columns.map { row[$0] }
                 if target.contains(.null) { continue }

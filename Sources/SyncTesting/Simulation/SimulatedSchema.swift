@@ -8,6 +8,8 @@ package struct SimulatedSchema: Sendable {
         case token
         /// One of few texts or numbers, so that writers conflict.
         case text(choices: Int), number(choices: Int)
+        /// The same, of the whole range of integers: 2 or 4 of them.
+        case extreme(choices: Int)
         /// A private number.
         case privateNumber
         /// One of few texts under a UNIQUE.
@@ -28,14 +30,18 @@ package struct SimulatedSchema: Sendable {
     package let tables: [String]
     /// For each entity the UNIQUE index that is no constraint of the table.
     let indexes: [SimulatedIndex?]
+    /// Triggers of the user, and the untracked table that they write; of files alone, because
+    /// values are written to tables with their triggers.
+    let triggers: [String]
     /// One per column of each entity.
     package let roles: [[Role]]
 
     /// Describes a store.
     package init(
         _ merge: MergeSchema, tables: [String], roles: [[Role]] = [],
-        indexes: [SimulatedIndex?]? = nil
+        indexes: [SimulatedIndex?]? = nil, triggers: [String] = []
     ) {
+        self.triggers = triggers
         self.merge = merge
         self.indexes = indexes ?? merge.entities.map { _ in nil }
         self.tables = tables

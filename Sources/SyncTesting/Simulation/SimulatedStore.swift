@@ -37,7 +37,7 @@ final class SimulatedStore: SimulatedTables {
         for statement in file.statements { try database.run(statement) }
         try database.run("PRAGMA synchronous = OFF")
         try database.run("PRAGMA foreign_keys = ON")
-        for statement in schema.statements { try database.run(statement) }
+        for statement in schema.statements + schema.triggers { try database.run(statement) }
         try populate(database)
         try Store.track(path)
         try database.run("UPDATE syncd_meta SET value = 0 WHERE key = 'created'")
@@ -180,7 +180,7 @@ final class SimulatedStore: SimulatedTables {
             }
             let entity = schema.merge.entities[key.entity]
             var fields = row.map(Field.value)
-            if entity.isPrivate { fields[entity.key[0]] = .value(.null) }
+            if entity.hasPrivateNumbers { fields[entity.key[0]] = .value(.null) }
             for reference in entity.references {
                 let target = reference.columns.map { row[$0] }
                 if target.contains(.null) { continue }
@@ -267,6 +267,7 @@ extension SimulatedSchema {
         var policies = MergePolicies()
         for entity in merge.entities {
             policies.entities[entity.name] = .init(
+                identity: entity.sharesNumbers ? .shared : nil,
                 deletes: entity.deletePolicy == .editWins ? .editWins : .deleteWins,
                 unique: entity.uniquePolicy, columns: entity.properties)
         }

@@ -6,7 +6,8 @@ import SyncReplica
 /// from the seed.
 ///
 /// What is checked after every full exchange
-/// - the tables are equal on all replicas but for private numbers, and no replica lacks anything;
+/// - the tables are equal on all replicas but for private numbers, no replica lacks anything, and
+///   each row with a shared number has one of its own, because all authors are here;
 /// - the open conflicts are equal; SQLite finds no dangling reference and no damage;
 /// - every text ever committed is visible, was removed by a writer that saw it, or is in a log;
 /// - replicas that have merged the same transactions state equal sums, at any step, and do so
@@ -14,6 +15,8 @@ import SyncReplica
 /// - history has each merged transaction once;
 /// - a collection changes neither the tables nor what other replicas show, whenever it runs;
 /// - a new replica made from the snapshot of another has the same tables;
+/// - of concurrent writes of a column the one that was written last is shown, also where several
+///   commits are recorded at once;
 /// - a column or a table that the replicas got one after the other holds the same on all of them;
 /// - what was written while triggers were missing, or before a new column was recorded, is neither
 ///   lost nor set back.
@@ -52,6 +55,7 @@ package struct StoreSimulation {
     private var table: TableGrowth?
     private var migration: ForeignMigration?
     private var loosening: ConstraintLoosening?
+    private var late: LateEdits?
 
     /// Runs the schedule of a seed, in a folder of its own below `folder`.
     /// - Parameter steps: how many steps before the exchange; nil: drawn.
@@ -95,6 +99,7 @@ package struct StoreSimulation {
         table = TableGrowth(schema, seed: seed)
         migration = ForeignMigration(seed: seed)
         loosening = ConstraintLoosening(schema, seed: seed)
+        late = LateEdits(schema, seed: seed)
     }
 
     private mutating func run() throws -> MergeSimulation.Tally {
@@ -117,9 +122,28 @@ package struct StoreSimulation {
             }
             try exchange()
         }
+        try editLate()
         tally.conflicts = try stores[0].replica.conflicts().count
+        tally.renumbered = try stores.reduce(0) { try $0 + $1.renumberings() }
         for store in stores { try store.close() }
         return tally
+    }
+
+    private mutating func editLate() throws {
+        guard late != nil else { return }
+        let before = try stores.map { texts(try $0.read()) }
+        var clock = clock
+        let skews = skews
+        try late?.run(stores) { pause, index in
+            clock.advance(milliseconds: pause)
+            return clock.reading(skew: skews[index])
+        }
+        self.clock = clock
+        for (store, before) in zip(stores, before) {
+            written.note(before: before, after: texts(try store.read()))
+        }
+        try exchange()
+        try late?.check(stores[0])
     }
 
     // MARK: Stores
@@ -266,7 +290,16 @@ package struct StoreSimulation {
 
     private mutating func settle(_ index: Int) throws {
         let before = try stores[index].read()
-        try stores[index].replica.closeConflicts(author: "settler")
+        let isDeletingHidden = (tally.closes + index) % 2 == 0
+        do {
+            try stores[index].replica.closeConflicts(
+                author: "settler", isDeletingHidden: isDeletingHidden)
+        } catch let error as SyncError where error.code == .refused && !isDeletingHidden {
+            guard try stores[index].read() == before else {
+                throw SimulationFailure("settling was refused and changed the tables")
+            }
+            return
+        }
         guard try stores[index].read() == before else {
             throw SimulationFailure("settling changed the tables")
         }
@@ -350,8 +383,12 @@ package struct StoreSimulation {
             guard try store.canonical() == expected else {
                 throw SimulationFailure("replicas differ: \(store.path)")
             }
-            guard try store.replica.openConflicts() == open else {
-                throw SimulationFailure("open conflicts differ: \(store.path)")
+            let others = try store.replica.openConflicts()
+            guard others == open else {
+                throw SimulationFailure(
+                    "open conflicts differ: \(store.path) has "
+                        + "\(others.subtracting(open).sorted()), and not "
+                        + "\(open.subtracting(others).sorted())")
             }
             guard try growth?.values(store) == values else {
                 throw SimulationFailure("the new column differs: \(store.path)")
@@ -361,6 +398,7 @@ package struct StoreSimulation {
             }
             try store.checkConstraints()
             try store.checkHistory()
+            try store.checkNumbers()
             seen.formUnion(texts(try store.read()).keys)
             seen.formUnion(try store.loggedTexts())
         }

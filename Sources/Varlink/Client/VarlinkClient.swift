@@ -34,6 +34,26 @@ public final class VarlinkClient: Sendable {
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) async throws -> VarlinkClient {
         let descriptor = try await connectedSocket(to: address, limits: limits)
+        do {
+            return try await adopt(descriptor, limits: limits, group: group)
+        } catch {
+            throw TransportError(.cannotConnect, "\(error)", path: address.path)
+        }
+    }
+
+    /// Two connected sockets: for a client of this process, and for a service in another one.
+    ///
+    /// - Throws: `TransportError` (`cannotConnect`) when the process has no descriptor left.
+    package static func socketPair() throws -> (own: CInt, other: CInt) {
+        try UnixSocket.pair(CInt(SOCK_STREAM.rawValue))
+    }
+
+    /// A client over a connected socket, which it owns from now on.
+    ///
+    /// - Throws: the error of the event loop.
+    package static func adopt(
+        _ descriptor: CInt, limits: ClientLimits = ClientLimits(), group: any EventLoopGroup
+    ) async throws -> VarlinkClient {
         let handler = ClientBootstrap(group: group)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -45,11 +65,7 @@ public final class VarlinkClient: Sendable {
             .flatMapThrowing { channel in
                 try channel.pipeline.syncOperations.handler(type: ClientConnection.self)
             }
-        do {
-            return VarlinkClient(try await handler.get(), limits: limits)
-        } catch {
-            throw TransportError(.cannotConnect, "\(error)", path: address.path)
-        }
+        return VarlinkClient(try await handler.get(), limits: limits)
     }
 
     /// Calls a method and returns the parameters of its reply.

@@ -28,6 +28,17 @@ public struct EncodedReply: Sendable {
         continues = false
     }
 
+    /// A reply that another process of this service has encoded, with its NUL.
+    ///
+    /// The parameters are an object and come before `continues` (``ReplyMessage/encoded``): the
+    /// message ends with `}}` if it is the last one, whatever values are in it, and with `true}` if
+    /// another one follows.
+    init(relaying message: ByteBuffer) {
+        buffer = message
+        let bytes = message.readableBytesView
+        continues = !bytes.dropLast().suffix(2).elementsEqual("}}".utf8)
+    }
+
     /// Its size on the wire in bytes.
     public var byteCount: Int { buffer.readableBytes }
 }

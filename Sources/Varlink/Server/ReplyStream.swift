@@ -50,7 +50,8 @@ public final class ReplyStream: Sendable {
 
     private let connection: ServerConnection
     private let queuedBytesMax: Int
-    private let isMuted: Bool
+    /// The caller expects no reply.
+    let isMuted: Bool
     private let state = Mutex(State())
 
     init(connection: ServerConnection, call: IncomingCall, queuedBytesMax: Int) {

@@ -18,6 +18,9 @@ public struct ServedInterface: Sendable {
     /// Answers a call by sending to a stream, now or later.
     public typealias StreamHandler = @Sendable (IncomingCall, ReplyStream) async throws -> Void
 
+    /// Answers a call by way of another process, or says that it does not.
+    package typealias Relay = @Sendable (IncomingCall, ReplyStream) async throws -> Bool
+
     enum Handler: Sendable {
         case call(CallHandler)
         case immediate(ImmediateHandler)
@@ -62,6 +65,30 @@ public struct ServedInterface: Sendable {
         _ method: String, requiresMore: Bool = true, handler: @escaping StreamHandler
     ) {
         handlers[method] = .stream(handler, requiresMore: requiresMore)
+    }
+
+    /// The same interface, whose calls are given to `relay` first: it returns true when it answers
+    /// the call itself, with the stream, and false for the handler of the method.
+    package func relaying(through relay: @escaping Relay) -> ServedInterface {
+        var relayed = self
+        relayed.handlers = handlers.mapValues { handler in
+            switch handler {
+            case .immediate: return handler
+            case .call(let answer):
+                return .stream(
+                    { call, stream in
+                        if try await relay(call, stream) { return }
+                        stream.finish(try await answer(call))
+                    }, requiresMore: false)
+            case .stream(let answer, let requiresMore):
+                return .stream(
+                    { call, stream in
+                        if try await relay(call, stream) { return }
+                        try await answer(call, stream)
+                    }, requiresMore: requiresMore)
+            }
+        }
+        return relayed
     }
 
     /// - Throws: `TransportError` (`invalidInterface`) when methods and handlers do not match.

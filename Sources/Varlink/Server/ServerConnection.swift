@@ -110,7 +110,7 @@ extension ServerConnection {
         case .calling(let task, let oneway):
             if !oneway { task?.cancel() }
         case .streaming(let stream, let task):
-            task?.cancel()
+            if !stream.isMuted { task?.cancel() }
             state = .idle
             stream.connectionClosed()
         }

@@ -81,6 +81,23 @@ public final class VarlinkServer: Sendable {
         try await listen(on: descriptor, of: nil)
     }
 
+    /// Serves a client whose connected socket another process has accepted. The server owns the
+    /// descriptor from now on.
+    ///
+    /// - Parameter peer: the client, as the process that accepted it knows it.
+    /// One that cannot be served is closed. Does not block.
+    package func adopt(_ descriptor: CInt, from peer: PeerIdentity) {
+        _ = ClientBootstrap(group: group)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelOption(.writeBufferWaterMark, value: watermark)
+            .channelInitializer { [registry, service] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try Self.serve(peer, over: channel, in: registry, for: service)
+                }
+            }
+            .withConnectedSocket(descriptor)
+    }
+
     /// Stops listening, removes the sockets' files that this server made, and closes every
     /// connection. Running handlers are cancelled. May be called more than once.
     public func stop() async {
@@ -122,11 +139,13 @@ public final class VarlinkServer: Sendable {
         }
     }
 
+    /// At the lower mark a lagging client counts as drained.
+    private var watermark: ChannelOptions.Types.WriteBufferWaterMark {
+        .init(low: limits.queuedBytesMax / 2, high: limits.queuedBytesMax)
+    }
+
     private func bootstrap() -> ServerBootstrap {
-        // At the lower mark a lagging client counts as drained.
-        let watermark = ChannelOptions.Types.WriteBufferWaterMark(
-            low: limits.queuedBytesMax / 2, high: limits.queuedBytesMax)
-        return ServerBootstrap(group: group)
+        ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: Self.backlog)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.writeBufferWaterMark, value: watermark)
@@ -149,13 +168,20 @@ public final class VarlinkServer: Sendable {
         guard let peer = peer ?? nil else {
             throw TransportError(.closed, "the kernel does not identify the connecting process")
         }
+        try serve(peer, over: channel, in: registry, for: service)
+    }
+
+    private static func serve(
+        _ peer: PeerIdentity, over channel: any Channel, in registry: ConnectionRegistry,
+        for service: ServerConnection.Service
+    ) throws {
         let connection = ServerConnection(channel: channel, peer: peer, service: service)
         if let reason = registry.admit(connection) {
             service.onEvent(.connectionRefused(peer, reason: reason))
             throw TransportError(.closed, reason)
         }
         do {
-            try pipeline.addHandler(connection)
+            try channel.pipeline.syncOperations.addHandler(connection)
         } catch {
             registry.remove(connection)
             throw error

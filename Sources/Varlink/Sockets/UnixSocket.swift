@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Unix stream sockets as descriptors, for what NIO does not have: paths of up to 107 bytes (NIO
@@ -14,6 +15,18 @@ enum UnixSocket {
             throw TransportError(.cannotConnect, "no socket: \(message(errno))")
         }
         return descriptor
+    }
+
+    /// Two connected sockets of this type, which do not block and are not inherited.
+    ///
+    /// - Throws: `TransportError` (`cannotConnect`) when the process has no descriptor left.
+    static func pair(_ type: CInt) throws -> (own: CInt, other: CInt) {
+        var ends: [CInt] = [-1, -1]
+        let error = syncd_socket_pair(type, &ends)
+        guard error == 0 else {
+            throw TransportError(.cannotConnect, "no socket: \(message(error))")
+        }
+        return (ends[0], ends[1])
     }
 
     /// Connects. Returns 0, or the error number. Never blocks: on Unix sockets a connection is made

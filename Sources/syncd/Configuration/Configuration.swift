@@ -3,9 +3,9 @@ import SyncReplica
 import SyncStorage
 
 /// The daemon's settings: its files, overridden by the environment, overridden by flags.
-struct Configuration: Sendable, Equatable {
+struct Configuration: Sendable, Equatable, Codable {
     /// A store to open at start.
-    struct StoreEntry: Sendable, Equatable {
+    struct StoreEntry: Sendable, Equatable, Codable {
         /// The database file, as the configuration has it.
         var path: String
         /// Track the database at start if it is not tracked.
@@ -42,6 +42,8 @@ struct Configuration: Sendable, Equatable {
     var compareInterval: Duration? = .seconds(7 * 86_400)
     /// When stores are synchronised with their remotes.
     var replication = ReplicationOptions()
+    /// The processes for the stores of other users.
+    var workers = WorkerOptions()
     /// Stores to open at start.
     var stores: [StoreEntry] = []
 

@@ -31,7 +31,7 @@ struct ConfigurationReader {
 
     private static let mainKeys = [
         "socket", "socketMode", "state", "log", "connections", "queuedBytes", "purge", "compare",
-        "sync", "stores",
+        "sync", "workers", "stores",
     ]
 
     private static func readMain(
@@ -51,6 +51,7 @@ struct ConfigurationReader {
                 configuration.compareInterval =
                     value.isWord("never") ? nil : try value.duration()
             case "sync": try readSync(value, into: &configuration.replication)
+            case "workers": try readWorkers(value, into: &configuration.workers)
             case "stores": configuration.stores += try value.list(readStore)
             default: throw root.unknown(key, at: value, known: mainKeys)
             }
@@ -71,6 +72,25 @@ struct ConfigurationReader {
             case "intervalSeconds": options.intervalSeconds = try value.integer(1...86_400)
             case "retryMaxSeconds": options.retryMaxSeconds = try value.integer(1...86_400)
             default: throw node.unknown(key, at: value, known: syncKeys)
+            }
+        }
+    }
+
+    private static let workerKeys = ["enabled", "memory", "answerSeconds"]
+
+    private static func readWorkers(
+        _ node: YAMLReader, into options: inout WorkerOptions
+    ) throws {
+        try node.members { key, value in
+            switch key {
+            case "enabled": options.isEnabled = try value.bool()
+            case "memory":
+                options.memoryBytes = try value.byteCount()
+                guard options.memoryBytes >= WorkerOptions.memoryBytesMin else {
+                    throw value.fault("a worker needs 256MB at least")
+                }
+            case "answerSeconds": options.answerSeconds = try value.integer(1...3600)
+            default: throw node.unknown(key, at: value, known: workerKeys)
             }
         }
     }

@@ -1,5 +1,5 @@
 /// When the daemon synchronises stores with their remotes: the configuration's `sync`.
-struct ReplicationOptions: Sendable, Equatable {
+struct ReplicationOptions: Sendable, Equatable, Codable {
     /// Whether it does at all.
     var isEnabled = true
     /// How long it waits after a commit for another one: a burst is sent as one batch. Shorter

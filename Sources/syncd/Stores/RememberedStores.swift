@@ -13,7 +13,8 @@ final class RememberedStores: Sendable {
         var stores: [String] = []
     }
 
-    private let file: String
+    /// Nil: nothing is written.
+    private let file: String?
     private let paths: Mutex<[String]>
 
     /// Reads the list; a missing file is an empty list.
@@ -21,7 +22,8 @@ final class RememberedStores: Sendable {
     /// - Throws: ``ConfigurationFault`` when the directory cannot be created or the file cannot be
     ///   read: going on would silently forget stores.
     init(directory: String) throws {
-        file = directory + "/stores.json"
+        let file = directory + "/stores.json"
+        self.file = file
         do {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true,
@@ -35,6 +37,12 @@ final class RememberedStores: Sendable {
                 in: directory, "the state directory is not writable (set `state:` or --state)")
         }
         paths = Mutex(try Self.read(file))
+    }
+
+    /// The list of a worker: the daemon remembers its stores.
+    init() {
+        file = nil
+        paths = Mutex([])
     }
 
     /// In the order in which they were tracked.
@@ -75,6 +83,7 @@ final class RememberedStores: Sendable {
     }
 
     private func write(_ paths: [String]) throws {
+        guard let file else { return }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .withoutEscapingSlashes]
         do {

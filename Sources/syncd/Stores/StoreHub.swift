@@ -30,6 +30,12 @@ final class StoreHub: Sendable {
         let replication: ReplicationQueue
         /// Remembers which stores of other users are being worked on.
         let marks: CrashMarks
+        /// Whose stores a worker serves; nil in the daemon.
+        var worker: UInt32?
+        /// Called before each work on a store of another user: for tests.
+        var onWork: (@Sendable (String) -> Void)?
+
+        var isWorker: Bool { worker != nil }
     }
 
     /// The database file, links resolved where it existed.
@@ -165,7 +171,11 @@ extension StoreHub {
 
     /// Runs `body`, which works on the store, so that it is known after a crash.
     func marked<Result>(_ body: () throws -> Result) rethrows -> Result {
-        isOwn ? try body() : try environment.marks.working(on: path, body)
+        if isOwn { return try body() }
+        return try environment.marks.working(on: path) {
+            environment.onWork?(path)
+            return try body()
+        }
     }
 }
 

@@ -7,7 +7,8 @@ import SyncStorage
 import Synchronization
 import Varlink
 
-/// The stores of the daemon by path: those of the configuration, and those tracked at run time.
+/// The stores of this process by path: those of the configuration, and those tracked at run time. In
+/// a daemon with workers, those of the daemon's user alone; in a worker, those of its owner.
 ///
 /// Invariants: one hub for each path, links resolved; a hub is in the table from before it opens
 /// until it is closed. Calls block on the stores: on the pool.
@@ -32,11 +33,17 @@ final class StoreRegistry: Sendable {
 
     private let environment: StoreHub.Environment
     private let remembered: RememberedStores
+    /// Where the stores of other users are; nil: here.
+    private let workers: OwnerWorkers?
     private let state = Mutex(State())
 
-    init(_ environment: StoreHub.Environment, remembered: RememberedStores) {
+    init(
+        _ environment: StoreHub.Environment, remembered: RememberedStores,
+        workers: OwnerWorkers? = nil
+    ) {
         self.environment = environment
         self.remembered = remembered
+        self.workers = workers
     }
 
     /// By path.
@@ -54,7 +61,9 @@ final class StoreRegistry: Sendable {
     /// Stores that clients had tracked and that are not the daemon's own are left to ``retry()``
     /// and to the first call about them: what their owners do with their files must not keep the
     /// daemon from serving the others.
-    func load(_ configuration: Configuration) {
+    ///
+    /// - Parameter retries: workers try those again that could not be opened.
+    func load(_ configuration: Configuration, retries: Bool = false) {
         let entries = configuration.stores
         var wanted: [String: Configuration.StoreEntry] = [:]
         for path in remembered.all {
@@ -66,7 +75,9 @@ final class StoreRegistry: Sendable {
             wanted[path] = entry
             later.remove(path)
         }
-        later = later.filter { FileOwnership(of: $0)?.isOwn == false }
+        let taken = workers?.adopt(wanted, of: configuration, retries: retries) ?? []
+        wanted = wanted.filter { !taken.contains($0.key) }
+        later = later.filter { FileOwnership(of: $0)?.isOwn == false && !taken.contains($0) }
         let (new, old) = state.withLock { state -> ([StoreHub], [StoreHub]) in
             state.limits = configuration.limits
             state.limitsByPath = wanted.mapValues(\.limits).filter { !$0.value.isEmpty }
@@ -79,21 +90,41 @@ final class StoreRegistry: Sendable {
             return (new, old)
         }
         for hub in old {
-            environment.pool.submit(for: hub.owner) { _ in hub.close(Self.forgotten(hub.path)) }
+            // What a worker does not serve any more is another process's, or the daemon says of it
+            // that it is forgotten.
+            let isMoved = environment.isWorker || taken.contains(hub.path)
+            let error = isMoved ? Self.moved(hub.path) : Self.forgotten(hub.path)
+            environment.pool.submit(for: hub.owner) { _ in hub.close(error) }
         }
         for hub in new { hub.quarantineAfterCrashes() }
         let first = new.sorted { $0.path < $1.path }.filter { !later.contains($0.path) }
-        let others = DispatchGroup()
-        for hub in first where hub.owner != geteuid() {
-            others.enter()
-            environment.pool.submit(for: hub.owner) { isActive in
-                if isActive { hub.open() }
-                others.leave()
+        let foreign = first.filter { $0.owner != geteuid() }
+        let others = openForeign(foreign.filter { environment.marks.crashes(of: $0.path) == 0 })
+        // What may end the process again is opened when nothing else is at work, one by one.
+        let suspects = foreign.filter { environment.marks.crashes(of: $0.path) > 0 }
+        if !suspects.isEmpty {
+            others.notify(queue: .global()) { [environment] in
+                environment.pool.submit(for: suspects[0].owner) { isActive in
+                    for hub in suspects where isActive { hub.open() }
+                }
             }
         }
         for hub in first where hub.owner == geteuid() { hub.open() }
         // Their owners decide how long that takes.
         _ = others.wait(timeout: .now() + .seconds(Self.othersOpeningMax))
+    }
+
+    /// Opens stores of other users at the same time, as far as their owners have threads.
+    private func openForeign(_ hubs: [StoreHub]) -> DispatchGroup {
+        let group = DispatchGroup()
+        for hub in hubs {
+            group.enter()
+            environment.pool.submit(for: hub.owner) { isActive in
+                if isActive { hub.open() }
+                group.leave()
+            }
+        }
+        return group
     }
 
     /// How many seconds the start waits for the stores of the configuration that belong to others.
@@ -107,6 +138,51 @@ final class StoreRegistry: Sendable {
         for hub in hubs where !hub.isOpen { try? hub.askForTry(isTrusted: true) }
         retry()
     }
+
+    // MARK: Whose they are
+
+    /// Gives stores whose files have another owner now to the process that serves that owner's.
+    /// Blocks.
+    func reassign(_ moved: [String: UInt32]) {
+        guard let workers else { return }
+        for (path, owner) in moved {
+            let hub = state.withLock { $0.hubs[path] }
+            if let hub, owner != geteuid() {
+                _ = workers.take(path, owner: owner, entry: hub.entry)
+                state.withLock { $0.hubs[path] = nil }
+                hub.close(Self.moved(path))
+            } else if hub == nil, owner == geteuid(), let former = workers.release(path) {
+                let new = StoreHub(former.entry, path: path, environment: environment)
+                state.withLock { if !$0.isStopped { $0.hubs[path] = new } }
+                new.open()
+            } else if hub == nil {
+                _ = workers.take(path, owner: owner)
+            }
+            environment.log.notice(
+                "the store's file has another owner now, whose process serves it",
+                metadata: ["store": .string(path), "owner": "\(owner)"])
+        }
+        workers.update()
+    }
+
+    /// Finds stores of this process whose files have another owner now. Blocks.
+    func reassignOwn() {
+        guard workers != nil else { return }
+        let moved = hubs.compactMap { hub in
+            FileOwnership.owner(of: hub.path).flatMap { $0 == geteuid() ? nil : (hub.path, $0) }
+        }
+        if !moved.isEmpty { reassign(Dictionary(moved) { $1 }) }
+    }
+
+    /// Remembers a store that a worker tracks.
+    ///
+    /// - Throws: ``SyncError`` when the list cannot be written.
+    func remember(_ path: String) throws { try remembered.add(path) }
+
+    /// Forgets a store that a worker served.
+    ///
+    /// - Throws: as ``remember(_:)``.
+    func forget(_ path: String) throws { try remembered.remove(path) }
 
     // MARK: From time to time
 
@@ -416,6 +492,11 @@ final class StoreRegistry: Sendable {
         SyncError(
             .unknownStore, "the daemon does not know the store '\(name.prefix(200))'",
             hint: "Track it: synctool track DB; or see: synctool status")
+    }
+
+    private static func moved(_ path: String) -> SyncError {
+        SyncError(
+            .unreachable, "another process serves the store now", path: path, hint: "Connect again")
     }
 
     private static func forgotten(_ path: String) -> SyncError {

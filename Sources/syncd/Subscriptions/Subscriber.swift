@@ -15,13 +15,20 @@ final class Subscriber: Sendable {
     /// False: notices only.
     let wantsTransactions: Bool
 
-    init(_ options: SubscriptionOptions, stream: ReplyStream) {
-        name = String(UInt64.random(in: 0 ... .max), radix: 36)
+    /// - Parameter worker: whose worker this process is: the name says so.
+    init(_ options: SubscriptionOptions, stream: ReplyStream, worker: UInt32? = nil) {
+        let random = String(UInt64.random(in: 0 ... .max), radix: 36)
+        name = worker.map { "\($0).\(random)" } ?? random
         self.stream = stream
         query = options.filter
         heldOnly = options.heldOnly
         excludedPid = options.excludesOwn ? Int64(stream.peer.pid) : nil
         wantsTransactions = options.transactions
+    }
+
+    /// The owner whose worker has a subscription of this name; nil: the daemon itself.
+    static func worker(inName name: String) -> UInt32? {
+        name.firstIndex(of: ".").flatMap { UInt32(name[..<$0]) }
     }
 
     func excludes(_ transaction: Transaction) -> Bool {

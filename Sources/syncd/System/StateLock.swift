@@ -22,5 +22,20 @@ final class StateLock: Sendable {
                 + "one with --state")
     }
 
+    /// Takes the lock of a worker's directory, and waits while the worker before it ends.
+    ///
+    /// - Throws: ``StartFailure`` when that takes too long.
+    init(directory: String, waiting limit: Duration) throws {
+        descriptor = open(
+            directory + "/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o640)
+        let end = ContinuousClock.now + limit
+        while descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
+            guard ContinuousClock.now < end else {
+                throw StartFailure(exitStatus: 75, "\(directory): the worker before it does not end")
+            }
+            usleep(10_000)
+        }
+    }
+
     deinit { if descriptor >= 0 { close(descriptor) } }
 }

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Logging
 import Synchronization
@@ -12,8 +13,9 @@ import Synchronization
 ///
 /// Invariants:
 /// - A slot is in `free` exactly while no work has it, and then it is empty in the file.
-/// - A path is counted when it was in a slot as the daemon ended, whatever ended it: SIGKILL, a
-///   trap, the lack of memory. A daemon that ends without work on it begins to count again, unless
+/// - A path is counted when it was in a slot as the daemon ended, whatever ended it: SIGKILL, the
+///   lack of memory. Where a thread ended it by a fault or a trap, the handler of the signal marks the
+///   slot of that thread (``markBit``), and only such a one is counted. A daemon that ends without work on it begins to count again, unless
 ///   the store is in quarantine (``quarantineMin``); ``forgive(_:)`` ends that.
 ///
 /// A directory that takes no such file is for others to report: then nothing is remembered.
@@ -31,6 +33,8 @@ final class CrashMarks: Sendable {
     /// Two bytes for the length, then the path.
     private static let slotBytes = 2 + Int(PATH_MAX)
     private static let headerBytes = 64
+    /// In the second byte of the length.
+    private static let markBit: UInt8 = 0x80
 
     private let file: String
     private let descriptor: Int32
@@ -49,6 +53,7 @@ final class CrashMarks: Sendable {
         crashed = Mutex(crashes)
         if crashes != before { write(crashes) }
         Self.begin(descriptor)
+        syncd_set_crash_file(descriptor)
         for (path, count) in crashes.sorted(by: { $0.key < $1.key }) {
             log.warning(
                 "the daemon ended \(count) times in a row while it was at work on a store",
@@ -56,7 +61,11 @@ final class CrashMarks: Sendable {
         }
     }
 
-    deinit { if descriptor >= 0 { close(descriptor) } }
+    deinit {
+        guard descriptor >= 0 else { return }
+        syncd_set_crash_file(-1)
+        close(descriptor)
+    }
 
     /// How many times in a row the daemon ended while it was at work on a store.
     func crashes(of path: String) -> Int { crashed.withLock { $0[path] ?? 0 } }
@@ -71,7 +80,7 @@ final class CrashMarks: Sendable {
 
     /// Runs `body`, which reads or writes a store.
     ///
-    /// - Complexity: two system calls.
+    /// - Complexity: O(1), two system calls.
     func working<Result>(on path: String, _ body: () throws -> Result) rethrows -> Result {
         guard descriptor >= 0, let slot = free.withLock({ $0.popLast() }) else {
             return try body()
@@ -80,7 +89,11 @@ final class CrashMarks: Sendable {
         let bytes = Array(path.utf8.prefix(Int(PATH_MAX)))
         let length = [UInt8(bytes.count & 0xff), UInt8(bytes.count >> 8)]
         _ = pwrite(descriptor, length + bytes, 2 + bytes.count, offset)
+        // Within other work on this thread that goes on afterwards.
+        let outer = syncd_set_crash_mark(
+            syncd_crash_mark(offset: Int64(offset) + 1, byte: length[1] | Self.markBit))
         defer {
+            _ = syncd_set_crash_mark(outer)
             _ = pwrite(descriptor, [0, 0] as [UInt8], 2, offset)
             free.withLock { $0.append(slot) }
         }
@@ -100,14 +113,16 @@ final class CrashMarks: Sendable {
         var bytes = [UInt8](repeating: 0, count: headerBytes + slotCount * slotBytes)
         let count = descriptor < 0 ? 0 : pread(descriptor, &bytes, bytes.count, 0)
         guard count >= headerBytes, Array(bytes[..<headerBytes]) == bootID else { return [] }
-        var paths: Set<String> = []
+        var (paths, marked): (Set<String>, Set<String>) = ([], [])
         for slot in 0..<slotCount {
             let start = headerBytes + slot * slotBytes
-            let length = Int(bytes[start]) | Int(bytes[start + 1]) << 8
+            let length = Int(bytes[start]) | Int(bytes[start + 1] & ~markBit) << 8
             guard length > 0, length <= Int(PATH_MAX) else { continue }
-            paths.insert(String(decoding: bytes[start + 2..<start + 2 + length], as: UTF8.self))
+            let path = String(decoding: bytes[start + 2..<start + 2 + length], as: UTF8.self)
+            paths.insert(path)
+            if bytes[start + 1] & markBit != 0 { marked.insert(path) }
         }
-        return paths
+        return marked.isEmpty ? paths : marked
     }
 
     private static func begin(_ descriptor: Int32) {

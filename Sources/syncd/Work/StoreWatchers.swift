@@ -15,12 +15,18 @@ final class StoreWatchers: Sendable {
     let own: StoreWatcher
     private let others = Mutex<[(owner: UInt32, watcher: StoreWatcher)]>([])
 
+    private let user: UInt32
+
+    /// - Parameter user: whose stores `own` watches: the daemon's user, in a worker its owner.
     /// - Throws: as ``StoreWatcher/init()``.
-    init() throws { own = try StoreWatcher() }
+    init(of user: UInt32 = geteuid()) throws {
+        self.user = user
+        own = try StoreWatcher()
+    }
 
     /// The watcher for a store of this owner.
     func watcher(for owner: UInt32) -> StoreWatcher {
-        if owner == geteuid() { return own }
+        if owner == user { return own }
         return others.withLock { others in
             if let known = others.first(where: { $0.owner == owner }) { return known.watcher }
             if others.count >= Self.othersMax, let last = others.last { return last.watcher }

@@ -235,13 +235,19 @@ struct Checkup {
 
     /// What the last comparisons with other replicas found.
     private func compareReplicas(_ path: String, now: Timestamp, into result: inout Result) throws {
+        let names = try Store.replicaNames(StorePath.absolute(path))
+        let hidden = try Store.hiddenRowCount(StorePath.absolute(path))
+        if hidden > 0 {
+            result.checked.append(TypedPath(path).fillingIn(HiddenText.line(hidden)))
+        }
         for comparison in try Store.comparisons(StorePath.absolute(path)) {
             let time = LocalTime.ago(comparison.time, now: now)
-            if let problem = comparison.problem {
+            if let problem = comparison.problem.map({ Printable.text(names.naming($0)) }) {
                 let hint = TypedPath(path).fillingIn(StateDifference.hint)
                 result.findings.append(Finding(problem: "\(problem) (\(time))", hint: hint))
             } else if comparison.isEqual {
-                result.checked.append("replica \(comparison.replica) was equal \(time)")
+                let title = Printable.text(names.naming(comparison.replica.description))
+                result.checked.append("replica \(title) was equal \(time)")
             }
         }
     }

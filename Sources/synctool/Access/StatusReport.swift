@@ -11,16 +11,24 @@ struct StatusReport: Sendable {
     /// may not read it.
     var comparisons: [ReplicaComparison] = []
 
+    /// The names of replicas, read from the file like ``comparisons``.
+    var names = KnownNames()
+    /// Rows that a constraint keeps out of the tables, read from the file.
+    var hiddenRows = 0
+
     var store: StoreSummary { report.store }
 
     /// The reply of the method `Status`, and `daemon`: whether the daemon sent it.
     var json: JSONObject {
         var object = report.jsonObject
         object["daemon"] = .bool(directReason == nil)
+        object["replicaName"] = .text(store.replica.flatMap { names[$0] })
+        object["hiddenRows"] = .integer(Int64(hiddenRows))
         object["comparisons"] = .array(
             comparisons.map { comparison in
                 .object([
                     "replica": .string(comparison.replica.description),
+                    "replicaName": .text(names[comparison.replica]),
                     "time": .integer(comparison.time.milliseconds),
                     "count": .integer(comparison.count),
                     "different": .array(comparison.entities.map { .string($0) }),

@@ -1,6 +1,8 @@
 import ArgumentParser
 import SyncClient
 import SyncCore
+import SyncReplica
+import Varlink
 
 /// `synctool history DB`
 struct History: StoreCommand {
@@ -79,8 +81,11 @@ struct History: StoreCommand {
             }
             return
         }
+        // Read from the file; where this user may not, replicas are shown by their identifiers.
+        let names = (try? Store.replicaNames(StorePath.absolute(path))) ?? KnownNames()
         var text = PartText(
-            TransactionText(changesMax: all ? .max : TransactionText.changesShown))
+            TransactionText(
+                changesMax: all ? .max : TransactionText.changesShown, names: names))
         let isJSON = output.isJSON
         let past = try values ? Store.open(StorePath.absolute(path)) : nil
         defer { try? past?.close() }
@@ -88,7 +93,7 @@ struct History: StoreCommand {
         try await store.forEachTransaction(matching: query) { transaction in
             shown += 1
             if isJSON {
-                try Terminal.output.json(transaction.json)
+                try Terminal.output.json(Self.json(transaction, names: names))
             } else {
                 let new = try past.map {
                     try $0.newValues(
@@ -106,6 +111,16 @@ struct History: StoreCommand {
                     ? "\(path): no transactions yet" : "\(path): no transaction matches the filters"
             )
         }
+    }
+
+    /// A transaction, with the name of its origin where it has one.
+    private static func json(_ transaction: Transaction, names: KnownNames) -> [UInt8] {
+        let json = transaction.json
+        guard let name = transaction.origin.flatMap({ names[$0.replica] }), json.last == 0x7d
+        else { return json }
+        var member = JSONWriter()
+        member.write(string: name)
+        return json.dropLast() + Array(",\"originName\":".utf8) + member.bytes + [0x7d]
     }
 
     private func showPending(of store: any StoreAccess) async throws {

@@ -198,7 +198,9 @@ extension Key {
             defer { try? replica.close() }
             let others = try replica.members().filter { !$0.isOwn && !$0.isRemoved }
             if keep.isEmpty { return (others, []) }
-            let names = Set(try keep.map { try Remote.Members.member($0, among: others) })
+            let known = try replica.replicaNames()
+            let names = Set(
+                try keep.map { try Remote.Members.member($0, among: others, names: known) })
             return (
                 others.filter { names.contains($0.replica) },
                 others.filter { !names.contains($0.replica) }

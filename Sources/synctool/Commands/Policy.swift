@@ -7,10 +7,10 @@ struct Policy: FileCommand {
         abstract: "Show or set how the rows of a table merge.",
         discussion: """
             Policies for all columns (--properties): lastWriter (the default), firstWriter, \
-            'preferring REPLICA', or object (the row merges as one value). Policies for one column \
-            (--property): the same except object, and counter (all increments are added), set (a \
-            JSON array, merged by element), text (merged by line). The next push sends the choice \
-            to all replicas.
+            'preferring REPLICA' (a name or an identifier), or object (the row merges as one \
+            value). Policies for one column (--property): the same except object, and counter (all \
+            increments are added), set (a JSON array, merged by element), text (merged by line). \
+            The next push sends the choice to all replicas.
 
             --identity, --reference and the policy object can be set only before the first push \
             or pull.
@@ -42,8 +42,9 @@ struct Policy: FileCommand {
     var unique: UniquePolicy?
     @Option(
         help: ArgumentHelp(
-            "An INTEGER PRIMARY KEY: number (each replica numbers its own rows, the default), or "
-                + "key (equal keys are the same row).",
+            "An INTEGER PRIMARY KEY: number (each replica numbers its own rows, the default), "
+                + "shared (a row has the same number on all replicas; of two with one number the "
+                + "later one gets another) or key (equal keys are the same row).",
             valueName: "identity"))
     var identity: MergePolicies.Identity?
     @Option(
@@ -67,9 +68,10 @@ struct Policy: FileCommand {
     }
 
     mutating func run() async throws {
-        let choice = try chosen()
         let replica = try StoreReplica(StorePath.absolute(path))
         defer { try? replica.close() }
+        let names = try replica.replicaNames()
+        let choice = try chosen(naming: names, of: replica)
         var policies = try replica.policies()
         if let entity, !isChange { try require(entity, in: policies) }
         if let entity, isChange {
@@ -87,7 +89,7 @@ struct Policy: FileCommand {
             policies = try replica.policies()
         }
         if output.isJSON { return try Terminal.output.json(PolicyText.json(policies)) }
-        for line in PolicyText.lines(policies) { try Terminal.output.line(line) }
+        for line in PolicyText.lines(policies, names: names) { try Terminal.output.line(line) }
     }
 
     /// - Throws: `unknownEntity` for a table that is neither tracked nor has policies.
@@ -106,9 +108,21 @@ struct Policy: FileCommand {
     }
 
     /// Applies the options to the policies of a table.
-    private func chosen() throws -> (MergePolicies.EntityPolicy) -> MergePolicies.EntityPolicy {
+    private func chosen(
+        naming names: KnownNames, of replica: StoreReplica
+    ) throws -> (MergePolicies.EntityPolicy) -> MergePolicies.EntityPolicy {
+        /// `preferring NAME` as `preferring IDENTIFIER`.
+        func identified(_ text: String) throws -> String {
+            let word = "preferring "
+            guard text.hasPrefix(word) else { return text }
+            let name = String(text.dropFirst(word.count))
+            if ReplicaID(name) != nil { return text }
+            let members = try replica.members().map(\.replica)
+            let all = names.names.keys + members + [replica.replicaID]
+            return word + (try names.replica(name, among: all)).description
+        }
         let properties = try properties.map { text in
-            guard let policy = MergePolicies.Properties(text) else {
+            guard let policy = MergePolicies.Properties(try identified(text)) else {
                 throw Self.unknown(
                     text, option: "--properties",
                     choices: "lastWriter, firstWriter, object or 'preferring REPLICA'")
@@ -118,7 +132,7 @@ struct Policy: FileCommand {
         let columns = try columns.map { text in
             let (column, word) = try Self.pair(
                 in: text, option: "--property", form: "column=policy")
-            guard let policy = CellPolicy(word) else {
+            guard let policy = CellPolicy(try identified(word)) else {
                 throw Self.unknown(
                     word, option: "--property",
                     choices: "lastWriter, firstWriter, counter, set, text or 'preferring REPLICA'")

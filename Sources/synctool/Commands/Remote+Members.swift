@@ -25,7 +25,7 @@ extension Remote {
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
         @Option(
             help: ArgumentHelp(
-                "Refuse the batches of a replica, by its identifier or its first digits.",
+                "Refuse the batches of a replica: its name, or first digits of its identifier.",
                 valueName: "replica"))
         var remove: String?
         @Option(
@@ -52,8 +52,11 @@ extension Remote {
             defer { try? replica.close() }
             try decide(on: replica)
             let members = try replica.members()
+            let names = try replica.replicaNames()
             if output.isJSON {
-                for member in members { try Terminal.output.json(MemberText.json(member)) }
+                for member in members {
+                    try Terminal.output.json(MemberText.json(member, names: names))
+                }
                 return
             }
             if members.isEmpty {
@@ -61,7 +64,7 @@ extension Remote {
                     "no keys known: neither this store nor another one has signed. Next run: "
                         + "synctool upgrade \(Shell.quoted(path))")
             }
-            for line in MemberText.lines(members) { try Terminal.output.line(line) }
+            for line in MemberText.lines(members, names: names) { try Terminal.output.line(line) }
             if try replica.isMembershipClosed() {
                 try Terminal.output.line(
                     "closed: what another replica sends waits until a member admits it")
@@ -70,7 +73,8 @@ extension Remote {
 
         private func decide(on replica: StoreReplica) throws {
             if let name = remove ?? admit {
-                let member = try Self.member(name, among: replica.members())
+                let member = try Self.member(
+                    name, among: replica.members(), names: replica.replicaNames())
                 try replica.setMember(member, isRemoved: remove != nil)
             } else if let members {
                 try replica.setMembership(isClosed: members == .closed)
@@ -82,20 +86,13 @@ extension Remote {
                 "The other replicas learn it from: synctool sync \(Shell.quoted(path))")
         }
 
-        /// A replica by its identifier, or by the first digits of one whose key is known.
-        static func member(_ name: String, among members: [Member]) throws -> ReplicaID {
-            let found = members.filter { $0.replica.description.hasPrefix(name.lowercased()) }
-            if found.isEmpty, let replica = ReplicaID(name.lowercased()) { return replica }
-            guard found.count == 1, name.count >= 4 else {
-                throw SyncError(
-                    .invalidArgument,
-                    found.count > 1 || name.count < 4
-                        ? "'\(name)' does not name one replica"
-                        : "no key of a replica '\(name)' is known here",
-                    hint: "The known ones are listed by: synctool remote members DB; any other is "
-                        + "named by its whole identifier")
-            }
-            return found[0].replica
+        /// A replica by its name, by the first digits of its identifier where its key is known,
+        /// or by its whole identifier.
+        static func member(
+            _ name: String, among members: [Member], names: KnownNames
+        ) throws -> ReplicaID {
+            if let replica = ReplicaID(name.lowercased()) { return replica }
+            return try names.replica(name, among: members.map(\.replica))
         }
     }
 }

@@ -9,7 +9,7 @@ struct Remote: AsyncParsableCommand {
             dir:/path is a folder: on a disk, on removable media or copied by a file syncer. \
             ssh://[user@]host[:port]/path/to.db is another replica, on a machine with synctool.
             """,
-        subcommands: [Add.self, List.self, Remove.self, Members.self])
+        subcommands: [Add.self, List.self, Remove.self, Members.self, Name.self])
 }
 
 extension Remote {

@@ -25,6 +25,8 @@ struct Status: StoreCommand {
         if let path {
             var report = try await Access.open(path, using: access).status()
             report.comparisons = (try? Store.comparisons(StorePath.absolute(path))) ?? []
+            report.names = (try? Store.replicaNames(StorePath.absolute(path))) ?? KnownNames()
+            report.hiddenRows = (try? Store.hiddenRowCount(StorePath.absolute(path))) ?? 0
             if output.isJSON { return try Terminal.output.json(report.json) }
             let typed = TypedPath(path)
             for line in StatusText.lines(report, named: path) {

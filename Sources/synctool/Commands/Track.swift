@@ -1,6 +1,7 @@
 import ArgumentParser
 import SyncClient
 import SyncCore
+import SyncReplica
 
 /// `synctool track DB`
 struct Track: StoreCommand {
@@ -66,6 +67,11 @@ struct Track: StoreCommand {
             try Terminal.output.line(
                 "  not recorded: \(Plural.text(rows.count, of: "row")) of "
                     + "\(Printable.text(rows.table)) with NULL in the primary key")
+        }
+        for table in (try? Store.unmergedTables(StorePath.absolute(path))) ?? [] {
+            try Terminal.output.line(
+                "  recorded, but cannot be synchronised: \(Printable.text(table.name)): "
+                    + "\(Printable.text(table.reason)); to synchronise it, change its foreign keys")
         }
         guard (try? Store.isWal(StorePath.absolute(path))) == false else { return }
         try Terminal.output.line(

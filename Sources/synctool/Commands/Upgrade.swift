@@ -22,7 +22,10 @@ struct Upgrade: FileCommand {
         let replica = try StoreReplica(StorePath.absolute(path))
         defer { try? replica.close() }
         let (member, isNew) = try replica.startSigning()
-        if output.isJSON { return try Terminal.output.json(MemberText.json(member)) }
+        if output.isJSON {
+            let names = try replica.replicaNames()
+            return try Terminal.output.json(MemberText.json(member, names: names))
+        }
         try Terminal.output.line(
             isNew
                 ? "\(path): signs its transactions after \(member.signsAfter) from now on, key "

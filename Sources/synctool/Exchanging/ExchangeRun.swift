@@ -64,17 +64,26 @@ struct ExchangeRun {
             },
             completed: { report in
                 progress.end()
+                let names = try replica.replicaNames()
+                let unsynced = UnsyncedText(rows: try replica.unsyncedRows(), path: path)
+                let hiddenRows = try replica.hiddenRowCount()
                 let text = ExchangeText(
                     remote: entry.name, report: report, direction: direction,
                     conflicts: try replica.conflicts().count, duration: .now - begin,
-                    compared: try replica.lastComparison(), path: path)
+                    compared: try replica.lastComparison(), path: path, names: names,
+                    hiddenRows: hiddenRows, unsynced: unsynced)
                 try text.print(asJSON: isJSON)
-                try MemberText.printNew(try replica.members(), besides: known, path: path)
+                try MemberText.printNew(
+                    try replica.members(), names: names, besides: known, path: path)
                 try printUntracked(of: replica)
-                try UnsyncedText(rows: replica.unsyncedRows()).print()
+                try HiddenText.print(hiddenRows, path: path)
+                try unsynced.print()
             })
         // Everything was sent and merged: what differs is told after that.
-        if let error = StateDifference.error(report.differences, path: path) { throw error }
+        if var error = StateDifference.error(report.differences, path: path) {
+            error.reason = try replica.replicaNames().naming(error.reason).printable(countMax: 2000)
+            throw error
+        }
     }
 
     private func printUntracked(of replica: StoreReplica) throws {
@@ -96,7 +105,8 @@ struct ExchangeRun {
             let late = others.filter { !$0.value.covers(wanted) }
             if !others.isEmpty, late.isEmpty { return }
             guard ContinuousClock.now < end else {
-                let names = late.keys.map(\.description).sorted().joined(separator: ", ")
+                let known = try replica.replicaNames()
+                let names = late.keys.map { known.title(of: $0) }.sorted().joined(separator: ", ")
                 throw SyncError(
                     .busy,
                     others.isEmpty

@@ -125,7 +125,7 @@ struct RemoteSetup {
         let replica = try StoreReplica(absolute)
         defer { try? replica.close() }
         try replica.prepare()
-        try UnsyncedText(rows: replica.unsyncedRows()).print()
+        try UnsyncedText(rows: replica.unsyncedRows(), path: path).print()
     }
 
     private func join(_ other: StoreID) async throws {

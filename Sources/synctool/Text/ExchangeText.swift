@@ -1,6 +1,7 @@
 import SyncCore
 import SyncMerge
 import SyncRemotes
+import SyncReplica
 import Varlink
 
 /// The result of an exchange, as a line of text or as JSON.
@@ -15,6 +16,12 @@ struct ExchangeText {
     let compared: Timestamp?
     /// The path of the database, as the user typed it.
     let path: String
+    /// The names of replicas.
+    var names = KnownNames()
+    /// Rows that a constraint keeps out of the tables.
+    var hiddenRows = 0
+    /// Rows that synchronising leaves out, or that lost what they refer to.
+    var unsynced: UnsyncedText?
 
     /// - Throws: ``OutputClosed``.
     func print(asJSON isJSON: Bool) throws {
@@ -27,7 +34,8 @@ struct ExchangeText {
         try waiting.print()
         for problem in report.problems.prefix(10) {
             try Terminal.error.line(
-                "  skipped \(Printable.text(problem.name)): \(Printable.text(problem.reason))")
+                "  skipped \(Printable.text(problem.name)): "
+                    + Printable.text(names.naming(problem.reason)))
         }
         for finding in [report.rewound, report.doubtful].compactMap({ $0 }) {
             try Terminal.error.line("  \(Printable.text(finding))")
@@ -57,6 +65,8 @@ struct ExchangeText {
         if !report.waiting.isEmpty {
             object["waiting"] = WaitingText(waiting: report.waiting, path: path).json
         }
+        if hiddenRows > 0 { object["hiddenRows"] = .integer(Int64(hiddenRows)) }
+        if let unsynced, !unsynced.rows.isEmpty { object["unsynced"] = unsynced.json }
         return object
     }
 

@@ -3,7 +3,7 @@ import Varlink
 
 /// The replicas of a store whose keys are known, as lines of text or as JSON.
 enum MemberText {
-    static func lines(_ members: [Member]) -> [String] {
+    static func lines(_ members: [Member], names: KnownNames) -> [String] {
         var table = TextTable(styles: [.strong])
         for member in members {
             var remarks: [String] = []
@@ -11,16 +11,19 @@ enum MemberText {
             if member.isRemoved { remarks.append("removed") }
             if member.isWaiting, !member.isRemoved { remarks.append("not admitted") }
             table.add(
-                String(member.replica.description.prefix(8)), "key \(member.fingerprint)",
+                String(member.replica.description.prefix(8)),
+                Printable.text(names[member.replica] ?? "no name known"),
+                "key \(member.fingerprint)",
                 "signs after \(member.signsAfter)", "up to \(member.number)",
                 remarks.joined(separator: ", "))
         }
         return table.lines(on: .output)
     }
 
-    static func json(_ member: Member) -> JSONObject {
+    static func json(_ member: Member, names: KnownNames) -> JSONObject {
         [
-            "replica": .string(member.replica.description), "key": .string(member.fingerprint),
+            "replica": .string(member.replica.description),
+            "name": .text(names[member.replica]), "key": .string(member.fingerprint),
             "signsAfter": .integer(member.signsAfter), "number": .integer(member.number),
             "own": .bool(member.isOwn), "removed": .bool(member.isRemoved),
             "waiting": .bool(member.isWaiting),
@@ -30,11 +33,13 @@ enum MemberText {
     /// Names the members that came with an exchange, once.
     /// - Throws: ``OutputClosed``.
     static func printNew(
-        _ members: [Member], besides known: Set<ReplicaID>, path: String
+        _ members: [Member], names: KnownNames, besides known: Set<ReplicaID>, path: String
     ) throws {
         for member in members where !member.isOwn && !known.contains(member.replica) {
             try Terminal.error.line(
-                "  new member: replica \(member.replica), key \(member.fingerprint); all are "
+                "  new member: replica "
+                    + Printable.text(names.naming(member.replica.description))
+                    + ", key \(member.fingerprint); all are "
                     + "listed by: synctool remote members \(Shell.quoted(path))")
         }
     }

@@ -3,11 +3,13 @@ import Varlink
 
 /// Merge policies as lines of text, or as JSON.
 enum PolicyText {
-    static func lines(_ policies: MergePolicies) -> [String] {
+    static func lines(_ policies: MergePolicies, names: KnownNames) -> [String] {
         if policies.entities.isEmpty { return ["all tables use the default policies"] }
         var table = TextTable(styles: [.strong])
         for (name, policy) in policies.entities.sorted(by: { $0.key < $1.key }) {
-            for (what, choice) in rows(policy) { table.add(name + what, choice, "") }
+            for (what, choice) in rows(policy) {
+                table.add(name + what, Printable.text(names.naming(choice)), "")
+            }
         }
         return table.lines(on: .output)
     }

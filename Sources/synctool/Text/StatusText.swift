@@ -22,7 +22,9 @@ enum StatusText {
         rows.add("daemon", daemon(status))
         if let error = store.error { rows.add("problem", error.reason) }
         if let id = store.id { rows.add("store", id.description) }
-        if let replica = store.replica { rows.add("replica", replica.description) }
+        if let replica = store.replica {
+            rows.add("replica", Printable.text(status.names.naming(replica.description)))
+        }
         if let token = store.head?.description { rows.add("token", token) }
         var file = ByteCount.text(report.databaseBytes)
         if report.walBytes > 0 { file += ", WAL \(ByteCount.text(report.walBytes))" }
@@ -45,7 +47,11 @@ enum StatusText {
         }
         if !status.comparisons.isEmpty {
             lines.append("  replicas")
-            lines += comparisons(status.comparisons)
+            lines += comparisons(status.comparisons, names: status.names)
+        }
+        if status.hiddenRows > 0 {
+            lines.append(
+                "  " + Terminal.output.styled(HiddenText.line(status.hiddenRows), as: .changed))
         }
         for finding in report.findings {
             let problem = "problem: \(Printable.text(finding))"
@@ -66,14 +72,16 @@ enum StatusText {
         return "watches it, \(Plural.text(status.store.subscribers, of: "subscriber"))"
     }
 
-    private static func comparisons(_ comparisons: [ReplicaComparison]) -> [String] {
+    private static func comparisons(
+        _ comparisons: [ReplicaComparison], names: KnownNames
+    ) -> [String] {
         var table = TextTable(styles: [.strong])
         for comparison in comparisons {
             let outcome =
                 comparison.isEqual
                 ? "equal" : "differs in " + comparison.entities.joined(separator: ", ")
             table.add(
-                comparison.replica.description,
+                Printable.text(names.naming(comparison.replica.description)),
                 "compared \(LocalTime.ago(comparison.time))", outcome)
         }
         return table.lines(on: .output, indent: "    ")

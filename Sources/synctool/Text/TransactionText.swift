@@ -1,5 +1,6 @@
 import SyncClient
 import SyncCore
+import SyncReplica
 
 /// Transactions as lines of text: one with number, time and writer, then one for each change.
 struct TransactionText {
@@ -11,6 +12,8 @@ struct TransactionText {
     var terminal = Terminal.output
     /// What changes left, by ``Change/seq``, where new values are shown.
     var new: [Int64: NamedValues]?
+    /// The names of replicas.
+    var names = KnownNames()
 
     func lines(_ transaction: Transaction) -> [String] {
         [head(transaction)] + lines(transaction.changes)
@@ -49,7 +52,8 @@ struct TransactionText {
             Self.writer(TransactionHead(transaction))
                 ?? terminal.styled("author unknown", as: .faint))
         if let origin = transaction.origin {
-            parts.append("from \(String(origin.replica.description.prefix(8)))#\(origin.number)")
+            let title = Printable.text(names.title(of: origin.replica))
+            parts.append("from \(title)#\(origin.number)")
         }
         if !transaction.flags.names.isEmpty {
             parts.append("[" + transaction.flags.names.joined(separator: ", ") + "]")

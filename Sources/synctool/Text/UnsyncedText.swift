@@ -1,8 +1,10 @@
 import SyncReplica
+import Varlink
 
 /// Rows that synchronising leaves out, as lines of text.
 struct UnsyncedText {
     let rows: [UnsyncedRows]
+    let path: String
 
     var lines: [String] {
         rows.map { rows in
@@ -12,12 +14,34 @@ struct UnsyncedText {
             case .nullKey:
                 return "  not synchronised: \(count) of \(table) with NULL in the primary key; "
                     + "give them a key"
+            case .unmerged(let reason):
+                return "  not synchronised: \(table) (\(count)): \(Printable.text(reason)); "
+                    + "to synchronise it, change its foreign keys"
             case .dangling(let parent):
                 let verb = rows.count == 1 ? "refers" : "refer"
-                return "  \(count) of \(table), which is not tracked, \(verb) to rows of "
-                    + "\(Printable.text(parent)) that are not there"
+                return "  \(count) of \(table), which is not synchronised, \(verb) to rows of "
+                    + "\(Printable.text(parent)) that are not there; list them: sqlite3 "
+                    + "\(Shell.quoted(path)) "
+                    + Shell.quoted("PRAGMA foreign_key_check(\(quoted(rows.table)))")
             }
         }
+    }
+
+    private func quoted(_ name: String) -> String {
+        "\"" + name.replacing("\"", with: "\"\"") + "\""
+    }
+
+    /// What docs/cli.md lists as `unsynced`.
+    var json: JSONValue {
+        .array(
+            rows.map { rows in
+                var parent: String?
+                if case .dangling(let name) = rows.reason { parent = name }
+                return .object([
+                    "table": .string(rows.table), "rows": .integer(Int64(rows.count)),
+                    "missingFrom": .text(parent),
+                ])
+            })
     }
 
     /// - Throws: ``OutputClosed``.

@@ -20,8 +20,10 @@ struct WaitingText {
             waiting.map { changes in
                 let columns: [String]
                 switch changes.reason {
-                case .noTable, .notTracked: columns = []
-                case .noColumns(let names), .otherConstraints(let names): columns = names
+                case .noTable, .notTracked, .nameTaken: columns = []
+                case .noColumns(let names), .columnNamesTaken(let names),
+                    .otherConstraints(let names):
+                    columns = names
                 }
                 return .object([
                     "entity": .string(changes.entity), "changes": .integer(Int64(changes.count)),
@@ -35,7 +37,9 @@ struct WaitingText {
         switch reason {
         case .noTable: return "noTable"
         case .notTracked: return "notTracked"
+        case .nameTaken: return "nameTaken"
         case .noColumns: return "noColumns"
+        case .columnNamesTaken: return "columnNamesTaken"
         case .otherConstraints: return "otherConstraints"
         }
     }
@@ -52,6 +56,13 @@ struct WaitingText {
         case .notTracked:
             text += "the table \(name) is not tracked in this database."
             text += " Run: synctool track \(database)"
+        case .nameTaken(let first):
+            text += Self.nameTaken(name, first: Self.quoted(first), database: database)
+        case .columnNamesTaken(let names):
+            let list = names.map(Self.quoted).joined(separator: ", ")
+            text += "the column \(list) of this database is another one, which was renamed, or was"
+            text += " added when the sender's had been renamed or dropped. Rename or drop it, then"
+            text += " add the sender's: synctool alter \(database) 'ALTER TABLE ...'"
         case .noColumns(let names):
             let list = names.map(Self.quoted).joined(separator: ", ")
             text += "the table has no column \(list)."
@@ -63,6 +74,15 @@ struct WaitingText {
                 " Rebuild the table with the sender's constraints: synctool alter \(database) SQL"
         }
         return text
+    }
+
+    private static func nameTaken(_ name: String, first: String, database: String) -> String {
+        (name == first
+            ? "the sender has another table of this name, and renamed or dropped the one that is "
+                + "here."
+            : "the table \(name) of this database is another one, which was renamed from \(first).")
+            + " Rename it, and create the sender's: synctool alter \(database) 'ALTER TABLE ...';"
+            + " then run: synctool track \(database)"
     }
 
     private static func quoted(_ name: String) -> String { "'\(Printable.text(name))'" }

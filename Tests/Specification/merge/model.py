@@ -83,13 +83,13 @@ class Entity:
     def _ways_out(self, u):
         """How the later of two claims can be shown without uniting the rows, by preference: the
         column of a condition shown as its default, a column shown as NULL (it may be NULL, and
-        nothing else looks at it), or text with another ending. None: the rows become one. keepBoth
-        prefers the other name."""
+        nothing else looks at it), or text with another ending, under keepBoth alone. None: the rows
+        become one, or the later one is hidden."""
         tied = {c for f in self.fks for c in f.cols} | {c for cs, _, _ in self.checks for c in cs}
         free = [c for c in u.terms if c not in tied and c not in self.pk]
         null = next(((c, "null", None) for c in free if c not in self.notnull), None)
         name = next(((c, "name", None) for c in free if c in self.rename), None)
-        ways = [name, null] if self.unique_policy == "keepBoth" else [null, name]
+        ways = [name, null] if self.unique_policy == "keepBoth" else [null]
         if u.flag and u.flag[0] not in u.terms:
             c, value = u.flag[0], self.defaults.get(u.flag[0])
             if c not in tied and c not in self.pk and not (c in self.notnull and value is None):
@@ -254,6 +254,7 @@ class View:
         self.rows = {}  # rep uid -> Row ; refs inside are ('r', rep uid, key position)
         self.where = {}  # uid -> rep uid of the visible row it is part of
         self.revived = set()  # uids shown although deleted
+        self.held = set()  # living uids that a constraint keeps out of the tables
         self.log = {}  # (uid, cell, dot) -> (reason, value): facts that are not shown
 
 
@@ -388,7 +389,7 @@ def view(base):
                     if alt is None or alt == target:
                         kind = HARD
                 g.edges.append((fk, kind, target, alt))
-    forced = set()  # groups hidden as the last resort; only grows, so this ends
+    forced = set()  # groups that a constraint hides; only grows, so this ends
     while True:
         shown, revived, bad = survivors(known, forced)
         if not bad:
@@ -406,6 +407,8 @@ def view(base):
         if find_in(up, u) in V.where:  # not here, but one object with one that is
             V.where[u] = V.where[find_in(up, u)]
     V.revived = {m for i in revived for m in known[i].members}
+    held = {i for i in absent(known, forced) - absent(known, set()) if known[i].alive}
+    V.held = {m for i in held for m in known[i].members}
     record(base, groups, V)
     return V
 
@@ -422,13 +425,11 @@ def default_target(known, schema, ent, fk):
     return min(hits, default=None)
 
 
-def survivors(known, forced):
-    """Which groups are shown: the greatest set of living groups that cascades spare, where
-    `stiff` is the least set that hard references hold in place (dead targets come back).
-    Both operators are monotone, so the answer does not depend on the order of the work."""
+def absent(known, forced):
+    """Nothing can stand on what is not there."""
     out = set(forced)
     grew = True
-    while grew:  # nothing can stand on what is not there
+    while grew:
         grew = False
         for i, g in known.items():
             if i not in out and any(
@@ -436,6 +437,14 @@ def survivors(known, forced):
             ):
                 out.add(i)
                 grew = True
+    return out
+
+
+def survivors(known, forced):
+    """Which groups are shown: the greatest set of living groups that cascades spare, where
+    `stiff` is the least set that hard references hold in place (dead targets come back).
+    Both operators are monotone, so the answer does not depend on the order of the work."""
+    out = absent(known, forced)
     living = {i for i, g in known.items() if g.alive and i not in out}
     while True:
         stiff, work = set(), [(i, False) for i in living]
@@ -508,14 +517,32 @@ def unify(base, known, up, shown, over):
                 for r in reps[1:]:
                     union_into(up2, reps[0], r)
             continue
-        for (_, u, _), reps in clashes:  # the oldest claim keeps the value
+        names, lost = 0, []
+        # The oldest claim keeps the value, of those that no writer of another one had seen.
+        for (_, u, _), reps in clashes:
             cell = rows[reps[0]].ent.cell_of[u.cols[0]]
             claim = {r: holder(base, parts[r], cell) for r in reps}
             age = {r: (base.order_key(d), gid) for r, (d, gid, _) in claim.items()}
-            for r in sorted(reps, key=lambda r: age[r])[1:]:
+            dots = {r: claim[r][0] for r in reps}
+            current = [
+                r
+                for r in reps
+                if not any(
+                    dots[x] != dots[r] and base.seen_by(dots[r], dots[x]) for x in reps
+                )
+            ]
+            winner = min(current, key=lambda r: age[r])
+            for r in [r for r in reps if r != winner]:
                 gid, way = claim[r][1], way_out(rows, rows[r], u)
                 if way:
                     changed[gid, way[0]] = renamed(rows[r].vals[way[0]], way, gid)
+                    names += 1
+                else:
+                    lost.append((winner, r))
+        if clashes and not names:  # nothing else is left to do: the later rows are not shown
+            losers = {r for _, r in lost}
+            final = {r for w, r in lost if w not in losers} or losers
+            return [], {g.gid for r in final for g in parts[r]}
         if clashes:
             namings += 1
             continue
@@ -534,14 +561,12 @@ def holder(base, groups, n):
 def united(base, parts, rows, u, reps):
     """Do rows that claim one value become one row? Under `merge` when one of the claims was made by
     an insert: two people entered the same thing. A clash made by updates of old rows is no such
-    thing; there the later claim steps back, as always under keepBoth and laterLoses."""
+    thing; there the later claim steps back, as under keepBoth and laterLoses where it can."""
     ent = rows[reps[0]].ent
     ways = [way_out(rows, rows[r], u) for r in reps]
-    if None in ways:
-        return True
-    if all(how == "reset" for _, how, _ in ways):
+    if all(way and way[1] == "reset" for way in ways):
         return False  # a flag says how a row is, not what it is
-    if ent.unique_policy != "merge":
+    if ent.unique_policy != "merge" and None not in ways:
         return False
     for r in reps:
         dot, _, (m, _, _) = holder(base, parts[r], ent.cell_of[u.cols[0]])
@@ -595,9 +620,19 @@ def says(V, m, n, value):
     return all(same(V, v) == row.vals[c] for c, v in zip(row.ent.cells[n], value))
 
 
+def attributed(o, ent, n, dot, i, value):
+    """Whether a version of a deleted row may be the default of a column that was added later: which
+    of its transactions that is attributed to depends on the moment of the migration."""
+    if any(k == "C" and inc == i for _, k, inc in o.life):
+        return False
+    if any(v != ent.defaults.get(c) for c, v in zip(ent.cells[n], value)):
+        return False
+    return any(m != n and dot in reg and reg[dot][0] == i for m, reg in enumerate(o.cells))
+
+
 def record(base, groups, V):
     """Every maximal fact that is not shown, and that no delete had seen, goes to the conflict log;
-    not one that says what is shown anyway."""
+    not one that says what is shown anyway, and not the default of an added column."""
     shown = {s for r in V.rows.values() for s in r.src.values() if s}
     for g in groups.values():
         for m in g.members:
@@ -607,6 +642,9 @@ def record(base, groups, V):
                 for dot, (i, v) in reg.items():
                     if (m, n, dot) in shown or deleted(base, o, dot, i) or says(V, m, n, v):
                         continue
+                    if m not in V.where or i < inc:
+                        if attributed(o, g.ent, n, dot, i, v):
+                            continue
                     why = (
                         "older incarnation" if i < inc else "hidden" if m not in V.where else "lost"
                     )
@@ -743,8 +781,8 @@ def digest(base, V, keymap, edit, dot, hlc, new_uid):
         if is_ref(v)
     ]
     revive(base, V, state, dot, refs)
-    V2 = settle(base, V, edit, where, state, dot)
-    return V2, where, t
+    V2, settled = settle(base, V, edit, where, state, dot)
+    return V2, where, t, settled
 
 
 def entries(schema, ent, row, where, only=None):
@@ -791,7 +829,8 @@ def revive(base, V, state, dot, uids):
 
 def settle(base, V, edit, where, state, dot):
     """What you commit is what you get: add the facts that make the view equal the tables as
-    committed. Almost always none; needed only where the view repaired something nearby."""
+    committed. Almost always none; needed only where the view repaired something nearby. A row that
+    a constraint kept out, and that the commit makes room for, is nobody's delete: it is shown."""
     schema = base.schema
     want = {}
     for k, uid in where.items():
@@ -804,6 +843,8 @@ def settle(base, V, edit, where, state, dot):
                     if m != rep:
                         state(("alias", dot, rep, m))
             V2 = view(base)
+        if any(u not in want and u in V2.where for u in V.held):
+            return V2, False
         holder = defaultdict(list)
         for uid in sorted(want):
             holder[V2.where.get(uid)].append(uid)
@@ -840,7 +881,7 @@ def settle(base, V, edit, where, state, dot):
                     row = row or Row(ent, uid, [uid], vals, [None] * len(ent.cells))
                     write_cell(base, state, row, ent, dot, n, vals)
         if not dirty:
-            return V2
+            return V2, True
     raise AssertionError("settle does not end")
 
 

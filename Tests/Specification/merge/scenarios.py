@@ -492,16 +492,32 @@ def a_row_that_merging_breaks_is_hidden_and_logged(M):
             "CREATE TABLE F(x INTEGER NOT NULL REFERENCES P(id) ON DELETE CASCADE ON UPDATE CASCADE,y INTEGER NOT NULL REFERENCES P(id) ON DELETE CASCADE ON UPDATE CASCADE,d TEXT,PRIMARY KEY(x,y),CHECK(x<>y))",
         ],
     )
-    do(a, "INSERT INTO P VALUES(1,'u'),(2,'v')", "INSERT INTO F VALUES(1,2,'friends')")
+    do(a, "INSERT INTO P VALUES(1,'u')")
     sync(a, b)
-    do(a, "UPDATE P SET u='w' WHERE u='u'")
-    do(b, "UPDATE P SET u='w' WHERE u='v'")
+    do(a, "UPDATE P SET u='w'")
+    do(b, "INSERT INTO P VALUES(2,'w')", "INSERT INTO F VALUES(1,2,'friends')")
     sync(a, b)
     assert (
         rows(a, "SELECT * FROM F") == []
         and any(v[1] == ("friends",) for v in a.log.values())
         and len(rows(a, "SELECT * FROM P")) == 1
     )
+
+
+@case
+def a_later_claim_that_cannot_be_null_is_not_shown(M):
+    P = M.Entity("P", ["id", "u", "d"], ["id"], True, {"u"}, [("u",)])
+    a, b, c = build(M, [P], ["CREATE TABLE P(id INTEGER PRIMARY KEY,u TEXT NOT NULL UNIQUE,d TEXT)"], 3)
+    do(a, "INSERT INTO P VALUES(1,'u','a'),(2,'v','b')")
+    sync(a, b, c)
+    do(a, "UPDATE P SET u='w' WHERE d='a'")
+    do(b, "UPDATE P SET u='w' WHERE d='b'", wall=10**6)
+    sync(a, b, c)
+    assert rows(c, "SELECT d,u FROM P") == [("a", "w")] and len(c.V.held) == 1
+    do(a, "UPDATE P SET u='x' WHERE d='a'")  # makes room for the other row
+    assert rows(a, "SELECT d,u FROM P") == [("a", "x"), ("b", "w")]
+    sync(a, b, c)
+    assert rows(c, "SELECT d,u FROM P") == [("a", "x"), ("b", "w")] and not c.V.log
 
 
 @case

@@ -381,14 +381,14 @@ class Replica:
             s.uidn += 1
             return "%08x%02x%022x" % (s.rng.getrandbits(32), ord(s.name), s.uidn)
 
-        V2, where, t = M.digest(s.base, s.V, s.keymap, edit, (s.name, s.n), s.hlc, uid)
+        V2, where, t, settled = M.digest(s.base, s.V, s.keymap, edit, (s.name, s.n), s.hlc, uid)
         for k, u in where.items():
             if s.schema[k[0]].private:
-                s.num[V2.where[u]] = k[1][0]
+                s.num[V2.where.get(u, u)] = k[1][0]
         # other reservations of a number now in use are dropped
         for e in s.schema.values():
             if e.private:
-                inuse = {k[1][0]: V2.where[u] for k, u in where.items() if k[0] == e.name}
+                inuse = {k[1][0]: V2.where.get(u, u) for k, u in where.items() if k[0] == e.name}
                 for u in [
                     u
                     for u, x in s.num.items()
@@ -402,6 +402,10 @@ class Replica:
             if f not in shown and f not in s.log:
                 raise Fail("a write dropped a value that was neither shown nor logged: %r" % (f,))
         s.tables = edit.after
+        if not settled:
+            s.keymap = dict(where)
+            s.show(V2)
+            return t
         s.keymap = {k: V2.where[u] for k, u in where.items()}
         s.numbers(V2)
         image, km = s.image(V2)

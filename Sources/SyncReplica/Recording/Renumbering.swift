@@ -1,0 +1,119 @@
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+/// Gives another number to the rows whose number this replica claimed and lost to an earlier claim,
+/// within the transaction that shows the loss: so that the row moves from the old number to the new
+/// one at once, and is never shown here under the number in between.
+///
+/// Only the replica that stated a claim states another one: so replicas never disagree about it,
+/// and it ends. The numbers are above all that are known here.
+///
+/// Invariant: ``recorder`` has the facts of the last call of ``state(after:view:)``.
+final class Renumbering {
+    /// The facts, under a transaction of their own; nil: none are needed.
+    private(set) var recorder: FactRecorder?
+
+    private let transaction: MergeTransaction
+    private let former: FormerReplicas
+    /// The transaction's name: allocated once, however often the region grows.
+    private var name: (dot: Dot, time: HybridTime)?
+
+    private var storage: ReplicaStorage { transaction.storage }
+
+    /// - Throws: SQLite errors; `badData` for a setting that cannot be read.
+    init(_ transaction: MergeTransaction) throws {
+        self.transaction = transaction
+        former = try FormerReplicas(
+            transaction.settings.value(.former), present: transaction.identity.replica)
+    }
+
+    /// The rows of a view that have to be renumbered here.
+    func rows(of view: View) -> [ObjectUID] { view.lostNumbers(of: former.isOwn) }
+
+    /// The state with the new numbers; nil where it needs none.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(objects of the state)
+    func state(after state: MergeState, view: View) throws -> MergeState? {
+        recorder = nil
+        let rows = rows(of: view)
+        if rows.isEmpty { return nil }
+        let name = name ?? transaction.nextTransaction()
+        self.name = name
+        var recorder = FactRecorder(state, dot: name.dot, time: name.time)
+        var supplies: [Int: Supply] = [:]
+        try recorder.renumber(rows, in: view) { entity in
+            var supply = try supplies[entity] ?? Supply(of: entity, state: state, view: view)
+            defer { supplies[entity] = supply }
+            return try next(after: &supply, entity: entity)
+        }
+        self.recorder = recorder
+        return recorder.state
+    }
+
+    /// The transaction as history and batches describe it; nil: there is none.
+    var entry: Batch.Transaction? {
+        recorder.map { recorder in
+            var entry = Batch.Transaction(recorder.header)
+            entry.flags = UInt64(Transaction.Flags.renumbered.rawValue)
+            entry.changes = recorder.changes
+            return entry
+        }
+    }
+
+    // MARK: Numbers
+
+    /// The numbers of an entity that are in use in a view, and the last one that was given.
+    private struct Supply {
+        var used: Set<Int64> = []
+        var last: Int64?
+        let greatestClaim: Int64
+
+        init(of entity: Int, state: MergeState, view: View) throws {
+            let column = state.schema.entities[entity].key[0]
+            for row in view.rows.values where row.entity == entity {
+                if case .value(.integer(let number)) = row.fields[column] { used.insert(number) }
+            }
+            greatestClaim = state.greatestClaim(of: entity) ?? 0
+        }
+    }
+
+    /// One more than the greatest number; where that is the greatest there is, the least free one.
+    private func next(after supply: inout Supply, entity: Int) throws -> Int64 {
+        let greatest = try max(
+            storage.greatestNumber(of: entity), supply.greatestClaim, supply.used.max() ?? 0)
+        var number: Int64
+        if greatest < .max {
+            number = greatest + 1
+        } else {
+            number = (supply.last ?? 0) + 1
+            repeat {
+                number = try storage.leastFreeNumber(of: entity, from: number)
+            } while !supply.used.insert(number).inserted && number < .max
+        }
+        supply.used.insert(number)
+        supply.last = number
+        return number
+    }
+}
+
+extension ReplicaStorage {
+    /// The greatest number of an entity that a row has or had, or that is reserved; at least 0.
+    /// - Throws: SQLite errors.
+    func greatestNumber(of entity: Int) throws -> Int64 {
+        let select = try statements.statement(schema.tables[entity].greatestNumber)
+        defer { select.reset() }
+        let shown = try select.step() ? select.integer(0) : 0
+        return try max(0, shown, objects.greatestNumber(of: entity))
+    }
+
+    /// The least number from `number` on that no row of an entity has.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(rows that follow each other from there)
+    fileprivate func leastFreeNumber(of entity: Int, from number: Int64) throws -> Int64 {
+        let select = try statements.statement(schema.tables[entity].leastFreeNumber)
+        select.bind(number, at: 1)
+        defer { select.reset() }
+        return try select.step() ? select.integer(0) : number
+    }
+}
