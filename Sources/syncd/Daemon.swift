@@ -87,7 +87,7 @@ struct Daemon: Sendable {
             StoreHub.Environment(
                 watchers: watchers, pool: pool, loop: group.next(), log: log,
                 stateDirectory: configuration.stateDirectory, replication: replicator.queue,
-                marks: marks),
+                marks: marks, served: workers == nil ? nil : geteuid()),
             remembered: remembered, workers: workers)
         try await pool.run(for: geteuid()) { [configuration] in registry.load(configuration) }
         var interface = try StoreService(registry: registry, replicator: replicator, pool: pool)

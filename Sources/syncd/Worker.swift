@@ -77,8 +77,8 @@ struct Worker: Sendable {
         var environment = StoreHub.Environment(
             watchers: watchers, pool: pool, loop: group.next(), log: log,
             stateDirectory: configuration.stateDirectory, replication: replicator.queue,
-            marks: marks, worker: settings.owner)
-        environment.onWork = Self.fault
+            marks: marks, served: settings.owner)
+        environment.onOpening = Self.fault
         let registry = StoreRegistry(environment, remembered: RememberedStores())
         var limits = ServerLimits()
         limits.connectionsMax = Self.connectionsMax
@@ -141,15 +141,15 @@ struct Worker: Sendable {
         return interface
     }
 
-    /// For tests, in a debug build: `SYNCD_FAULT=trap:PATH` (or `hang`, `memory`) has the work on a
-    /// store do what no store is known to do.
+    /// For tests, in a debug build: with `SYNCD_FAULT=trap:PATH` (or `hang`, `memory`) opening a store
+    /// does what no store is known to do.
     private static var fault: (@Sendable (String) -> Void)? {
         #if DEBUG
             let fault = ProcessInfo.processInfo.environment["SYNCD_FAULT"] ?? ""
             guard let colon = fault.firstIndex(of: ":") else { return nil }
             let (kind, path) = (fault[..<colon], fault[colon...].dropFirst())
-            return { worked in
-                guard worked == path else { return }
+            return { opened in
+                guard opened == path else { return }
                 switch kind {
                 case "trap": preconditionFailure("a fault of a test")
                 case "hang": raise(SIGSTOP)

@@ -189,11 +189,17 @@ struct MendCommandTests {
         }
     }
 
-    @Test func renamedColumnIsRefusedWithTheCommandToRun() async throws {
+    @Test func rebuildThatMayHaveRenamedIsRefusedWithTheCommandToRun() async throws {
         try await Scene.with { scene in
             try await makeStore(scene)
             try await addRemote(scene)
-            try await scene.sql("a.db", "ALTER TABLE item RENAME COLUMN b TO c")
+            try await scene.sql(
+                "a.db",
+                """
+                CREATE TABLE new(id TEXT PRIMARY KEY NOT NULL, a TEXT, c TEXT);
+                INSERT INTO new SELECT id, a, b FROM item; DROP TABLE item;
+                ALTER TABLE new RENAME TO item
+                """)
             for command in [["sync", "a.db"], ["push", "a.db"], ["conflicts", "a.db"]] {
                 let output = try await scene.run(command)
                 #expect(output.status == 1)

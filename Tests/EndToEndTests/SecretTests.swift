@@ -2,8 +2,8 @@ import Foundation
 import SyncTesting
 import Testing
 
-/// What never leaves a process: keys in core dumps and in the list of processes, and control
-/// characters of others on the way to the terminal.
+/// What never leaves a process: keys, in core dumps and in output, and control characters of others
+/// on the way to the terminal.
 @Suite("Secrets and terminals", .timeLimit(.minutes(3)))
 struct SecretTests {
     private static let escape = "\u{1b}[31m"
@@ -89,7 +89,7 @@ struct SecretTests {
         }
     }
 
-    @Test("keys are in no output and no argument")
+    @Test("no command prints a key")
     func keysAreNotPrinted() async throws {
         try await Scene.with { scene in
             let shared = try await makeNotes(scene)

@@ -95,8 +95,9 @@ struct SharedNumberTests {
         // What took the number is a new object under the old name.
         #expect(last.last?.changes.map(\.kind) == [.insert])
         #expect(last.last?.changes.map(\.object.path) == ["album/348"])
-        #expect(try stores[1].rows("SELECT id, title FROM album WHERE id > 1")
-            == [[348, "a"], [349, "b"]])
+        #expect(
+            try stores[1].rows("SELECT id, title FROM album WHERE id > 1")
+                == [[348, "a"], [349, "b"]])
         try sync(stores)
         let other = try Store.open(stores[0].path)
         defer { try? other.close() }
@@ -142,7 +143,8 @@ struct SharedNumberTests {
         try write(
             stores, "INSERT INTO doc(v) VALUES ('1'), ('2')", "INSERT INTO doc(v) VALUES ('b')")
         try sync(stores)
-        #expect(try a.rows("SELECT id, v FROM doc ORDER BY 1") == [[1, "1"], [2, "2"], [3, "b"]])
+        #expect(
+            try a.rows("SELECT id, v FROM doc ORDER BY 1") == [[1, "1"], [2, "2"], [3, "b"]])
         try b.run("DELETE FROM doc WHERE id = 3")
         try sync(stores)
         for store in stores {

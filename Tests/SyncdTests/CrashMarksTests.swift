@@ -50,6 +50,17 @@ import Testing
         #expect(marks.crashes(of: "/bob.db") == 1 && marks.crashes(of: "/carol.db") == 1)
     }
 
+    /// What the handler of the signal does.
+    @Test func afterAFaultOnlyTheWorkOfTheThreadThatEndedCounts() throws {
+        let marks = marks()
+        var left = try work(marks, on: ["/bob.db", "/carol.db", "/dave.db"])
+        let start = try #require(left.range(of: Data("/carol.db".utf8))?.lowerBound)
+        left[start - 1] |= 0x80
+        try left.write(to: URL(fileURLWithPath: folder.file("working")))
+        let next = self.marks()
+        #expect(["/bob.db", "/carol.db", "/dave.db"].map(next.crashes) == [0, 1, 0])
+    }
+
     @Test func aQuarantineSurvivesAnOrdinaryStop() throws {
         for _ in 0..<2 { try crash(marks(), on: ["/bob.db"]) }
         for _ in 0..<3 { #expect(marks().crashes(of: "/bob.db") == 2) }

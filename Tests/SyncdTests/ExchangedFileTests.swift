@@ -180,6 +180,11 @@ struct ExchangedFileTests {
         try await daemon.client.untrack(other, forget: true)
         try sqlite3(other, "PRAGMA wal_checkpoint(TRUNCATE)")
         chmod(store, 0o644)
+        for ending in ["", "-wal", "-shm"] { chown(store + ending, 2001, 2001) }
+        try await eventually("the owner's process serves it") {
+            guard daemon.log.contains("another owner now") else { return false }
+            return (try? await daemon.client.head(store)) != nil
+        }
         chown(other, 2001, 2001)
         chmod(other, 0o600)
         let owner = try subscribe(daemon, store, uid: 2001)

@@ -107,7 +107,7 @@ struct QuarantineTests {
             while True: Daemon(sys.argv[1]).call("RegisterConsumer", store=sys.argv[2], name="c")
             """, daemon, [store])
         try await bob.prints("ready")
-        let file = URL(fileURLWithPath: daemon.directory.file("state") + "/working")
+        let file = URL(fileURLWithPath: daemon.directory.file("state/workers/\(Self.bob)/working"))
         try await eventually("it is at work on the store") {
             try Data(contentsOf: file).range(of: Data(store.utf8)) != nil
                 && isAtWork(file)

@@ -70,9 +70,10 @@ public enum StoreInterface {
 
         # One commit. number: ascending, with gaps, never used twice. timestamp: ISO 8601 in UTC.
         # origin: "local", or the replica that wrote it first, with its number and time there.
-        # flags: coalesced, recovered, remote, repair, authorUncertain, renumbered. part: changes are a part of
-        # it, and the parts follow each other; absent: it is whole. All parts have the same head
-        # and token: a reader has processed the transaction with its last part.
+        # flags: coalesced, recovered, remote, repair, authorUncertain, renumbered.
+        # part: changes are a part of it, and the parts follow each other; absent: it is whole. All
+        # parts have the same head and token: a reader has processed the transaction with its last
+        # part.
         type Transaction (
           number: int,
           token: string,

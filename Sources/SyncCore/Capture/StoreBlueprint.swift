@@ -93,8 +93,8 @@ package enum StoreBlueprint {
         """,
     ]
 
-    /// What facts call the tables and columns; absent from stores of earlier versions, and not needed
-    /// where nothing was renamed or dropped.
+    /// What facts call the tables and columns; absent from stores of earlier versions, and not
+    /// needed where nothing was renamed or dropped.
     package static let names = [
         """
         CREATE TABLE IF NOT EXISTS syncd_name(

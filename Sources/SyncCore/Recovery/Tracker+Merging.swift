@@ -60,11 +60,14 @@ extension Tracker {
         of entity: TrackedEntity, layout: CaptureLayout, table: String
     ) throws {
         let renamed = layout == entity.layout ? [:] : layout.renamed ?? [:]
-        func folded(_ names: some Sequence<String>) -> Set<String> { Set(names.map(SQLName.folded)) }
+        func folded(_ names: some Sequence<String>) -> Set<String> {
+            Set(names.map(SQLName.folded))
+        }
         let kept = folded(renamed.values)
         let before = entity.layout.columns
         let dropped = before.filter {
-            !kept.contains(SQLName.folded($0)) && !folded(layout.columns).contains(SQLName.folded($0))
+            !kept.contains(SQLName.folded($0))
+                && !folded(layout.columns).contains(SQLName.folded($0))
         }
         let known = folded(before).union(folded(renamed.keys))
         let added = layout.columns.filter { !known.contains(SQLName.folded($0)) }

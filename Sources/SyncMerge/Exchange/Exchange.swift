@@ -152,13 +152,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             let usable = all.filter { !passedOver.contains($0.name) }
             try await requireOwn(
                 upTo: usable.reduce(into: VersionVector()) { $0.join($1.envelope.upTo) })
-            var path = BatchCatalog(usable).path(since: try await replica.vector)
-            let awaited = try await replica.awaited
-            let snapshot =
-                awaited.isEmpty
-                ? BatchCatalog(usable).snapshot(collected: behind)
-                : BatchCatalog(usable).confirmation(of: behind, by: awaited)
-            if let snapshot { path = [snapshot] }
+            let path = try await self.path(through: BatchCatalog(usable), behind: behind)
             guard !path.isEmpty else {
                 let merged = try await replica.vector
                 report.problems.removeAll {
@@ -175,8 +169,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                     report.bytes += bytes.count
                 } catch let error as SyncError where Self.passable.contains(error.code) {
                     passedOver.insert(item.name)
-                    report.problems.append(
-                        .init(name: item.name, reason: error.reason))
+                    report.problems.append(.init(name: item.name, reason: error.reason))
                     break
                 } catch let error as SyncError
                     where error.code == .unreachable && vanished < Self.vanishedMax
@@ -203,6 +196,19 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                 report.problems.removeAll { admitted.contains($0.name) }
             }
         }
+    }
+
+    /// What is merged next of a catalog: the snapshot that the replica needs, or what leads on.
+    private func path(
+        through catalog: BatchCatalog, behind: VersionVector
+    ) async throws -> [BatchCatalog.Item] {
+        let awaited = try await replica.awaited
+        let snapshot =
+            awaited.isEmpty
+            ? catalog.snapshot(collected: behind)
+            : catalog.confirmation(of: behind, by: awaited)
+        if let snapshot { return [snapshot] }
+        return catalog.path(since: try await replica.vector)
     }
 
     /// Pulls, then pushes.

@@ -13,7 +13,7 @@ extension MergeState {
         if deletes.isEmpty || life.contains(where: { $0.kind == .created }) { return !life.isEmpty }
         guard schema.entities[record.entity].deletePolicy == .editWins else { return false }
         var edits = life.filter { $0.kind == .revived }.map(\.dot)
-        // A claim of a number is no edit: a replica that renumbers an object does not keep it alive.
+        // A claim of a number is no edit: renumbering an object does not keep it alive.
         let number = schema.entities[record.entity].numberCell
         for (cell, versions) in record.cells.enumerated() where cell != number {
             edits += versions.filter { $0.incarnation == newest }.map(\.dot)

@@ -79,7 +79,7 @@ extension MergeState {
         _ value: Field, of uid: ObjectUID, shownAs name: ObjectUID, cell: Int, at dot: Dot
     ) -> Field {
         guard case .value(.integer(let number)) = value,
-            !SharedNumbers.isFallback(number, of: name)
+            !FallbackNumber.isFallback(number, of: name)
         else { return .value(.null) }
         let known = (objects[uid]?.cells[cell] ?? []).map { NumberClaim($0, in: self) }
             .filter { $0.number == number }

@@ -124,7 +124,8 @@ package struct CommitFixpoint {
                 if !isLost && isEqual { continue }
                 isDirty = true
                 // It claims the number that it was committed with: another row has to give way.
-                if cell == number, let host, recorder.claims(want.fields[columns[0]], for: host, in: shown)
+                if cell == number, let host,
+                    recorder.claims(want.fields[columns[0]], for: host, in: shown)
                 {
                     continue
                 }

@@ -9,8 +9,7 @@ package struct MergeEntity: Sendable {
         /// the same object.
         case privateNumber
         /// The INTEGER PRIMARY KEY is a number that the object claims: the same on every replica.
-        /// Equal numbers never denote the same object; the earliest claim keeps the number
-        /// (``SharedNumbers``).
+        /// Equal numbers never denote the same object; the earliest claim keeps the number.
         case sharedNumber
         /// The key's values.
         case key

@@ -3,8 +3,8 @@ import SyncValues
 /// The keys of a store: one to seal with, all to open with.
 ///
 /// Rotation adds a key and never removes one: what was sealed before stays readable. The new key
-/// has a *cut*, what its maker had merged then: a batch that is sealed with an earlier key and leads
-/// beyond it is refused, because who was left out of the rotation can still make such batches.
+/// has a *cut*, what its maker had merged then: a batch that is sealed with an earlier key and
+/// leads beyond it is refused, because a member without the new key can still make such batches.
 package struct KeyRing: Sendable, Hashable {
     /// The limit of keys in a ring: a rotation each week for twenty years.
     package static let keysMax = 1024

@@ -1,5 +1,3 @@
-import Crypto
-
 /// The last rule of the view: which number each row of an entity with shared numbers shows.
 ///
 /// 1. Each row claims the number of its number's cell, like the value of any other cell.
@@ -65,30 +63,9 @@ struct SharedNumbers {
         var taken = Set(holders.keys)
         for claimant in rest.sorted(by: { $0.precedes($1) }) {
             var step: UInt32 = 1
-            while !taken.insert(Self.fallback(of: claimant.row, step)).inserted { step += 1 }
-            numbers[claimant.row] = Self.fallback(of: claimant.row, step)
+            while !taken.insert(FallbackNumber.of(claimant.row, step)).inserted { step += 1 }
+            numbers[claimant.row] = FallbackNumber.of(claimant.row, step)
             lost[claimant.row] = claimant.source
         }
-    }
-
-    /// How many numbers are looked through to find out whether a number is a row's own: two rows
-    /// with one such number are one in 2^51 pairs.
-    package static let stepsMax: UInt32 = 3
-
-    /// The `step`-th number (from 1) of a row without one of its own: -1 to -2^51, which JSON and
-    /// JavaScript hold exactly. A hash, because nothing says that identities are spread evenly.
-    static func fallback(of uid: ObjectUID, _ step: UInt32) -> Int64 {
-        var hash = SHA256()
-        hash.update(data: Array("syncd shared number".utf8))
-        hash.update(data: uid.bytes)
-        hash.update(data: (0..<4).map { UInt8(truncatingIfNeeded: step >> (24 - 8 * $0)) })
-        let word = hash.finalize().prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        return -1 - Int64(word >> 13)
-    }
-
-    /// Whether a number is one that a row shows because it has none of its own.
-    static func isFallback(_ number: Int64, of uid: ObjectUID) -> Bool {
-        guard number < 0 else { return false }
-        return (1...stepsMax).contains { fallback(of: uid, $0) == number }
     }
 }

@@ -43,7 +43,8 @@ struct MergedHistory {
     ///   - after: the key of the row that shows it now.
     init(
         schema: ReplicaSchema, history: LocalHistory, replica: ReplicaID, wall: Int64,
-        moves: KeyMoves = KeyMoves(), before: @escaping (ObjectUID) -> [Value]?, after: @escaping (ObjectUID) -> [Value]?
+        moves: KeyMoves = KeyMoves(), before: @escaping (ObjectUID) -> [Value]?,
+        after: @escaping (ObjectUID) -> [Value]?
     ) {
         self.schema = schema
         self.history = history

@@ -10,8 +10,8 @@ import SyncValues
 ///   those that have been here within their lease, and the writer of the fact where it signs;
 ///   nobody who was removed.
 /// - A member whose snapshot has the fact ends the doubt: the object stays, and is stated again, so
-///   that those who have dropped it get it back. What is doubtful here is in the snapshots that this
-///   replica sends: of two that were both away, each keeps what the other one has.
+///   that those who have dropped it get it back. What is doubtful here is in the snapshots that
+///   this replica sends: of two that were both away, each keeps what the other one has.
 struct SnapshotDoubts {
     private let transaction: MergeTransaction
     private let storage: ReplicaStorage

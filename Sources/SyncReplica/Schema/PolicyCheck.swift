@@ -90,7 +90,7 @@ struct PolicyCheck {
                 "the store has been synchronised: identity, references and whole rows of "
                     + "\(table.name) can no longer be set",
                 hint:
-                    "They are set before the first push; to begin a new store: synctool untrack DB")
+                    "They are set before the first remote is added; to begin a new store: synctool untrack DB")
         }
     }
 

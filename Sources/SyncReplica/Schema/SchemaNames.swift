@@ -54,6 +54,9 @@ struct SchemaNames: Sendable, Hashable {
 
     private func place(ofTable name: String) -> Int? { byName[SQLName.folded(name)] }
 
+    /// Whether a table is or was called so.
+    func hasTable(_ name: String) -> Bool { place(ofTable: name) != nil }
+
     /// The identity of a table; its name where that is not known here. In the present spelling
     /// where the two differ by case alone.
     func identity(ofTable name: String) -> String {

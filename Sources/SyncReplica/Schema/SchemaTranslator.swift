@@ -30,7 +30,8 @@ struct SchemaTranslator {
             table, uses: places, rules: rules, privateNumber: isPrivate ? key.first : nil)
         let columns = table.storedColumns.enumerated().map { position, column in
             MergeEntity.Column(
-                names.identity(ofColumn: column.name, table: table.name), isRequired: column.isNotNull,
+                names.identity(ofColumn: column.name, table: table.name),
+                isRequired: column.isNotNull,
                 defaultValue: rules.constant(
                     column.defaultSQL, table: table.name, column: column.name),
                 collation: collation(of: column, in: table),

@@ -256,8 +256,9 @@ final class ObjectStorage {
         guard key.map({ $0.count == schema.entities[position].key.count }) ?? true else {
             throw SyncError(
                 .corrupt,
-                "the key of an object of \(SchemaIdentity.title(schema.entities[position].name)) does not have as many "
-                    + "columns as the table's")
+                "the key of an object of "
+                    + SchemaIdentity.title(schema.entities[position].name)
+                    + " does not have as many columns as the table's")
         }
         let object = StoredObject(
             record: record, key: key,

@@ -78,7 +78,8 @@ struct TableImage {
             if entity.isPrivate { values[entity.key[0]] = .integer(numbers[name] ?? 0) }
             let key = schema.key(row.entity, entity.key.map { values[$0] })
             guard rows.updateValue(values, forKey: key) == nil else {
-                throw SyncError(.internalFault, "two rows of \(SchemaIdentity.title(entity.name)) have one key")
+                throw SyncError(
+                    .internalFault, "two rows of \(SchemaIdentity.title(entity.name)) have one key")
             }
             self.names[key] = name
         }

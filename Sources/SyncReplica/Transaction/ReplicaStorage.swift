@@ -58,7 +58,8 @@ final class ReplicaStorage {
         }
         marks = try CollectionMarks(connection)
         totals = try SumTotals(
-            connection, items: FactItems(schema.merge, store: store), schema: schema, shapes: shapes)
+            connection, items: FactItems(schema.merge, store: store), schema: schema, shapes: shapes
+        )
         sums = SumEntries(connection, store: store)
         comparisons = PeerComparisons(connection, replicas: replicas)
         objects = try ObjectStorage(

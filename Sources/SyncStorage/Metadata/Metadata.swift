@@ -60,8 +60,8 @@ package final class Metadata {
         /// columns of the translated tables; the hash of the schema by which the tables show the
         /// facts. The second and the third are JSON.
         case unseen, gone, keys, shown
-        /// Merging: 1 where a table or a column has another name than facts call it, or was dropped:
-        /// `syncd_name` is needed then.
+        /// Merging: 1 where a table or a column has another name than facts call it, or was
+        /// dropped: `syncd_name` is needed then.
         case named
         /// The command of another program that changes the schema now. JSON.
         case migration

@@ -24,7 +24,8 @@ struct ForeignMigration {
         guard random.chance(0.25) else { return nil }
         let index = random.below(stores.count)
         for _ in 0..<random.pick([1, 1, 2, 3]) {
-            let table = random.pick(stores[index].schema.merge.entities).name
+            let table = stores[index].table(
+                random.pick(stores[index].schema.merge.entities).name)
             if random.chance(0.5) {
                 try rebuild(table, in: stores[index])
             } else {
@@ -40,6 +41,7 @@ struct ForeignMigration {
     }
 
     private mutating func dropTriggers(of table: String, in store: SimulatedStore) throws {
+        if store.hasUnseenNames { try store.see() }
         let triggers = try store.database.run(
             """
             SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?

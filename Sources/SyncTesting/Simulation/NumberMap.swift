@@ -21,7 +21,8 @@ struct NumberMap {
         }
         for (name, row) in view.rows {
             let entity = schema.entities[row.entity]
-            guard entity.sharesNumbers, case .value(.integer(let number)) = row.fields[entity.key[0]]
+            guard entity.sharesNumbers,
+                case .value(.integer(let number)) = row.fields[entity.key[0]]
             else { continue }
             numbers[name] = number
         }

@@ -1,12 +1,12 @@
 import SyncMerge
 
-/// Draws schemas: two to four entities with private and shared integer, text, composite and join keys (made of
-/// references, also to other join keys), UNIQUE over one and several columns, CHECKs over several
-/// columns and over references, references of every action on DELETE and on UPDATE, to others, to
-/// themselves and in circles, with and without NOT NULL and defaults, deferred or not; integers at
-/// the ends of their range; triggers of the user; keys that NOCASE and RTRIM compare, UNIQUE
-/// indexes over expressions, over computed columns and over a part of the rows; tables of each
-/// ``TableForm``.
+/// Draws schemas: two to four entities with private and shared integer, text, composite and join
+/// keys (made of references, also to other join keys), UNIQUE over one and several columns, CHECKs
+/// over several columns and over references, references of every action on DELETE and on UPDATE, to
+/// others, to themselves and in circles, with and without NOT NULL and defaults, deferred or not;
+/// integers at the ends of their range; triggers of the user; keys that NOCASE and RTRIM compare,
+/// UNIQUE indexes over expressions, over computed columns and over a part of the rows; tables of
+/// each ``TableForm``.
 struct RandomSchema {
     private typealias Role = SimulatedSchema.Role
 

@@ -278,8 +278,13 @@ struct RandomWriter {
         for key in rows.keys where key.entity == entity {
             if case .integer(let number) = key.values[0] { greatest = max(greatest, number) }
         }
-        if schema.merge.entities[entity].sharesNumbers, greatest < .max, random.chance(0.5) {
-            return .null  // SQLite chooses
+        // SQLite chooses; AUTOINCREMENT after the greatest number would end the transaction.
+        let ended = try? replica.database.run(
+            "SELECT 1 FROM sqlite_sequence WHERE seq = 9223372036854775807")
+        if schema.merge.entities[entity].sharesNumbers, greatest < .max, random.chance(0.5),
+            ended?.isEmpty ?? true
+        {
+            return .null
         }
         // After the greatest number there is, SQLite would draw a random one.
         return .integer(greatest < .max ? greatest + 1 : Int64(1 + random.below(1 << 40)))

@@ -4,14 +4,17 @@ import SyncMerge
 /// A column that the replicas of a simulation get at different moments, and the writes into it:
 /// replicas without the column keep its values, and show them when they have it.
 struct SchemaGrowth {
-    private static let column = "grown"
+    static let column = "grown"
 
     private let entity: MergeEntity
     private var random: SeededRandom
     /// Whether another program adds the column, with plain SQL.
     private var isForeign: SeededRandom
-    /// The files that have the column.
+    /// Random numbers of dropping the column and adding it again; nil: nobody does.
+    private var again: SeededRandom?
+    /// The files that have the column, and those that have its second generation.
     private var grown: Set<String> = []
+    private var readded: Set<String> = []
     private var count = 0
 
     /// Draws the table that gets the column.
@@ -22,6 +25,8 @@ struct SchemaGrowth {
         entity = random.pick(schema.merge.entities)
         self.random = random
         isForeign = SeededRandom(seed: seed &+ 0xC_0000_0000)
+        var again = SeededRandom(seed: seed &+ 0x17_0000_0000)
+        self.again = again.chance(0.4) ? again : nil
     }
 
     /// Adds the column to one of the replicas, or writes into it, or does nothing.
@@ -29,20 +34,22 @@ struct SchemaGrowth {
         guard random.chance(0.4) else { return }
         let store = random.pick(stores)
         guard grown.contains(store.path) else { return try grow(store) }
+        if !readded.contains(store.path), again?.chance(0.15) ?? false { try readd(store) }
+        let table = store.table(entity.name)
         count += 1
         let text = random.chance(0.15) ? Value.null : .text("grown \(count)")
-        let rows = try store.database.run("SELECT count(*) FROM \(entity.name)")
+        let rows = try store.database.run("SELECT count(*) FROM \(table)")
         guard case .integer(let all)? = rows?[0][0], all > 0 else { return }
-        let keys = entity.key.map { entity.columns[$0].name }
+        let keys = entity.key.map { store.columns(of: entity.name)[$0] }
         let list = keys.joined(separator: ", ")
         let key = try store.database.run(
-            "SELECT \(list) FROM \(entity.name) ORDER BY \(list) LIMIT 1 OFFSET ?",
+            "SELECT \(list) FROM \(table) ORDER BY \(list) LIMIT 1 OFFSET ?",
             with: [.integer(Int64(random.below(Int(all))))])
         guard let key = key?.first else { return }
         let matches = keys.map { "\($0) IS ?" }.joined(separator: " AND ")
         try store.database.run("BEGIN IMMEDIATE")
         try store.database.run(
-            "UPDATE \(entity.name) SET \(Self.column) = ? WHERE \(matches)", with: [text] + key)
+            "UPDATE \(table) SET \(Self.column) = ? WHERE \(matches)", with: [text] + key)
         try store.willCommit()
         try store.database.run("COMMIT")
         try store.remember()
@@ -51,18 +58,28 @@ struct SchemaGrowth {
     /// Every replica has the column from now on.
     mutating func finish(_ stores: [SimulatedStore]) throws {
         for store in stores where !grown.contains(store.path) { try grow(store) }
+        if readded.isEmpty { return }
+        for store in stores where !readded.contains(store.path) {
+            // A replica that has heard of the second generation has added that one.
+            try store.see()
+            let parts = try store.database.run(
+                "SELECT part FROM syncd_name WHERE name = ?", with: [.text(Self.column)])
+            if parts?.first?.first == .text(Self.column) { try readd(store) }
+            readded.insert(store.path)
+        }
     }
 
     /// The column of each object.
     func values(_ store: SimulatedStore) throws -> [ObjectUID: Value] {
         let names = try store.names()
-        let keys = entity.key.map { entity.columns[$0].name }.joined(separator: ", ")
+        let (table, columns) = (store.table(entity.name), store.columns(of: entity.name))
+        let keys = entity.key.map { columns[$0] }.joined(separator: ", ")
         var values: [ObjectUID: Value] = [:]
         for (key, name) in names
         where store.schema.merge.entities[key.entity].name == entity.name {
-            let matches = entity.key.map { "\(entity.columns[$0].name) IS ?" }
+            let matches = entity.key.map { "\(columns[$0]) IS ?" }
             let row = try store.database.run(
-                "SELECT \(Self.column), \(keys) FROM \(entity.name) WHERE "
+                "SELECT \(Self.column), \(keys) FROM \(table) WHERE "
                     + matches.joined(separator: " AND "), with: key.values)
             values[name] = row?.first?[0]
         }
@@ -70,12 +87,24 @@ struct SchemaGrowth {
     }
 
     private mutating func grow(_ store: SimulatedStore) throws {
-        let sql = "ALTER TABLE \(entity.name) ADD COLUMN \(Self.column) TEXT"
+        try store.free(column: Self.column, of: entity.name)
+        let sql = "ALTER TABLE \(store.table(entity.name)) ADD COLUMN \(Self.column) TEXT"
         if isForeign.chance(0.5) {
             try store.database.run(sql)
         } else {
             _ = try Store.alter(store.path, running: sql)
         }
         grown.insert(store.path)
+        store.hasGrown = true
+    }
+
+    /// Drops the column, and adds another one of its name.
+    private mutating func readd(_ store: SimulatedStore) throws {
+        let table = store.table(entity.name)
+        _ = try Store.alter(
+            store.path,
+            running: "ALTER TABLE \(table) DROP COLUMN \(Self.column); "
+                + "ALTER TABLE \(table) ADD COLUMN \(Self.column) TEXT")
+        readded.insert(store.path)
     }
 }

@@ -35,6 +35,9 @@ package struct SimulatedSchema: Sendable {
     let triggers: [String]
     /// One per column of each entity.
     package let roles: [[Role]]
+    /// What the tables and columns are called now; `merge` has their first names.
+    var tableNames: [String]
+    var columnNames: [[String]]
 
     /// Describes a store.
     package init(
@@ -46,6 +49,8 @@ package struct SimulatedSchema: Sendable {
         self.indexes = indexes ?? merge.entities.map { _ in nil }
         self.tables = tables
         self.roles = roles
+        tableNames = merge.entities.map(\.name)
+        columnNames = merge.entities.map { $0.columns.map(\.name) }
     }
 
     /// The statements that create the tables and indexes.
@@ -65,33 +70,30 @@ package struct SimulatedSchema: Sendable {
 
     /// The SQL that reads an entity's rows, one column per column.
     func select(_ entity: Int) -> String {
-        let entity = merge.entities[entity]
-        return "SELECT \(Self.list(entity.columns.map(\.name))) FROM \(entity.name)"
+        "SELECT \(Self.list(columnNames[entity])) FROM \(tableNames[entity])"
     }
 
     /// The SQL that inserts a row of an entity.
     func insert(_ entity: Int) -> String {
-        let entity = merge.entities[entity]
-        let marks = Self.list(entity.columns.map { _ in "?" })
-        return
-            "INSERT INTO \(entity.name)(\(Self.list(entity.columns.map(\.name)))) VALUES(\(marks))"
+        let names = columnNames[entity]
+        let marks = Self.list(names.map { _ in "?" })
+        return "INSERT INTO \(tableNames[entity])(\(Self.list(names))) VALUES(\(marks))"
     }
 
     /// The SQL that deletes a row of an entity by its key.
     func delete(_ entity: Int) -> String {
-        "DELETE FROM \(merge.entities[entity].name) WHERE \(keyMatches(entity))"
+        "DELETE FROM \(tableNames[entity]) WHERE \(keyMatches(entity))"
     }
 
     /// The SQL that updates columns of a row of an entity by its key.
     func update(_ entity: Int, columns: [Int]) -> String {
-        let named = merge.entities[entity]
-        let assignments = Self.list(columns.map { named.columns[$0].name + "=?" })
-        return "UPDATE \(named.name) SET \(assignments) WHERE \(keyMatches(entity))"
+        let assignments = Self.list(columns.map { columnNames[entity][$0] + "=?" })
+        return "UPDATE \(tableNames[entity]) SET \(assignments) WHERE \(keyMatches(entity))"
     }
 
     private func keyMatches(_ entity: Int) -> String {
-        let entity = merge.entities[entity]
-        return entity.key.map { entity.columns[$0].name + "=?" }.joined(separator: " AND ")
+        let names = columnNames[entity]
+        return merge.entities[entity].key.map { names[$0] + "=?" }.joined(separator: " AND ")
     }
 
     private static func list(_ names: [String]) -> String { names.joined(separator: ",") }

@@ -15,13 +15,18 @@ final class SimulatedStore: SimulatedTables {
     }
 
     let path: String
-    let schema: SimulatedSchema
+    /// With the present names.
+    var schema: SimulatedSchema
     let wall = Wall()
     private(set) var database: WriterDatabase
     private(set) var replica: StoreReplica
     private(set) var tables: [RowKey: [Value]] = [:]
     /// A tracked table that the schema of the simulation does not have.
     var addedTable: String?
+    /// Whether it has the column that replicas get at different moments.
+    var hasGrown = false
+    /// Whether something was renamed since the replica last read the file.
+    var hasUnseenNames = false
 
     /// Transactions that a copied file had already: local ones in its history.
     private let inherited: Int64

@@ -13,11 +13,13 @@ import SyncReplica
 /// - replicas that have merged the same transactions state equal sums, at any step, and do so
 ///   after a full exchange;
 /// - history has each merged transaction once;
+/// - nothing that one snapshot left out stays doubtful;
 /// - a collection changes neither the tables nor what other replicas show, whenever it runs;
 /// - a new replica made from the snapshot of another has the same tables;
 /// - of concurrent writes of a column the one that was written last is shown, also where several
 ///   commits are recorded at once;
-/// - a column or a table that the replicas got one after the other holds the same on all of them;
+/// - a column or a table that the replicas got one after the other holds the same on all of them,
+///   also where it was dropped and added again, and whatever they call tables and columns;
 /// - what was written while triggers were missing, or before a new column was recorded, is neither
 ///   lost nor set back.
 package struct StoreSimulation {
@@ -56,6 +58,7 @@ package struct StoreSimulation {
     private var migration: ForeignMigration?
     private var loosening: ConstraintLoosening?
     private var late: LateEdits?
+    private var renaming: SchemaRenaming?
 
     /// Runs the schedule of a seed, in a folder of its own below `folder`.
     /// - Parameter steps: how many steps before the exchange; nil: drawn.
@@ -100,6 +103,9 @@ package struct StoreSimulation {
         migration = ForeignMigration(seed: seed)
         loosening = ConstraintLoosening(schema, seed: seed)
         late = LateEdits(schema, seed: seed)
+        renaming = SchemaRenaming(
+            seed: seed, sparing: loosening == nil ? [] : ConstraintLoosening.columns,
+            wanted: (SchemaGrowth.column, table?.name))
     }
 
     private mutating func run() throws -> MergeSimulation.Tally {
@@ -188,6 +194,7 @@ package struct StoreSimulation {
         try growth?.step(stores)
         try table?.step(stores)
         try loosening?.step(stores)
+        try renaming?.step(stores)
         if table != nil, random.chance(0.1) { try checkCloneInBetween() }
         try migrateSometimes()
         try collectSometimes()
@@ -359,6 +366,7 @@ package struct StoreSimulation {
         for batch in batches {
             for item in network.send(batch, to: receiver, of: stores.count, using: &random) {
                 let isMerged = try stores[item.to].merge(item.message)
+                try noteDoubts()
                 try stores[item.to].checkConstraints()
                 try compare()
                 tally.merges += isMerged ? 1 : 0
@@ -399,6 +407,10 @@ package struct StoreSimulation {
             try store.checkConstraints()
             try store.checkHistory()
             try store.checkNumbers()
+            let doubtful = try store.replica.doubtful
+            guard doubtful.count == 0 else {
+                throw SimulationFailure("\(store.path) has \(doubtful)")
+            }
             seen.formUnion(texts(try store.read()).keys)
             seen.formUnion(try store.loggedTexts())
         }
@@ -410,6 +422,13 @@ package struct StoreSimulation {
         let lost = written.lost(seen)
         guard lost.isEmpty else { throw SimulationFailure("lost values \(lost)") }
         try checkNewReplica(expected, values: values, rows: rows)
+    }
+
+    private mutating func noteDoubts() throws {
+        guard evicts else { return }
+        let count = try stores.filter { try $0.replica.doubtful.count > 0 }.count
+        tally.doubtful += count > 0 ? 1 : 0
+        tally.doubtfulAtSeveral += count > 1 ? 1 : 0
     }
 
     private mutating func exchangeUntilQuiet() throws {
@@ -433,6 +452,7 @@ package struct StoreSimulation {
                     guard try stores[to].merge(batch) else {
                         throw SimulationFailure("a gap in a full exchange")
                     }
+                    try noteDoubts()
                     tally.merges += 1
                 }
             }
@@ -493,7 +513,7 @@ package struct StoreSimulation {
             since: VersionVector(), factsMax: random.pick([3, 30, 1000]))
         guard let first = batches.first else { return nil }
         let store = try SimulatedStore(
-            clone: path, of: first, schema, name: "Z", file: .draw(&filing))
+            clone: path, of: first, other.schema, name: "Z", file: .draw(&filing))
         for batch in try SimulatedBatch.all(batches).dropFirst() { _ = try store.merge(batch) }
         return store
     }

@@ -29,14 +29,16 @@ struct TableGrowth {
 
     private var references: [String] { (target?.key.indices).map { $0.map { "r\($0)" } } ?? [] }
 
-    private var sql: String {
+    private func sql(in store: SimulatedStore) -> String {
         var parts = [hasPrivateKey ? "id INTEGER PRIMARY KEY" : "id TEXT PRIMARY KEY NOT NULL"]
         parts += references + ["text TEXT"]
         if let target {
-            let keys = target.key.map { target.columns[$0].name }.joined(separator: ", ")
+            let columns = store.columns(of: target.name)
+            let keys = target.key.map { columns[$0] }.joined(separator: ", ")
             parts.append(
                 "FOREIGN KEY(\(references.joined(separator: ", "))) REFERENCES "
-                    + "\(target.name)(\(keys)) ON DELETE \(action.sql) ON UPDATE CASCADE")
+                    + "\(store.table(target.name))(\(keys)) "
+                    + "ON DELETE \(action.sql) ON UPDATE CASCADE")
         }
         return "CREATE TABLE \(name)(\(parts.joined(separator: ", ")))"
     }
@@ -64,7 +66,8 @@ struct TableGrowth {
     /// A replica that was made from a snapshot gets the table, too, unless the snapshot had it.
     mutating func finish(clone: SimulatedStore) throws {
         let sql = "SELECT name FROM sqlite_schema WHERE name = '\(name)'"
-        if try clone.database.run(sql) == [] { return try grow(clone) }
+        let isThere = try clone.database.run(sql) != []
+        if !isThere || clone.schema.tableNames.contains(name) { return try grow(clone) }
         clone.addedTable = name
     }
 
@@ -107,6 +110,8 @@ struct TableGrowth {
     // MARK: Steps
 
     private mutating func grow(_ store: SimulatedStore) throws {
+        try store.free(table: name)
+        let sql = sql(in: store)
         if random.chance(0.5) {
             _ = try Store.alter(store.path, running: sql)
         } else {
@@ -144,8 +149,10 @@ struct TableGrowth {
 
     private mutating func reference(_ store: SimulatedStore) throws -> [Value] {
         guard let target else { return [] }
-        let keys = target.key.map { target.columns[$0].name }.joined(separator: ", ")
-        let rows = try store.database.run("SELECT \(keys) FROM \(target.name) ORDER BY \(keys)")
+        let columns = store.columns(of: target.name)
+        let keys = target.key.map { columns[$0] }.joined(separator: ", ")
+        let table = store.table(target.name)
+        let rows = try store.database.run("SELECT \(keys) FROM \(table) ORDER BY \(keys)")
         guard let rows, !rows.isEmpty, !random.chance(0.2) else {
             return references.map { _ in .null }
         }

@@ -8,6 +8,7 @@ struct TableRebuild {
 
     /// Reads how a table is.
     init(_ table: String, in store: SimulatedStore) throws {
+        if store.hasUnseenNames { try store.see() }
         self.table = table
         self.store = store
         let sql = try store.database.run(

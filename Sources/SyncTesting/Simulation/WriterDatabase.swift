@@ -41,8 +41,6 @@ final class WriterDatabase {
                 return rows
             } else if [SQLITE_CONSTRAINT, SQLITE_MISMATCH].contains(status & 0xff) {
                 return nil  // a mismatch: SET NULL of a column that is a rowid
-            } else if status == SQLITE_FULL {
-                return nil  // AUTOINCREMENT after the greatest number
             } else {
                 throw SimulationFailure("\(String(cString: sqlite3_errmsg(handle))) in \(sql)")
             }

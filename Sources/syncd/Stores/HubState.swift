@@ -109,10 +109,14 @@ final class HubState: Sendable {
 
     /// The store cannot be opened. If it was open before, its subscribers are notified.
     ///
+    /// - Parameter isTold: false: their subscriptions are about to end.
     /// - Returns: whether it was open before.
-    func failOpening(_ reason: StoreLifecycle.Absence, path: String) -> Bool {
+    func failOpening(
+        _ reason: StoreLifecycle.Absence, path: String, isTold: Bool = true
+    ) -> Bool {
         content.withLock { content in
             guard content.lifecycle.fail(reason) else { return false }
+            guard isTold else { return true }
             let notice = Notice.storeRemoved(path: path)
             content.fanOut.broadcast(SubscriptionReplies.notice(notice))
             return true

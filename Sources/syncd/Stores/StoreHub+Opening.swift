@@ -179,14 +179,17 @@ extension StoreHub {
         } catch {
             let error = error as? SyncError ?? SyncError(.internalFault, "\(error)", path: path)
             judgeFailure(of: .opening, with: error, after: .now - start)
+            let isElsewhere = environment.isElsewhere(path)
             let wasOpen = state.failOpening(
-                error.code == .noSuchFile ? .missing : .failed(error), path: path)
+                error.code == .noSuchFile ? .missing : .failed(error), path: path,
+                isTold: !isElsewhere)
             logOnce(error.description)
-            if wasOpen { log.notice("the file is gone, or is no longer a tracked store") }
+            if wasOpen, !isElsewhere { log.notice("the file is gone, or is no longer a tracked store") }
         }
     }
 
     private func tryOpening() throws {
+        environment.onOpening?(path)
         try trackIfMissing()
         let (store, journal) = try openContinuing()
         try store.record(in: journal)

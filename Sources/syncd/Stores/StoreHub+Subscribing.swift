@@ -16,7 +16,7 @@ extension StoreHub {
     func subscribe(
         _ options: SubscriptionOptions, to opened: OpenedStore, stream: ReplyStream
     ) throws {
-        let subscriber = Subscriber(options, stream: stream, worker: environment.worker)
+        let subscriber = Subscriber(options, stream: stream, worker: environment.isWorker ? environment.served : nil)
         if let after = options.after { try opened.store.check(after) }
         try checkEntities(of: options, in: opened.store)
         try checkCount(options.hold.count)

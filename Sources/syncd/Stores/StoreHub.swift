@@ -30,12 +30,19 @@ final class StoreHub: Sendable {
         let replication: ReplicationQueue
         /// Remembers which stores of other users are being worked on.
         let marks: CrashMarks
-        /// Whose stores a worker serves; nil in the daemon.
-        var worker: UInt32?
-        /// Called before each work on a store of another user: for tests.
-        var onWork: (@Sendable (String) -> Void)?
+        /// The one user whose stores this process serves; nil: it serves those of all.
+        var served: UInt32?
+        /// Called when a store is opened: for tests.
+        var onOpening: (@Sendable (String) -> Void)?
 
-        var isWorker: Bool { worker != nil }
+        /// Whether this is the process of another owner than the daemon's user.
+        var isWorker: Bool { served.map { $0 != geteuid() } ?? false }
+
+        /// Whether another process serves the file at a path: for the moment until it is given to it.
+        func isElsewhere(_ path: String) -> Bool {
+            guard let served, let owner = FileOwnership.owner(of: path) else { return false }
+            return owner != served
+        }
     }
 
     /// The database file, links resolved where it existed.
@@ -171,11 +178,7 @@ extension StoreHub {
 
     /// Runs `body`, which works on the store, so that it is known after a crash.
     func marked<Result>(_ body: () throws -> Result) rethrows -> Result {
-        if isOwn { return try body() }
-        return try environment.marks.working(on: path) {
-            environment.onWork?(path)
-            return try body()
-        }
+        isOwn ? try body() : try environment.marks.working(on: path, body)
     }
 }
 

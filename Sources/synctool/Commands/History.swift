@@ -15,7 +15,8 @@ struct History: StoreCommand {
             Flags in brackets: coalesced: several commits that could not be told apart; recovered: \
             found by comparing the tables with the records; remote: merged from another replica; \
             repair: additional changes that a merge required; authorUncertain: other writers may \
-            have written a part of it, so that filters take the author for unknown.
+            have written a part of it, so that filters take the author for unknown; renumbered: \
+            this replica's rows got other numbers, because earlier rows have theirs.
 
             --values shows new values, and old ones where they are kept (synctool track --undo); \
             '?' is one that is not known. It reads them from the file itself. For values as \

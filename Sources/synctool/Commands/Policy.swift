@@ -12,8 +12,8 @@ struct Policy: FileCommand {
             increments are added), set (a JSON array, merged by element), text (merged by line). \
             The next push sends the choice to all replicas.
 
-            --identity, --reference and the policy object can be set only before the first push \
-            or pull.
+            --identity, --reference and the policy object can be set only before the first \
+            remote is added.
 
             Example: synctool policy music.db Track --property Plays=counter --deletes editWins
 

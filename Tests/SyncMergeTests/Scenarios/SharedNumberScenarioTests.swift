@@ -179,12 +179,12 @@ struct SharedNumberScenarioTests {
     @Test("the number of a row without one is that of the specification, and exact in JSON")
     func fallbackNumbers() throws {
         let uid = try #require(ObjectUID("369170486eab00000000015c91e4753b"))
-        #expect(SharedNumbers.fallback(of: uid, 1) == -1_552_592_369_779_749)
-        #expect(SharedNumbers.fallback(of: uid, 2) == -1_021_239_946_876_364)
+        #expect(FallbackNumber.of(uid, 1) == -1_552_592_369_779_749)
+        #expect(FallbackNumber.of(uid, 2) == -1_021_239_946_876_364)
         var random = SeededRandom(seed: 1)
         for _ in 0..<1000 {
             let uid = ObjectUID(high: random.next(), low: random.next())
-            let number = SharedNumbers.fallback(of: uid, 1)
+            let number = FallbackNumber.of(uid, 1)
             #expect(number < 0 && number >= -(1 << 51))
         }
     }

@@ -61,12 +61,3 @@ struct WaitingFacts {
         return taken.isEmpty ? .noColumns(Set(titles).sorted()) : .columnNamesTaken(taken)
     }
 }
-
-extension ReplicaSchema {
-    /// Whether a fact is about a column that this replica has dropped.
-    func hasDropped(_ register: (entity: String, columns: [String])) -> Bool {
-        register.columns.contains { column in
-            names.column(column, of: register.entity).map { $0.name == nil } ?? false
-        }
-    }
-}
