@@ -9,7 +9,8 @@ enum RemoteReach {
     /// - Parameters:
     ///   - found: how far it leads now.
     ///   - after: how far it leads with what was sent to it; nil: nothing was sent.
-    ///   - isWhole: whether all of its files could be read: one that cannot be is named itself.
+    ///   - isWhole: whether all of its files could be read. Otherwise only what was missing before
+    ///     still is: a file that cannot be read is named itself.
     /// - Returns: up to where it had what it lacks.
     /// - Throws: SQLite errors; `badData` for a stored vector that cannot be read.
     static func note(
@@ -17,11 +18,14 @@ enum RemoteReach {
         on connection: OpaquePointer
     ) throws -> VersionVector {
         let select = try Statement(
-            "SELECT vector FROM syncd_reach WHERE url = ?1", on: connection)
+            "SELECT vector, lost FROM syncd_reach WHERE url = ?1", on: connection)
         select.bind(.text(url), at: 1)
-        let had = try select.step() ? try VersionVector(stored: select.blob(0)) : VersionVector()
+        let isKnown = try select.step()
+        let had = isKnown ? try VersionVector(stored: select.blob(0)) : VersionVector()
+        let lacked = isKnown ? try VersionVector(stored: select.blob(1)) : VersionVector()
         select.reset()
-        let lost = VersionVector(isWhole ? had.entries.filter { !found.covers($0) } : [])
+        let missing = isWhole ? had : lacked
+        let lost = VersionVector(missing.entries.filter { !found.covers($0) })
         let has = found.joined(after ?? VersionVector())
         let isHealed = has.covers(lost)
         try Statement("INSERT OR REPLACE INTO syncd_reach VALUES (?1, ?2, ?3)", on: connection)
