@@ -45,13 +45,13 @@ struct HostileBatchTests {
         bytes[4] = 3
         #expect(code(bytes) == .newerFormat)
         bytes[4] = 1
-        bytes[5] = 0x80
-        #expect(code(bytes) == .newerFormat)
         bytes[5] = 8
         #expect(code(bytes) == .newerFormat, "a feature of version 2 alone")
-        bytes[4] = 2
-        bytes[5] = 0x40
-        #expect(code(bytes) == .newerFormat)
+        for version: UInt8 in [1, 2] {
+            bytes[4] = version
+            let unknown = Array(bytes[..<5]) + [0x80, 0x80, 0x01] + Array(bytes[6...])
+            #expect(code(unknown) == .newerFormat)
+        }
     }
 
     @Test(
