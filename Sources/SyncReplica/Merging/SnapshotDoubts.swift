@@ -38,7 +38,10 @@ struct SnapshotDoubts {
         besides missing: [ObjectUID: Set<Dot>]
     ) throws -> [ObjectUID: ObjectRecord] {
         doubts = try storage.doubts.all()
-        guard batch.isSnapshot, !doubts.isEmpty || !missing.isEmpty else { return [:] }
+        // An own snapshot, which has what is doubtful, is the word of no other member.
+        guard batch.isSnapshot, batch.sender != transaction.identity.replica,
+            !doubts.isEmpty || !missing.isEmpty
+        else { return [:] }
         isChanged = true
         note()
         for (uid, dots) in missing {
