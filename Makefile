@@ -26,8 +26,8 @@ STRESS_SECONDS ?= 300
 SECONDS ?= 60
 DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
-.PHONY: setup build test demo bench bench-history fuzz kill hostility soak neighbour replay million sim breaks stress lint \
-	measure docs peers clean install
+.PHONY: setup build test demo bench bench-history fuzz faults-disk kill hostility soak neighbour replay \
+	million sim breaks stress lint measure docs peers clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
 setup:
@@ -46,7 +46,7 @@ ifneq ($(FILTER),)
 else
 	@SWIFT='$(SWIFT)' scripts/test.py \
 		'SyncValuesTests|SyncStorageTests|SyncCoreTests|SyncTestingTests|SyncClientTests|SynctoolTests' \
-		'SyncMergeTests|SyncReplicaTests' 'SyncRemotesTests --no-parallel' \
+		SyncMergeTests SyncReplicaTests 'SyncRemotesTests --no-parallel' 'FuzzTests --no-parallel' \
 		'SyncObjectsTests --no-parallel' VarlinkTests \
 		'SyncdTests|EndToEndTests|DocumentationTests --no-parallel'
 endif
@@ -71,9 +71,14 @@ bench: setup
 bench-history: setup
 	$(SWIFT) run -c release --package-path Benchmarks HistoryBenchmark $(COUNT)
 
-# Every decoder, SECONDS_EACH seconds each; new inputs and finds lie in .build/fuzz.
-fuzz: build
-	@for target in json framing idl batch token configuration; do Fuzz/run.sh $$target $(SECONDS_EACH) || exit 1; done
+# Every fuzz target, SECONDS_EACH seconds each, a line for each; new inputs and finds lie in .build-fuzz.
+fuzz:
+	@Fuzz/run.sh all $(SECONDS_EACH)
+
+# SEEDS simulations of two replicas on a disk that is full, whose syncs fail, or whose power fails.
+faults-disk: setup
+	$(SWIFT) build --build-tests
+	SYNCD_SEEDS=$(SEEDS) $(SWIFT) test --skip-build --filter DiskFaultTests
 
 # `kill -9` of writers, daemon and clients, ROUNDS rounds: half of them in WAL mode, half in DELETE
 # mode. After each, history equals the data. Then of a process that merges, ROUNDS times.

@@ -26,6 +26,7 @@ let package = Package(
     targets: [
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(name: "CLinux"),
+        .target(name: "CFaults", linkerSettings: [.linkedLibrary("sqlite3")]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
@@ -75,6 +76,7 @@ let package = Package(
             name: "SyncTesting",
             dependencies: [
                 "SyncReplica", "SyncCore", "SyncMerge", "SyncStorage", "SyncValues", "CSQLite",
+                "CFaults",
             ]),
         .target(
             name: "SyncClient",
@@ -165,6 +167,18 @@ let package = Package(
             dependencies: ["SyncReplica", "SyncRemotes", "SyncTesting", "syncsim"]),
         .testTarget(
             name: "SyncRemotesTests", dependencies: ["SyncReplica", "SyncRemotes", "SyncTesting"]),
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: [
+                "syncd", "synctool", "SyncObjects", "SyncRemotes", "SyncReplica", "SyncClient",
+                "SyncMerge", "SyncCore", "SyncStorage", "SyncValues", "SyncTesting", "Varlink",
+                "CSQLite",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [

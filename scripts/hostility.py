@@ -229,6 +229,17 @@ def memory(pid):
     return 0.0
 
 
+def workers_memory(pid):
+    """Of all processes that the daemon has started; what they share is counted for each."""
+    total = 0.0
+    for file in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            total += sum(memory(child) for child in file.read_text().split())
+        except OSError:
+            pass
+    return total
+
+
 def follow(path, store, end, report):
     """As 2002: one row, one notice, one call, twenty times a second."""
     feed = Daemon(path)
@@ -312,6 +323,7 @@ def measure(arguments, folder):
         prepare(folder, path)
         time.sleep(12)
         before = peak = memory(daemon.pid)
+        workers = workers_memory(daemon.pid)
         end = time.time() + arguments.seconds
         bobs = str(folder / "bob")
         for function in ATTACKS:
@@ -321,6 +333,7 @@ def measure(arguments, folder):
         alice = child_of(ALICE, lambda: follow(path, f"{folder}/alice/0.db", end, report))
         while time.time() < end and daemon.poll() is None:
             peak = max(peak, memory(daemon.pid))
+            workers = max(workers, workers_memory(daemon.pid))
             time.sleep(0.1)
         ended = daemon.poll()
         status = os.waitstatus_to_exitcode(os.waitpid(alice, 0)[1])
@@ -333,7 +346,7 @@ def measure(arguments, folder):
             after = memory(daemon.pid) if ended is None else 0
             if after <= before + 20:
                 break
-        return before, peak, after, ended, status, report
+        return before, peak, after, workers, ended, status, report
     finally:
         for child in children:
             os.kill(child, signal.SIGKILL)
@@ -360,9 +373,10 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hostility"))
     os.chmod(folder, 0o755)
     try:
-        before, peak, after, ended, status, report = measure(arguments, folder)
+        before, peak, after, workers, ended, status, report = measure(arguments, folder)
         print("the daemon", "did not end" if ended is None else f"ended with {ended}")
-        print(f"memory: {before:.0f} MB before, {peak:.0f} MB at its peak, {after:.0f} MB after")
+        print(f"memory: {before:.0f} MB before, {peak:.0f} MB at its peak, {after:.0f} MB after; its workers "
+              f"together {workers:.0f} MB at their peak")
         late = float("inf")
         if report.exists():
             figures = json.loads(report.read_text())

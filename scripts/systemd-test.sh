@@ -96,6 +96,23 @@ journalctl -u syncd --no-pager -o cat | grep -q -i watchdog || fail "no word of 
 ok "watchdog: killed and restarted"
 call | grep -q music.db || fail "does not answer after the watchdog"
 
+# Two users' stores, on one daemon: a worker process for each owner, in the same sandbox.
+for user in alice bob; do
+    useradd --no-create-home --groups syncd $user 2>/dev/null || true
+    install -d -o $user -g syncd -m 2770 /var/lib/syncd/$user
+    runuser -u $user -- sh -c "umask 007; sqlite3 /var/lib/syncd/$user/notes.db 'CREATE TABLE Note(Id INTEGER PRIMARY KEY, Text TEXT)'; chmod 660 /var/lib/syncd/$user/notes.db"
+done
+printf 'stores:\n  - path: %s\n  - {path: /var/lib/syncd/alice/notes.db, track: true}\n  - {path: /var/lib/syncd/bob/notes.db, track: true}\n' \
+    $store > /etc/syncd/syncd.yaml
+systemctl reload syncd || fail "reload with two users' stores"
+tracked() { runuser -u "$1" -- sqlite3 "/var/lib/syncd/$1/notes.db" "SELECT count(*) FROM syncd_log" | grep -qx '[0-9]*'; }
+for user in alice bob; do wait_for 15 "the store of $user is tracked" tracked $user; done
+[ "$(pgrep -c -f 'syncd worker --owner')" = 2 ] || fail "workers: $(pgrep -a -f 'syncd worker')"
+kill -9 "$(pgrep -f "syncd worker --owner $(id -u alice)")"
+wait_for 15 "the worker of alice is back" bash -c '[ "$(pgrep -c -f "syncd worker --owner")" = 2 ]'
+[ "$(show ActiveState)" = active ] || fail "a worker's end: $(show ActiveState)"
+ok "two users: a worker each, and one that is killed comes back"
+
 systemctl stop syncd.service
 systemctl reset-failed syncd.service 2>/dev/null || true
 printf 'stroes: []\n' > /etc/syncd/syncd.yaml

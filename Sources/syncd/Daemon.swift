@@ -6,7 +6,6 @@ import ServiceLifecycle
 import SyncClient
 import SyncCore
 import SyncStorage
-import UnixSignals
 import Varlink
 
 /// The daemon from start to stop: the threads it has, the order in which its parts come up and go
@@ -42,6 +41,8 @@ struct Daemon: Sendable {
     /// What runs from start to stop.
     private struct Parts: Sendable {
         let group: MultiThreadedEventLoopGroup
+        /// For what passes between workers and clients.
+        let passing: MultiThreadedEventLoopGroup
         let pool: WorkPool
         let watchers: StoreWatchers
         let replicator: Replicator
@@ -56,13 +57,14 @@ struct Daemon: Sendable {
     /// - Throws: ``ConfigurationFault``, ``StartFailure``, ``SyncError`` when it cannot start.
     func run() async throws {
         let parts = try await startParts()
+        let signals = await DaemonSignals.caught()
         try await listen(parts.server)
         let line = Self.status(of: parts).line
         ServiceManager.ready(status: line)
         log.info("ready, \(line)")
         let timers = startTimers(for: parts)
         parts.registry.retry()
-        try await serve(parts)
+        try await serve(parts, until: signals)
         for timer in timers { timer.cancel() }
         ServiceManager.stopping()
         await parts.server.stop()
@@ -71,18 +73,23 @@ struct Daemon: Sendable {
         parts.pool.stop()
         parts.watchers.stop()
         try await parts.group.shutdownGracefully()
-        log.info("stopped")
+        if parts.passing !== parts.group { try await parts.passing.shutdownGracefully() }
+        withExtendedLifetime(signals) { log.info("stopped") }
     }
 
     private func startParts() async throws -> Parts {
+        // With workers, a second loop for what passes between them and clients.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let passing =
+            configuration.workers.isEnabled
+            ? MultiThreadedEventLoopGroup(numberOfThreads: 1) : group
         let pool = WorkPool()
         let watchers = try StoreWatchers()
         let remembered = try RememberedStores(directory: configuration.stateDirectory)
         let stateLock = try StateLock(directory: configuration.stateDirectory)
         let marks = CrashMarks(directory: configuration.stateDirectory, log: log)
         let replicator = Replicator(configuration, marks: marks, log: log)
-        let workers = makeWorkers(on: group.next(), pool: pool)
+        let workers = makeWorkers(on: passing.next(), pool: pool)
         let registry = StoreRegistry(
             StoreHub.Environment(
                 watchers: watchers, pool: pool, loop: group.next(), log: log,
@@ -97,8 +104,8 @@ struct Daemon: Sendable {
             interface = interface.relaying(through: router.take)
         }
         return Parts(
-            group: group, pool: pool, watchers: watchers, replicator: replicator,
-            registry: registry, workers: workers,
+            group: group, passing: passing, pool: pool, watchers: watchers,
+            replicator: replicator, registry: registry, workers: workers,
             server: try makeServer(of: interface, group: group), stateLock: stateLock)
     }
 
@@ -168,9 +175,12 @@ struct Daemon: Sendable {
 
     // MARK: Running
 
-    private func serve(_ parts: Parts) async throws {
+    private func serve(_ parts: Parts, until signals: DaemonSignals) async throws {
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
-            .init(service: ReloadService { await reload(parts) }),
+            .init(
+                service: StopService(signals: signals.stop),
+                successTerminationBehavior: .gracefullyShutdownGroup),
+            .init(service: ReloadService(signals: signals.reload) { await reload(parts) }),
             .init(service: ReplicationService(replicator: parts.replicator)),
             .init(service: StopLimit(log: log)),
         ]
@@ -180,9 +190,7 @@ struct Daemon: Sendable {
                 .init(service: WorkerService(workers: workers) { registry.reassign($0) }))
         }
         let group = ServiceGroup(
-            configuration: .init(
-                services: services,
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger.silent))
+            configuration: .init(services: services, logger: Logger.silent))
         try await group.run()
     }
 

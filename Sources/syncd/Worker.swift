@@ -141,8 +141,8 @@ struct Worker: Sendable {
         return interface
     }
 
-    /// For tests, in a debug build: with `SYNCD_FAULT=trap:PATH` (or `hang`, `memory`) opening a store
-    /// does what no store is known to do.
+    /// For tests, in a debug build: with `SYNCD_FAULT=trap:PATH` (or `hang`, `memory`) opening a
+    /// store does what no store is known to do.
     private static var fault: (@Sendable (String) -> Void)? {
         #if DEBUG
             let fault = ProcessInfo.processInfo.environment["SYNCD_FAULT"] ?? ""

@@ -26,7 +26,8 @@ struct WorkerCommand: AsyncParsableCommand {
             }
         }
         // The manager may send these to all processes of a unit, a terminal to all of a group: the
-        // daemon decides. With handlers, not ignored: programs that are started do not inherit them.
+        // daemon decides. With handlers, not ignored: programs that are started do not inherit
+        // them.
         for number in [SIGTERM, SIGINT, SIGHUP] { signal(number) { _ in } }
         Syncd.prepareProcess()
         let level = settings.configuration.logLevel

@@ -97,7 +97,7 @@ struct ConflictCommandTests {
             try await scene.sql("b.db", "DELETE FROM u WHERE id = 1")
             try await scene.tool("sync", "b.db").expectSuccess()
             let synced = try await scene.tool("sync", "a.db").expectSuccess()
-            #expect(synced.errors.contains("1 row of visit, which is not tracked, refers to rows"))
+            #expect(synced.errors.contains("1 row of visit, which is not synchronised, refers"))
             #expect(synced.errors.contains("foreign_key_check"))
         }
     }

@@ -200,6 +200,21 @@ struct ConflictDecisionTests {
         #expect(try a.replica.conflicts().isEmpty)
     }
 
+    @Test("a clash stays open when other rows are written, and no NULL becomes a value")
+    func uniqueByUpdatesBesideOtherCommits() throws {
+        let (a, b) = try meeting(
+            Self.users.replacing(" NOT NULL", with: "")
+                + "CREATE TABLE other(k TEXT PRIMARY KEY, v TEXT); INSERT INTO other(k) VALUES ('o')",
+            a: "UPDATE u SET email = 'new' WHERE id = 1",
+            b: "UPDATE u SET email = 'new' WHERE id = 2")
+        for store in [a, b] { try store.run("INSERT INTO other(k) VALUES ('\(store.path)')") }
+        try TestStore.sync(a, b)
+        #expect(try a.replica.conflicts().count == 1)
+        try keepLosing("email", of: .lost, at: b)
+        try requireAgreement(a, b)
+        #expect(try a.rows("SELECT id, email FROM u ORDER BY id") == [[1, nil], [2, "new"]])
+    }
+
     @Test("where the value cannot be NULL, the later row is not shown, and no value is made up")
     func uniqueByUpdatesNotNull() throws {
         let (a, b) = try meeting(

@@ -5,7 +5,7 @@ import Testing
 struct StoreSimulationTests {
     /// Seeds beyond the first ones that found something once.
     private static let finds: [UInt64] = [
-        69, 84, 147, 189, 204, 296, 387, 464, 524, 668, 728, 857, 1071, 1421, 3103, 5011, 5019,
+        69, 84, 147, 189, 204, 387, 524, 668, 728, 857, 1071, 1421, 3103, 5011, 5019,
     ]
 
     /// Files cost a hundred times as much as values: `SYNCD_SEEDS` asks for twenty times as many
@@ -14,7 +14,7 @@ struct StoreSimulationTests {
     func randomStoresConverge() throws {
         let folder = try TemporaryFolder()
         var total = MergeSimulation.Tally()
-        let count = max(50, TestSeed.count(2_000) / 20)
+        let count = max(30, TestSeed.count(800) / 20)
         let seeds = Array(0..<count) + Self.finds.filter { $0 >= count }
         for seed in TestSeed.each(of: seeds) {
             do {

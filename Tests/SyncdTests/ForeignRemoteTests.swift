@@ -102,7 +102,7 @@ struct ForeignRemoteTests {
             try await remote(daemon, other)?.lastSync != nil
         }
         let before = try FileManager.default.subpathsOfDirectory(atPath: secret).sorted()
-        chown(store, Self.bob, Self.bob)
+        try await daemon.give(store, to: Self.bob)
         try sqlite3(
             store,
             """
@@ -131,7 +131,7 @@ struct ForeignRemoteTests {
         let daemon = try await TestDaemon()
         chmod(daemon.directory.path, 0o755)
         let store = try await daemon.makeStore()
-        chown(store, Self.bob, Self.bob)
+        try await daemon.give(store, to: Self.bob)
         let folder = daemon.directory.file("shared")
         mkdir(folder, 0o700)
         let tool = Programs.synctool.path
@@ -169,7 +169,7 @@ struct ForeignRemoteTests {
         let daemon = try await TestDaemon(in: directory, environment: ["SYNCD_SSH": ssh])
         chmod(directory.path, 0o755)
         let store = try await daemon.makeStore()
-        chown(store, Self.bob, Self.bob)
+        try await daemon.give(store, to: Self.bob)
         _ = try await daemon.makeStore("other.db")
         let id = try #require(try await daemon.client.status(other).store.id)
         let folder = directory.file("folder")

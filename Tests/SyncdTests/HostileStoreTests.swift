@@ -23,7 +23,7 @@ struct HostileStoreTests {
     /// A tracked store of bob's; nothing has it open afterwards.
     private func makeHostile(_ daemon: TestDaemon, _ name: String) async throws -> String {
         let path = try await daemon.makeStore(name)
-        chown(path, Self.bob, Self.bob)
+        try await daemon.give(path, to: Self.bob)
         return path
     }
 

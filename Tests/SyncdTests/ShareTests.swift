@@ -40,6 +40,7 @@ struct ShareTests {
             for path in bobs + [alices] {
                 let owner = path == alices ? ShareTests.alice : ShareTests.bob
                 for ending in ["", "-wal", "-shm"] { chown(path + ending, owner, owner) }
+                try await daemon.give(path, to: owner)
             }
         }
     }

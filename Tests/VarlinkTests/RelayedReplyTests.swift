@@ -5,11 +5,13 @@ import Testing
 
 /// A process that passes on the replies of another one knows where a call ends, unread.
 @Suite struct RelayedReplyTests {
-    @Test(arguments: [
-        [:], ["text": .string("\"continues\":true}")], ["object": .object(["continues": .bool(true)])],
-        ["list": .array([.object([:]), .bool(true)])], ["text": .string("}}")],
-        ["text": .string("\u{0}\n}}\u{0}")], ["object": .object(["inner": .object([:])])],
-    ] as [JSONObject])
+    @Test(
+        arguments: [
+            [:], ["text": .string("\"continues\":true}")],
+            ["object": .object(["continues": .bool(true)])],
+            ["list": .array([.object([:]), .bool(true)])], ["text": .string("}}")],
+            ["text": .string("\u{0}\n}}\u{0}")], ["object": .object(["inner": .object([:])])],
+        ] as [JSONObject])
     func theLastReplyIsKnownWhateverIsInIt(_ parameters: JSONObject) {
         for continues in [true, false] {
             let reply = EncodedReply(parameters, continues: continues)

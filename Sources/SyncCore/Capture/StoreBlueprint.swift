@@ -6,7 +6,7 @@ import SyncStorage
 package enum StoreBlueprint {
     /// What a part of the tables is for.
     package enum Part: CaseIterable {
-        case capture, history, replication, names, sums, remotes
+        case capture, history, replication, names, sums, schema, remotes
     }
 
     /// One object as its statement makes it.
@@ -119,6 +119,13 @@ package enum StoreBlueprint {
         """,
     ]
 
+    /// What replicas state of their schemas. A store without the table is whole.
+    package static let schema = """
+        CREATE TABLE IF NOT EXISTS syncd_schema(
+          replica INTEGER PRIMARY KEY, number INTEGER, revision INTEGER, time INTEGER, hash BLOB,
+          content BLOB)
+        """
+
     package static let remote = """
         CREATE TABLE IF NOT EXISTS syncd_remote(
           name TEXT PRIMARY KEY, url TEXT, options TEXT) WITHOUT ROWID
@@ -193,6 +200,7 @@ package enum StoreBlueprint {
         case .replication: replication
         case .names: names
         case .sums: sums
+        case .schema: [schema]
         case .remotes: [remote, key, epoch, join, replicaNames, sides] + signing + members
         }
     }

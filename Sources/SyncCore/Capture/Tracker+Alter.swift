@@ -25,7 +25,8 @@ extension Tracker {
         try write("alter") { db in
             try StoreDamage.requireReadable(db)
             var rest = sql
-            var findings: [CaptureFinding] = []
+            // A rename leaves its trace in the triggers: a table that was rebuilt gets them first.
+            var findings = try repairPresent(db)
             let before = try EntityTable(db).live()
             var isEmpty = true
             while let statement = try Self.next(of: &rest) {
@@ -41,6 +42,22 @@ extension Tracker {
         }
     }
 
+    /// Changes the schema as `body` does, and records the tables as they are afterwards: all of it
+    /// in one transaction, like ``alter(_:)``.
+    /// - Parameter body: may leave the connection confined and without its authorizer.
+    /// - Throws: as ``alter(_:)``; what `body` throws, and then nothing has changed.
+    package func alter<Result>(making body: (Database) throws -> Result) throws -> Result {
+        try write("alter") { db in
+            try StoreDamage.requireReadable(db)
+            let before = try EntityTable(db).live()
+            let result = try body(db)
+            if let damage = try StoreDamage.find(db) { throw Self.notTheirs(damage.missing.first) }
+            try requireRecordable(before, in: db)
+            try repairCapture(db)
+            return result
+        }
+    }
+
     private func run(_ statement: String, in db: Database) throws -> [CaptureFinding] {
         do {
             try db.execute(sql: statement)
@@ -50,7 +67,7 @@ extension Tracker {
             // A capture trigger may depend on what the statement removes. Otherwise the second try
             // fails as well, and the transaction is rolled back.
             // What was missed before is found while the columns are those that were recorded.
-            let before = try repairCapture(db, but: [.tableDropped, .newTable]).findings
+            let before = try repairPresent(db)
             for entity in try EntityTable(db).live() { try dropTriggers(db, of: entity.id) }
             do { try db.execute(sql: statement) } catch let error as DatabaseError {
                 throw Self.refused(error)
@@ -60,6 +77,11 @@ extension Tracker {
                 db, but: [.tableDropped, .newTable], isNothingMissed: true)
             return before + after.findings
         }
+    }
+
+    /// Makes the triggers right of the tables that are recorded and here.
+    private func repairPresent(_ db: Database) throws -> [CaptureFinding] {
+        try repairCapture(db, but: [.tableDropped, .newTable]).findings
     }
 
     /// Statements may sign the transaction, and name no other table of the store. Text in single

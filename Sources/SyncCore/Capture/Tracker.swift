@@ -135,7 +135,7 @@ package struct Tracker: Sendable {
     }
 
     /// Why a table cannot be recorded; nil when it can.
-    static func reasonToLeaveAlone(_ table: TableSchema) -> TrackReport.Reason? {
+    package static func reasonToLeaveAlone(_ table: TableSchema) -> TrackReport.Reason? {
         switch table.kind {
         case .system: return .internal
         case .view: return .view

@@ -37,17 +37,17 @@ enum ConsumerTable {
 
     static func upsert(
         on connection: OpaquePointer, name: String, kind: Consumer.Kind, lease: Duration?,
-        now: Timestamp
+        seen: Timestamp, created: Timestamp
     ) throws {
         let upsert = try Statement(
             """
             INSERT INTO syncd_consumer(name, kind, acknowledged, lease, seen, created)
-            VALUES (?1, ?2, 0, ?3, ?4, ?4)
+            VALUES (?1, ?2, 0, ?3, ?4, ?5)
             ON CONFLICT(name) DO UPDATE SET kind = ?2, lease = ?3, seen = ?4
             """, on: connection)
         try upsert.run(
             .text(name), .text(kind.rawValue), lease.map { .integer($0.milliseconds) } ?? .null,
-            .integer(now.milliseconds))
+            .integer(seen.milliseconds), .integer(created.milliseconds))
     }
 
     static func delete(on connection: OpaquePointer, named name: String) throws {

@@ -108,7 +108,7 @@ package enum LogTable {
 
     /// The number of the newest row; 0 for an empty log.
     /// - Throws: the error of SQLite.
-    static func newest(on connection: OpaquePointer) throws -> Int64 {
+    package static func newest(on connection: OpaquePointer) throws -> Int64 {
         let newest = try Statement(newestSQL, on: connection)
         return try newest.step() ? newest.integer(0) : 0
     }

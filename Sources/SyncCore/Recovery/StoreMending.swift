@@ -156,7 +156,7 @@ struct StoreMending {
         guard wasReplica else { return }
         let replication = Set(
             StoreBlueprint.tables(.replication) + StoreBlueprint.tables(.names)
-                + StoreBlueprint.tables(.sums))
+                + StoreBlueprint.tables(.sums) + StoreBlueprint.tables(.schema))
         try objects.dropOwn(db) { $0.type == "table" && replication.contains($0.name) }
         try metadata.deleteMergeState()
         if hasIdentity { try metadata.renewIdentity() }

@@ -63,9 +63,11 @@ extension Store {
             try reading.read { reader in
                 let last = try FullComparison.last(in: reader.metadata)
                 let since = try last?.milliseconds ?? reader.metadata.integer(.created)
-                // A process that can write the database can write these values, too.
+                // A process that can write the database can write these values, too. One in the
+                // future is of a clock that was set back since: nothing is known of how long ago.
                 let passed = now.milliseconds.subtractingReportingOverflow(since)
-                return .milliseconds(passed.overflow ? .max : max(0, passed.partialValue))
+                let isKnown = !passed.overflow && passed.partialValue >= 0
+                return .milliseconds(isKnown ? passed.partialValue : .max)
             }
         }
     }

@@ -4,10 +4,18 @@ import SyncValues
 extension Store {
     /// The registered consumers, by name, with what they acknowledged so far.
     /// - Throws: ``SyncError``: `storeDamaged`, `storeReplaced`, and what opening throws.
-    public func consumers() throws -> [Consumer] {
+    public func consumers() throws -> [Consumer] { try consumers(at: .now()) }
+
+    /// - Parameter now: wall time. After a jump of the clock the stamps of consumers are shown as
+    ///   if it had always been as it is now (``StoreClock``).
+    /// - Throws: as ``consumers()``.
+    package func consumers(at now: Timestamp) throws -> [Consumer] {
         try explaining("consumers") {
-            try reading.read { try ConsumerTable.all($0.connection) }
-                .map(acknowledgements.applied(to:))
+            let (rows, clock) = try reading.read { reader in
+                (try ConsumerTable.all(reader.connection), try StoreClock(reader.metadata))
+            }
+            let observed = clock.observed(at: now.milliseconds)
+            return rows.map { observed.shown(acknowledgements.applied(to: $0)) }
         }
     }
 
@@ -20,6 +28,16 @@ extension Store {
     @discardableResult
     public func register(
         consumer name: String, kind: Consumer.Kind = .reader, lease: Duration? = nil
+    ) throws -> Consumer {
+        try register(consumer: name, kind: kind, lease: lease, at: .now())
+    }
+
+    /// - Parameter now: wall time.
+    /// - Throws: as ``register(consumer:kind:lease:)``.
+    @discardableResult
+    package func register(
+        consumer name: String, kind: Consumer.Kind = .reader, lease: Duration? = nil,
+        at now: Timestamp
     ) throws -> Consumer {
         try explaining("register") {
             guard 1...200 ~= name.utf8.count else {
@@ -39,12 +57,18 @@ extension Store {
                     hint: "Omit it for a consumer that never expires")
             }
             return try live.withState { connection, _ in
-                try RawTransaction.write(on: connection) {
+                let clock = try RawTransaction.write(on: connection) {
+                    let clock = try StoreClock.observe(
+                        Metadata(connection), at: now.milliseconds,
+                        newest: try LogTable.newest(on: connection))
                     try ConsumerTable.upsert(
-                        on: connection, name: name, kind: kind, lease: lease, now: .now())
+                        on: connection, name: name, kind: kind, lease: lease,
+                        seen: Timestamp(milliseconds: clock.time), created: now)
+                    return clock
                 }
-                return acknowledgements.applied(
-                    to: try ConsumerTable.find(on: connection, named: name))
+                return clock.shown(
+                    acknowledgements.applied(
+                        to: try ConsumerTable.find(on: connection, named: name)))
             }
         }
     }
@@ -54,12 +78,20 @@ extension Store {
     ///
     /// - Throws: ``SyncError``: `unknownConsumer`, `historyExpired`, `foreignHistory`.
     public func acknowledge(consumer name: String, _ token: Token) throws {
+        try acknowledge(consumer: name, token, at: .now())
+    }
+
+    /// - Parameter now: wall time.
+    /// - Throws: as ``acknowledge(consumer:_:)``.
+    package func acknowledge(consumer name: String, _ token: Token, at now: Timestamp) throws {
         try explaining("acknowledge") {
-            try reading.read { reader in
+            let clock = try reading.read { reader in
                 _ = try ConsumerTable.find(on: reader.connection, named: name)
                 try TokenCheck(reader, identity: identity).check(token)
+                return try StoreClock(reader.metadata).observed(at: now.milliseconds)
             }
-            acknowledgements.take(name, upTo: token.number, at: .now())
+            acknowledgements.take(
+                name, upTo: token.number, at: Timestamp(milliseconds: clock.time))
         }
     }
 

@@ -13,13 +13,17 @@ extension Store {
         beyond limits: HistoryLimits, at now: Timestamp = .now()
     ) throws -> PurgeReport {
         try explaining("purge") {
+            let clock = try live.withState { connection, _ in
+                try StoreClock.observe(on: connection, at: now.milliseconds)
+            }
             let firstToKeep = try reading.read { reader in
-                try LimitSearch(reader.connection).firstToKeep(under: limits, at: now)
+                try LimitSearch(reader.connection).firstToKeep(
+                    under: limits, at: now, after: clock.jump)
             }
             guard let firstToKeep else {
                 return PurgeReport(transactions: 0, changes: 0, passed: [])
             }
-            let floor = try consumers().filter { $0.holdsHistory(at: now) }
+            let floor = try consumers(at: now).filter { $0.holdsHistory(at: now) }
                 .map(\.acknowledged).min()
             _ = try digest()
             return try purge(goal: min(firstToKeep, floor ?? .max), passed: [])
@@ -39,15 +43,18 @@ private struct LimitSearch {
         sample = try Statement(ChangeTable.averageBytesSQL, on: connection)
     }
 
+    /// - Parameter jump: the last one of the clock.
     /// - Returns: the number of the first transaction that stays; nil when nothing is to go.
-    func firstToKeep(under limits: HistoryLimits, at now: Timestamp) throws -> Int64? {
+    func firstToKeep(
+        under limits: HistoryLimits, at now: Timestamp, after jump: StoreClock.Jump?
+    ) throws -> Int64? {
         defer { ends.reset() }
         guard try ends.step(), let first = ends.integerOrNil(0), let last = ends.integerOrNil(1)
         else { return nil }
         var goals: [Int64] = []
         if let age = limits.age {
             goals.append(
-                try firstSince(now.milliseconds - age.milliseconds, from: first, to: last))
+                try firstWithin(age, of: now.milliseconds, from: first, to: last, after: jump))
         }
         if let bytes = limits.bytes {
             defer { sample.reset() }
@@ -58,6 +65,22 @@ private struct LimitSearch {
             goals.append(goal.overflow ? .min : goal.partialValue)
         }
         return goals.max().flatMap { $0 > first ? $0 : nil }
+    }
+
+    /// Where the clock has jumped, what was committed before has times of the clock before: it goes
+    /// at its age by that clock, or all of it once the clock after it has gone on for as long.
+    private func firstWithin(
+        _ age: Duration, of now: Int64, from first: Int64, to last: Int64,
+        after jump: StoreClock.Jump?
+    ) throws -> Int64 {
+        let (limit, isBeyond) = now.subtractingReportingOverflow(age.milliseconds)
+        if isBeyond { return first }
+        guard let jump, jump.number >= first, jump.wall > limit else {
+            return try firstSince(limit, from: first, to: last)
+        }
+        let (before, isBefore) = limit.subtractingReportingOverflow(jump.skipped)
+        if isBefore { return first }
+        return try firstSince(before, from: first, to: min(last, jump.number))
     }
 
     /// Times follow the numbers as wall clocks follow time: a clock that was set back costs

@@ -264,6 +264,15 @@ extension Store {
         try explaining("alter", at: path) { try Tracker(path: path).alter(sql) }
     }
 
+    /// Changes the schema as `body` does, and records the tables as they are afterwards, in one
+    /// transaction: see ``Tracker/alter(making:)``.
+    /// - Throws: as ``Tracker/alter(making:)``, and what opening throws.
+    package static func alter<Result>(
+        _ path: String, making body: (Database) throws -> Result
+    ) throws -> Result {
+        try explaining("alter", at: path) { try Tracker(path: path).alter(making: body) }
+    }
+
     /// The triggers that other programs have created on tables of the store, with the table of
     /// each: a tool may create one on every table.
     ///

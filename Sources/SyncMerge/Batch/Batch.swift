@@ -43,6 +43,9 @@ package struct Batch: Sendable {
     /// Whether it is a slice of a batch that begins with nothing merged, or such a batch: what it
     /// covers and does not have is not held by its sender.
     package var isSnapshot = false
+    /// The schemas that replicas stated with transactions of the batch; in a snapshot, all known
+    /// ones. Signed batches alone have them.
+    package var schemas: [SchemaRecord] = []
 
     /// Makes a batch of its parts.
     package init(
@@ -62,8 +65,8 @@ package struct Batch: Sendable {
 extension Batch {
     /// What is sent beside the facts.
     package struct Extras: Sendable, Hashable {
-        /// The CREATE statements of the tracked tables, their indexes and triggers, in the order in
-        /// which they can be run; empty but in a snapshot.
+        /// The CREATE statements of the tracked tables and their indexes, in the order in which
+        /// they can be run; in a snapshot, and where the sender's schema has changed.
         package var schema: [String] = []
         /// The merge policies as JSON; empty: the defaults.
         package var policies = ""

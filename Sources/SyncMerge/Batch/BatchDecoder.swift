@@ -74,6 +74,7 @@ package enum BatchDecoder {
         let replicaNames =
             envelope.hasReplicaNames ? try ReplicaNameColumns.read(from: &reader) : [:]
         let decisions = envelope.hasDecisions ? try DecisionColumns.read(from: &reader) : []
+        let sections = envelope.hasSections ? try BatchSections.read(from: &reader) : .init()
         guard reader.isAtEnd else { throw SyncError(.badData, "the content has a tail") }
         guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
         else { throw SyncError(.badData, "the batch holds other counts than its envelope says") }
@@ -93,6 +94,7 @@ package enum BatchDecoder {
         batch.replicaNames = replicaNames
         batch.decisions = decisions
         batch.isSnapshot = envelope.from.isEmpty
+        batch.schemas = sections.schemas
         return batch
     }
 

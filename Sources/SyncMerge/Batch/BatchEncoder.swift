@@ -42,6 +42,7 @@ package enum BatchEncoder {
         if withProofs, !batch.decisions.isEmpty {
             DecisionColumns.write(batch.decisions, to: &content)
         }
+        if withProofs { BatchSections.write(batch, to: &content) }
         let isWithin =
             batch.transactions.count <= BatchLimits.transactionsMax
             && batch.facts.count <= BatchLimits.factsMax

@@ -50,6 +50,8 @@ package struct BatchEnvelope: Sendable, Hashable {
     let hasReplicaNames: Bool
     /// Whether the content ends with decisions about members.
     let hasDecisions: Bool
+    /// Whether the content ends with sections.
+    package let hasSections: Bool
 
     /// The flags after the version, written as a varint. Those that ``known(in:)`` names for
     /// version 2 alone do not exist in version 1.
@@ -65,12 +67,14 @@ package struct BatchEnvelope: Sendable, Hashable {
         static let names = Flags(rawValue: 64)
         static let sharedNumbers = Flags(rawValue: 128)
         static let decisions = Flags(rawValue: 256)
+        static let sections = Flags(rawValue: 512)
         static let replicaNames = Flags(rawValue: 1024)
 
         static func known(in version: UInt8) -> Flags {
             let common: Flags = [.sealed, .extras, .collected, .names, .sharedNumbers]
             return version == 1
-                ? common : common.union([.goal, .sums, .proofs, .decisions, .replicaNames])
+                ? common
+                : common.union([.goal, .sums, .proofs, .decisions, .sections, .replicaNames])
         }
     }
 
@@ -91,6 +95,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         if sharesNumbers { flags.insert(.sharedNumbers) }
         if hasReplicaNames { flags.insert(.replicaNames) }
         if hasDecisions { flags.insert(.decisions) }
+        if hasSections { flags.insert(.sections) }
         return flags
     }
 
@@ -202,6 +207,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         sharesNumbers = flags.contains(.sharedNumbers)
         hasReplicaNames = flags.contains(.replicaNames)
         hasDecisions = flags.contains(.decisions)
+        hasSections = flags.contains(.sections)
         var reader = ByteReader(body)
         store = try reader.identifier(StoreID.init(bytes:))
         sender = try reader.identifier(ReplicaID.init(bytes:))
@@ -294,6 +300,7 @@ extension BatchEnvelope {
         sharesNumbers = batch.sharesNumbers
         hasReplicaNames = isSigned && !batch.replicaNames.isEmpty
         hasDecisions = isSigned && !batch.decisions.isEmpty
+        hasSections = isSigned && !BatchSections.isEmpty(batch)
     }
 
     /// The envelope of the same content in another payload: sealed, or opened.
@@ -318,6 +325,7 @@ extension BatchEnvelope {
         sharesNumbers = other.sharesNumbers
         hasReplicaNames = other.hasReplicaNames
         hasDecisions = other.hasDecisions
+        hasSections = other.hasSections
         self.key = key
     }
 

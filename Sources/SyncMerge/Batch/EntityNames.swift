@@ -17,6 +17,13 @@ package struct EntityNames: Sendable, Hashable {
         self.columns = columns
     }
 
+    /// Whether a table or column of the sender has another name than its identity: more than that
+    /// some were dropped.
+    package var isRenamed: Bool {
+        name.map { $0.utf8.elementsEqual(entity.utf8) } != true
+            || columns.values.contains { $0 != nil }
+    }
+
     /// The columns in the order in which they are sent.
     fileprivate var sorted: [(identity: String, name: String?)] {
         columns.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
@@ -79,6 +86,9 @@ enum NameColumns {
 }
 
 extension Batch {
+    /// Whether the sender has another name for a table or column than facts.
+    package var isRenamed: Bool { names.contains(where: \.isRenamed) }
+
     /// Whether the names are sent: a batch of version 1 has them only where a new replica begins
     /// with it, because programs of before refuse it then.
     func sendsNames(isSigned: Bool) -> Bool {

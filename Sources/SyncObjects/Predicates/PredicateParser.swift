@@ -162,6 +162,9 @@ struct PredicateParser {
     }
 
     private mutating func term() throws -> PredicateTerm {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth < Self.depthMax else { throw problem("nested too deeply") }
         switch token {
         case .string(let text):
             try advance()
@@ -206,6 +209,7 @@ struct PredicateParser {
 
     private func variable(_ name: String) throws -> PredicateTerm {
         var path = name.split(separator: ".").map(String.init)
+        guard !path.isEmpty else { throw problem("“$” has no name") }
         let head = path.removeFirst()
         if subjects.last == head { return .keyPath(path) }
         if subjects.contains(head) {

@@ -115,12 +115,38 @@ package struct RemoteConnection: Sendable {
             hint: "On a replica that uses this remote run: synctool push FILE")
     }
 
+    /// What the batches after a snapshot state of the store's schema, which may have changed since
+    /// the snapshot. Batches of version 1 state their sender's tables and indexes alone.
+    ///
+    /// Nothing where a table or column was renamed since: the snapshot has the former names, and a
+    /// schema does not say what was called so.
+    /// - Throws: `unreachable`.
+    /// - Complexity: decodes the batches that state a schema, and those of version 1.
+    package func schemas(after snapshot: BatchEnvelope) async throws -> [SchemaRecord] {
+        let path = try await remote.catalog(since: snapshot.upTo).path(since: snapshot.upTo)
+        var records: [SchemaRecord] = []
+        for item in path where item.envelope.version == 1 || item.envelope.hasSections {
+            do {
+                let batch = try BatchDecoder.decode(try await remote.fetch(item))
+                if batch.isRenamed { return [] }
+                records += batch.statedSchemas
+            } catch let error as SyncError
+                where [.badData, .unreachable, .notAllowed].contains(error.code)
+            {
+                // Passed over, and reported, when it is to be merged.
+            }
+        }
+        return records
+    }
+
     /// Copies the store behind the remote to a new file, for reading: the copy acknowledges and
     /// sends nothing.
     /// - Throws: as ``snapshot()``, and what merging the rest throws.
     package func copy(to path: String) async throws {
         let snapshot = try await snapshot()
-        let replica = try StoreReplica.create(at: path, from: snapshot.bytes)
+        let replica = try StoreReplica.create(
+            at: path, from: snapshot.bytes,
+            schemas: try await schemas(after: snapshot.envelope))
         defer { try? replica.close() }
         let report = try await Self.inspect(remote, into: replica)
         if let key = report.missingKey { throw BatchSeal.missingKey(key) }

@@ -19,13 +19,13 @@ struct CollectionRun {
     /// - Complexity: O(facts of the store), beside writers.
     func run() throws -> CollectionReport {
         var report = CollectionReport()
-        let now = session.environment.wall()
         let round = Int64.random(in: 1...Int64.max)
-        let stable = try session.transact { transaction in
+        let (stable, now) = try session.transact { transaction in
+            let now = try transaction.observeClock()
             let peers = PeerAcknowledgements(transaction)
             try peers.note([:], at: now)
             try transaction.storage.marks.begin(round: round)
-            return try peers.stableCut(at: now, lease: lease)
+            return (try peers.stableCut(at: now, lease: lease), now)
         }
         try mark(round: round)
         // After a change of the schema there is no survey: the next collection has one.

@@ -22,12 +22,21 @@ extension Store {
     /// - Parameters:
     ///   - copy: a replica of the store that no other connection has open.
     ///   - method: which rows are the same objects.
-    /// - Throws: ``SyncError``: `refused` when it has exchanged batches already; as ``track``.
+    /// - Throws: ``SyncError``: `refused` when it has exchanged batches already, or when tables or
+    ///   columns of the store were renamed; as ``track``. Nothing has changed then.
     /// - Complexity: O(n log n) in the rows
     package static func join(
         _ path: String, to copy: String, by method: JoinMethod
     ) throws -> JoinReport {
         let (store, policies, signing, names) = try Self.identity(of: copy)
+        guard names.isEmpty else {
+            throw SyncError(
+                .refused,
+                "tables or columns of the store were renamed or dropped, so that the rows of this "
+                    + "database cannot be matched",
+                operation: "join", path: path,
+                hint: "Clone the store and insert the rows there: synctool clone URL NEWFILE")
+        }
         let dropped: Int
         let layouts: [String: CaptureOptions]
         do {

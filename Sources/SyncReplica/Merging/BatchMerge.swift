@@ -34,6 +34,7 @@ struct BatchMerge {
         let proofs = try SignedMerging(batch, merged: merged, in: transaction)
             .verify(after: proved)
         proved = proofs.links
+        try storage.schemas.note(batch.schemas, own: transaction.identity.replica)
         let fresh = batch.transactions.filter { !merged.covers($0.header.dot) }
         let gaps = SnapshotGaps(of: batch, merged: merged, in: transaction)
         var doubts = SnapshotDoubts(about: batch, in: transaction)
@@ -65,6 +66,7 @@ struct BatchMerge {
             }
         }
         try NameStorage(transaction.connection).note(batch)
+        if batch.isRenamed { try transaction.settings.set(.renamed, to: .integer(1)) }
         try gaps.deleteEmpty(dropped.keys)
         try gaps.store()
         try doubts.store()

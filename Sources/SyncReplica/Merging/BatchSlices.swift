@@ -78,6 +78,7 @@ struct BatchSlices {
         slice.transactions = Array(batch.transactions[start..<end])
         slice.facts = Array(facts[start..<end].joined())
         slice.proofs = proofs(after: end)
+        if start > 0 { slice.schemas = [] }
         start = end
         return slice
     }

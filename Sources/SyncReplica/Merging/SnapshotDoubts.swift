@@ -128,7 +128,7 @@ struct DoubtMembers {
         let storage = transaction.storage
         let members = try storage.members.all()
         own = transaction.identity.replica
-        let now = transaction.environment.wall()
+        let now = try transaction.observeClock()
         let lease = PeerStorage.lease.milliseconds
         present = Set(
             try storage.peers.all().filter {

@@ -102,6 +102,7 @@ struct LocalRecorder {
         _ recording: LocalRecording, with loader: RegionLoader
     ) throws -> LocalRecording.Outcome {
         let touched = recording.touchedKeys
+        let hasUnresolved = !loader.region.objects.isEmpty
         try loader.add(keys: touched)
         _ = try loader.addTargets(ofRows: touched)
         for key in touched.sorted(by: { $0.precedes($1) })
@@ -110,6 +111,7 @@ struct LocalRecorder {
         }
         // Unresolved rows, too: without its target a row of the tables has no place in the view.
         while try loader.addTargets(ofRows: Self.insideKeys(of: loader.region)) {}
+        if hasUnresolved { try loadWhatWritersSaw(with: loader) }
         for _ in 0..<RegionUpdate.roundsMax {
             let region = loader.region
             let outcome = try recording.recorded(on: region, view: View(region.state))
@@ -129,6 +131,19 @@ struct LocalRecorder {
         }
         let region = try RegionLoader.whole(in: storage)
         return try recording.recorded(on: region, view: View(region.state))
+    }
+
+    /// Loads the rows around unresolved ones, as the view before the commit needs them. Without the
+    /// row that has its UNIQUE value, a row that was shown with NULL would count as written.
+    private func loadWhatWritersSaw(with loader: RegionLoader) throws {
+        for _ in 0..<RegionUpdate.roundsMax {
+            let region = loader.region
+            let view = View(region.state)
+            let image = try storage.image(of: view, in: region)
+            guard try loader.loadMissing(for: region.state, view: view, image: image) else {
+                return
+            }
+        }
     }
 
     /// The keys of the rows of a region that are no boundary rows.

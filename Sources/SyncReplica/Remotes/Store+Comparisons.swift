@@ -57,7 +57,8 @@ private enum ComparisonRows {
             JOIN syncd_replica r ON r.id = m.replica
             LEFT JOIN syncd_peer p ON p.replica = m.replica ORDER BY r.id
             """, on: connection)
-        let now = Timestamp.now().milliseconds
+        let now = try StoreClock(Metadata(connection))
+            .observed(at: Timestamp.now().milliseconds).time
         var rows: [ReplicaComparison] = []
         while try select.step() {
             guard let replica = ReplicaID(bytes: select.blob(0) ?? []) else { continue }

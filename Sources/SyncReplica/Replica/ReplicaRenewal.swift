@@ -39,12 +39,26 @@ struct ReplicaRenewal {
         try renameUnknown(to: new)
         try storage.objects.renameAliases(from: own, to: new, after: kept)
         try storage.conflicts.rename(from: own, to: new, after: kept)
+        try renameSchema(to: new)
         // What was computed before names what was renamed.
         try storage.totals.forget()
         try storage.sums.forget()
         // Found at a vector that names what was renamed; the next collection starts again.
         try storage.marks.removeAll()
         return new
+    }
+
+    /// What was not sent of the schema is stated by the new replica, with the transaction that has
+    /// the new name.
+    private func renameSchema(to new: ReplicaID) throws {
+        let schemas = storage.schemas
+        for record in try schemas.all() where record.dot.replica == own && record.dot.number > kept
+        {
+            var renamed = record
+            renamed.dot = self.renamed(record.dot, to: new)
+            try schemas.remove(own)
+            try schemas.write(renamed)
+        }
     }
 
     private func renamed(_ dot: Dot, to new: ReplicaID) -> Dot {

@@ -31,8 +31,13 @@ extension StoreReplica {
         guard let first = batches.first else {
             throw SyncError(.badData, "there is no snapshot to begin with", operation: "clone")
         }
-        let replica = try create(at: path, from: first)
+        // A schema does not say what was called otherwise before a rename.
+        let later = try batches.dropFirst().map(BatchDecoder.decode)
+        let schemas = later.contains(where: \.isRenamed) ? [] : later.flatMap(\.schemas)
+        let replica = try create(at: path, from: first, schemas: schemas)
         for batch in batches.dropFirst() { _ = try replica.merge(batch) }
-        return replica
+        try replica.close()
+        _ = try completeCopy(at: path)
+        return try StoreReplica(path)
     }
 }

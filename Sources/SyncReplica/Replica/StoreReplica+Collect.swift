@@ -48,7 +48,10 @@ extension StoreReplica {
         let isDue = try run("collect") { session in
             guard try ReplicationTables.exist(session.connection) else { return false }
             let last = try Metadata(session.connection).integer(.collectedAt)
-            let (time, isBeyond) = session.environment.wall().subtractingReportingOverflow(last)
+            let now = try StoreClock.observe(
+                on: session.connection, at: session.environment.wall()
+            ).time
+            let (time, isBeyond) = now.subtractingReportingOverflow(last)
             return isBeyond || time >= interval.milliseconds
         }
         return isDue ? try collect() : nil
@@ -60,8 +63,7 @@ extension StoreReplica {
         try run("pull") { session in
             guard try ReplicationTables.exist(session.connection) else { return }
             try session.transact {
-                try PeerAcknowledgements($0).note(
-                    acknowledged, at: session.environment.wall())
+                try PeerAcknowledgements($0).note(acknowledged, at: try $0.observeClock())
             }
         }
     }
@@ -72,10 +74,9 @@ extension StoreReplica {
         get throws {
             try run("pull") { session in
                 guard try ReplicationTables.exist(session.connection) else { return [:] }
-                let now = session.environment.wall()
                 return try session.transact {
                     try PeerAcknowledgements($0).present(
-                        at: now, lease: Self.lease.milliseconds)
+                        at: try $0.observeClock(), lease: Self.lease.milliseconds)
                 }
             }
         }

@@ -10,12 +10,18 @@ extension StoreReplica {
     /// in which the snapshot is merged. Batches that follow are merged into it.
     ///
     /// The file gets its name when it is complete.
-    /// - Parameter isPrivate: no other user may read it: it will have keys.
+    ///
+    /// Views, and triggers that do not fill an index, are made by ``completeCopy(at:consenting:)``
+    /// after the last batch.
+    /// - Parameters:
+    ///   - schemas: what batches that follow state of the schema; the newest of all is made.
+    ///   - isPrivate: no other user may read it: it will have keys.
     /// - Throws: ``SyncError``: `refused` when the file exists; `badData` when the batch is no
     ///   snapshot, or its schema has a statement that ``ReceivedSchema`` does not run; `readOnly`.
     /// - Complexity: O(rows and facts of the store)
     package static func create(
-        at path: String, from snapshot: [UInt8], isPrivate: Bool = false,
+        at path: String, from snapshot: [UInt8], schemas: [SchemaRecord] = [],
+        isPrivate: Bool = false,
         wall: @escaping @Sendable () -> Int64 = { Timestamp.now().milliseconds }
     ) throws -> StoreReplica {
         let batch = try BatchDecoder.decode(snapshot)
@@ -23,13 +29,6 @@ extension StoreReplica {
             throw SyncError(
                 .badData, "the batch is no snapshot", operation: "clone", path: path,
                 hint: "Push to the remote from a replica first")
-        }
-        guard !batch.extras.schema.isEmpty else {
-            throw SyncError(
-                .badData, "the store has no tracked table yet", operation: "clone", path: path,
-                hint:
-                    "Track a table on the replica that has pushed, and add another folder there: a "
-                    + "store that begins without a table cannot be cloned from its first one")
         }
         guard !FileManager.default.fileExists(atPath: path) else {
             throw SyncError(
@@ -39,7 +38,11 @@ extension StoreReplica {
         let draft = path + ".syncd-clone"
         try removeDraft(draft)
         do {
-            try makeEmptyStore(at: draft, for: batch, mode: isPrivate ? 0o600 : 0o666)
+            let content = try firstSchema(
+                of: batch, among: batch.schemas + schemas, draft: draft)
+            try makeEmptyStore(
+                at: draft, for: batch, content: content, mode: isPrivate ? 0o600 : 0o666)
+            if let content { try SchemaCopy(content, consenting: false).makeIndexes(at: draft) }
             let replica = try StoreReplica(draft, wall: wall)
             _ = try replica.merge(snapshot, isAlone: true)
             if batch.proofs[batch.sender] != nil { try replica.startSigning() }
@@ -52,6 +55,40 @@ extension StoreReplica {
         return try StoreReplica(path, wall: wall)
     }
 
+    /// The schema that a new replica begins with: the newest of the store, where that has all
+    /// tables and columns of the sender under the sender's names. Facts are about identities, and
+    /// only the sender's names of these are known. So where tables or columns were renamed, by the
+    /// sender or elsewhere, the new one begins with the tables of the sender, and
+    /// `synctool schema` lists the rest.
+    /// - Returns: nil: the tables and indexes of the snapshot.
+    private static func firstSchema(
+        of batch: Batch, among records: [SchemaRecord], draft: String
+    ) throws -> SchemaContent? {
+        guard let content = records.newest?.content, !batch.isRenamed else { return nil }
+        guard !batch.extras.schema.isEmpty else { return content }
+        let present = try columns(of: ReceivedSchema(batch), draft: draft)
+        guard
+            let known = try? columns(of: ReceivedSchema(batch, content: content), draft: draft),
+            known.isSuperset(of: present)
+        else { return nil }
+        return content
+    }
+
+    /// Each table with each of its columns, folded.
+    private static func columns(
+        of schema: ReceivedSchema, draft: String
+    ) throws -> Set<[String]> {
+        defer { try? removeDraft(draft) }
+        try schema.create(at: draft, mode: 0o600)
+        let queue = try DatabaseOpener.open(draft)
+        defer { try? queue.close() }
+        let tables = try queue.read { try SchemaReader($0).tables() }
+        return Set(
+            tables.flatMap { table in
+                table.columns.map { [SQLName.folded(table.name), SQLName.folded($0.name)] }
+            })
+    }
+
     private static func removeDraft(_ draft: String) throws {
         for ending in ["", "-wal", "-shm", "-journal"]
         where FileManager.default.fileExists(atPath: draft + ending) {
@@ -60,23 +97,29 @@ extension StoreReplica {
     }
 
     private static func makeEmptyStore(
-        at path: String, for batch: Batch, mode: mode_t
+        at path: String, for batch: Batch, content: SchemaContent?, mode: mode_t
     ) throws {
-        try ReceivedSchema(batch).create(at: path, mode: mode)
+        try ReceivedSchema(batch, content: content).create(at: path, mode: mode)
         let queue = try DatabaseOpener.open(path)
         // Of tables that the sender does not have either, it may have forwarded facts.
-        let names = try queue.read { database in
-            try ReceivedSchema.tables(of: batch).filter { try database.tableExists($0) }
+        let wanted =
+            content?.objects.filter(\.isTracked).map(\.name) ?? ReceivedSchema.tables(of: batch)
+        let names = try queue.read { database in try wanted.filter { try database.tableExists($0) }
         }
         try Store.track(path, entities: .only(names))
         try queue.writeWithoutTransaction { database in
             guard let connection = database.sqliteConnection else { return }
             try RawTransaction.write(on: connection) {
                 let settings = Metadata(connection)
-                try Metadata(database).setNewTables(.cloned)
+                // A table that is there and not tracked would be taken for a new one.
+                if !(content?.hasUntrackedTables ?? false) {
+                    try Metadata(database).setNewTables(.cloned)
+                }
                 try settings.set(.store, to: .blob(batch.store.bytes))
                 // The database is empty: all rows come from the store.
                 try settings.set(.stated, to: .integer(0))
+                // Nor is its schema a change.
+                try settings.set(.structure, to: .text("{}"))
                 try adoptNames(of: batch, in: database, on: connection)
                 if !batch.extras.policies.isEmpty {
                     try settings.set(.policies, to: .text(batch.extras.policies))

@@ -251,6 +251,9 @@ extension StoreReplica: Replica {
                 let outgoing = OutgoingBatches(
                     storage: transaction.storage, identity: session.identity,
                     schema: try session.schemaStatements(of: transaction.schema),
+                    // Beside a snapshot the schema of a replica with other names would mislead.
+                    schemas: try since.isEmpty && transaction.settings.isRenamed()
+                        ? [] : transaction.storage.schemas.all(),
                     policies: policies == MergePolicies() ? "" : try policies.json(),
                     names: try NameStorage(session.connection).read().foreign
                         .sent(with: transaction.schema.names))

@@ -89,8 +89,8 @@ struct PolicyCheck {
                 .refused,
                 "the store has been synchronised: identity, references and whole rows of "
                     + "\(table.name) can no longer be set",
-                hint:
-                    "They are set before the first remote is added; to begin a new store: synctool untrack DB")
+                hint: "They are set before the first remote is added; to begin a new store: "
+                    + "synctool untrack DB")
         }
     }
 

@@ -16,8 +16,11 @@ struct OutgoingBatches {
 
     let storage: ReplicaStorage
     let identity: StoreIdentity
-    /// The CREATE statements that a new replica begins with; sent with a snapshot alone.
+    /// The CREATE statements that a new replica begins with; sent with a snapshot, and with a
+    /// statement of a schema, for receivers that read version 1 alone.
     let schema: [String]
+    /// What replicas state of their schemas.
+    let schemas: [SchemaRecord]
     /// The merge policies as JSON; empty: the defaults.
     let policies: String
     /// What entities and columns are called here that have another identity.
@@ -183,7 +186,10 @@ struct OutgoingBatches {
                 }
             }
             batch.extras.policies = policies
-            if from.isEmpty { batch.extras.schema = schema }
+            batch.schemas = schemas.filter {
+                from.isEmpty || !from.covers($0.dot) && upTo.covers($0.dot)
+            }
+            if from.isEmpty || !batch.schemas.isEmpty { batch.extras.schema = schema }
             batches.append(batch)
             from = upTo
             start = end

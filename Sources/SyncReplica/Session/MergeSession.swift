@@ -107,7 +107,10 @@ final class MergeSession {
                     try RegionUpdate(transaction).showAll()
                 }
                 try structure.store()
-                if former !== storage { try WaitingMerge(transaction).merge() }
+                if former !== storage {
+                    try WaitingMerge(transaction).merge()
+                    try SchemaRecording(transaction).record()
+                }
                 if let policies, try policies.shouldReplace(storage.policies) {
                     transaction = try adopt(policies, after: transaction)
                 }

@@ -110,3 +110,13 @@ struct NameStorage {
         return former
     }
 }
+
+extension Metadata {
+    /// Whether this or another replica has other names for tables or columns than facts have.
+    /// - Throws: SQLite errors.
+    func isRenamed() throws -> Bool {
+        if try value(.renamed) == .integer(1) { return true }
+        guard try value(.named) == .integer(1) else { return false }
+        return try NameStorage(connection).read().own.sent.contains(where: \.isRenamed)
+    }
+}

@@ -20,8 +20,8 @@ struct RecordedTables {
     }
 
     /// Compares a schema with what was recorded, and stores its keys.
-    /// - Throws: `refused` when a table has another key; `cannotTrack` when one cannot be merged any
-    ///   more; SQLite errors.
+    /// - Throws: `refused` when a table has another key; `cannotTrack` when one cannot be merged
+    ///   any more; SQLite errors.
     /// - Complexity: O(columns of the schema)
     func check(_ schema: ReplicaSchema) throws {
         var keys = try knownKeys()

@@ -9,7 +9,7 @@ enum ReplicationTables {
         let statements =
             StoreBlueprint.replication + StoreBlueprint.names + StoreBlueprint.signing
             + StoreBlueprint.members + StoreBlueprint.sums
-            + [StoreBlueprint.replicaNames, StoreBlueprint.sides]
+            + [StoreBlueprint.schema, StoreBlueprint.replicaNames, StoreBlueprint.sides]
         for sql in statements {
             try RawTransaction.execute(sql, on: connection)
         }

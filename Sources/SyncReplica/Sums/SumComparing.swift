@@ -41,9 +41,10 @@ struct SumComparing {
             last[replica] = entry
         }
         let peers = try storage.peers.all()
+        let time = try transaction.observeClock()
         return last.values.filter { entry in
             !entry.entities.isEmpty
-                && !(peers[entry.replica]?.isAbsent(at: now, lease: lease) ?? false)
+                && !(peers[entry.replica]?.isAbsent(at: time, lease: lease) ?? false)
         }
         .sorted { $0.replica < $1.replica }
         .map { StateDifference(replica: $0.replica, entities: $0.entities) }

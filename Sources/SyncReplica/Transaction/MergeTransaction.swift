@@ -54,6 +54,14 @@ final class MergeTransaction {
     /// The time of a local transaction that was committed at `wall`, milliseconds since 1970.
     func reading(wall: Int64) -> HybridTime { clock.reading(wall: wall) }
 
+    /// The time of the store now, by which the silence of other replicas is judged.
+    /// - Throws: SQLite errors.
+    func observeClock() throws -> Int64 {
+        try StoreClock.observe(
+            settings, at: environment.wall(), newest: try LogTable.newest(on: settings.connection)
+        ).time
+    }
+
     /// Advances the clock beyond the time of a transaction of another replica.
     func observe(_ time: HybridTime) {
         _ = clock.observe(time, wall: environment.wall(), driftMax: environment.driftMax)

@@ -22,6 +22,7 @@ final class ReplicaStorage {
     let totals: SumTotals
     let sums: SumEntries
     let comparisons: PeerComparisons
+    let schemas: SchemaStorage
     let peers: PeerStorage
     let signers: SignerStorage
     let replicaNames: ReplicaNameStorage
@@ -62,6 +63,7 @@ final class ReplicaStorage {
         )
         sums = SumEntries(connection, store: store)
         comparisons = PeerComparisons(connection, replicas: replicas)
+        schemas = SchemaStorage(connection, replicas: replicas)
         objects = try ObjectStorage(
             connection, schema: schema.merge, shapes: shapes, replicas: replicas, marks: marks,
             totals: totals)

@@ -234,7 +234,7 @@ extension Metadata {
             """
             DELETE FROM syncd_meta
             WHERE key IN ('stated', 'clock', 'former', 'collected', 'behind', 'collectedAt',
-                'sent', 'unseen', 'gone', 'keys', 'named', 'goal')
+                'sent', 'unseen', 'gone', 'keys', 'named', 'renamed', 'goal', 'structure')
             """, on: connection
         ).run()
     }

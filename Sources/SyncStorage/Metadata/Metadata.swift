@@ -22,6 +22,8 @@ package final class Metadata {
         case anchor
         /// When all rows were last compared with their fingerprints, ms since 1970.
         case compared
+        /// When the clock of the machine was last looked at, and how it has jumped. Text.
+        case observed
         /// How far the fingerprints go that a comparison took after `fingerprinted`. JSON.
         case current
         /// The greatest entity number ever given.
@@ -63,6 +65,11 @@ package final class Metadata {
         /// Merging: 1 where a table or a column has another name than facts call it, or was
         /// dropped: `syncd_name` is needed then.
         case named
+        /// Merging: 1 where another replica has another name for a table or a column than facts.
+        case renamed
+        /// Merging: the marks of the schema's objects when it was last looked at; none: what is
+        /// here next is no change. JSON.
+        case structure
         /// The command of another program that changes the schema now. JSON.
         case migration
     }

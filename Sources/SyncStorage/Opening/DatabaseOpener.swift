@@ -50,8 +50,8 @@ package enum DatabaseOpener {
         ForeignFile.limitStatements(to: limit)
     }
 
-    /// For a process that serves the databases of one user: from now on a file of another one is not
-    /// opened (`busy`): nothing of it is read. What is in a path changes at any time.
+    /// For a process that serves the databases of one user: from now on a file of another one is
+    /// not opened (`busy`): nothing of it is read. What is in a path changes at any time.
     package static func openFiles(ofOwner owner: UInt32) { ForeignFile.require(owner: owner) }
 
     /// What the connection is for.

@@ -37,7 +37,8 @@ enum ForeignFile {
             Int64(status.st_uid) != served
         else { return }
         throw SyncError(
-            .busy, "the file belongs to uid \(status.st_uid) now, whose stores another process serves",
+            .busy,
+            "the file belongs to uid \(status.st_uid) now, whose stores another process serves",
             hint: "Try again in a moment")
     }
 

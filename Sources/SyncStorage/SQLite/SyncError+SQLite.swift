@@ -1,5 +1,6 @@
 import CSQLite
 import GRDB
+import Glibc
 import SyncValues
 
 extension SyncError {
@@ -9,8 +10,13 @@ extension SyncError {
     ) -> Self {
         let extended = connection.map { sqlite3_extended_errcode($0) } ?? status
         let message = connection.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
+        // SQLite says that a file cannot be opened where there is no room for it.
+        let isFull =
+            connection.map { [ENOSPC, EDQUOT].contains(sqlite3_system_errno($0)) } ?? false
+        let isFileError = [SQLITE_CANTOPEN, SQLITE_IOERR].contains(status & 0xff)
         return sqlite(
-            status: status, extended: extended, message: message ?? "SQLite error \(status)",
+            status: isFull && isFileError ? SQLITE_FULL : status, extended: extended,
+            message: message ?? "SQLite error \(status)",
             sql: sql)
     }
 
@@ -31,7 +37,9 @@ extension SyncError {
         status: Int32, extended: Int32, message: String, sql: String?
     ) -> Self {
         let reason = sql.map { "\(message) in \($0.prefix(200))" } ?? message
-        switch status & 0xff {
+        // A -shm that cannot grow.
+        let isFull = extended == SQLITE_IOERR | 19 << 8  // SQLITE_IOERR_SHMSIZE
+        switch isFull ? SQLITE_FULL : status & 0xff {
         case SQLITE_BUSY, SQLITE_LOCKED:
             return SyncError(
                 .busy, "another connection holds the lock of the database",

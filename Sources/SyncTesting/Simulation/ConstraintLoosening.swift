@@ -62,6 +62,7 @@ struct ConstraintLoosening {
             let sql = "DROP INDEX IF EXISTS \(table)_index"
             if random.chance(0.5) {
                 _ = try Store.alter(store.path, running: sql)
+                try store.willCommit()
             } else {
                 try store.database.run(sql)
             }

@@ -47,6 +47,7 @@ struct ForeignMigration {
             SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?
             AND name GLOB 'syncd_[0-9]*' ORDER BY name
             """, with: [.text(table)])
+        store.hasLostTriggers = true
         let isAll = random.chance(0.5)
         for row in triggers ?? [] where isAll || random.chance(0.5) {
             if case .text(let name) = row[0] { try store.database.run("DROP TRIGGER \(name)") }

@@ -94,9 +94,12 @@ struct LateEdits {
                 }
                 let entity = entities[key.entity]
                 let name = entity.columns[column].name
+                // The replica has them under the present names.
+                let ofTable = policies.entities[store.schema.tableNames[key.entity]]?.columns
+                let policy = ofTable?[store.schema.columnNames[key.entity][column]]
                 let ordered = writes.sorted { $0.wall < $1.wall }
                 let expected: Write?
-                switch policies.entities[entity.name]?.columns?[name] ?? .lastWriter {
+                switch policy ?? .lastWriter {
                 case .lastWriter: expected = ordered.last
                 case .firstWriter: expected = ordered.first
                 default: continue

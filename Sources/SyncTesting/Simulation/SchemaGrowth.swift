@@ -59,14 +59,7 @@ struct SchemaGrowth {
     mutating func finish(_ stores: [SimulatedStore]) throws {
         for store in stores where !grown.contains(store.path) { try grow(store) }
         if readded.isEmpty { return }
-        for store in stores where !readded.contains(store.path) {
-            // A replica that has heard of the second generation has added that one.
-            try store.see()
-            let parts = try store.database.run(
-                "SELECT part FROM syncd_name WHERE name = ?", with: [.text(Self.column)])
-            if parts?.first?.first == .text(Self.column) { try readd(store) }
-            readded.insert(store.path)
-        }
+        for store in stores where !readded.contains(store.path) { try readd(store) }
     }
 
     /// The column of each object.
@@ -93,18 +86,28 @@ struct SchemaGrowth {
             try store.database.run(sql)
         } else {
             _ = try Store.alter(store.path, running: sql)
+            try store.willCommit()
         }
         grown.insert(store.path)
         store.hasGrown = true
     }
 
-    /// Drops the column, and adds another one of its name.
+    /// Drops the column, and adds another one of its name; not where the replica has added the
+    /// second generation at once, because it had heard of that one.
     private mutating func readd(_ store: SimulatedStore) throws {
+        readded.insert(store.path)
+        // A column that nothing read before it was dropped was none: the next one is the first.
+        try store.see()
+        let parts = try store.database.run(
+            """
+            SELECT part FROM syncd_name
+            WHERE name = ?1 AND lower(entity) = lower(?2) AND part <> '' AND number IS NULL
+            """, with: [.text(Self.column), .text(entity.name)])
+        guard parts?.first?.first == .text(Self.column) else { return }
         let table = store.table(entity.name)
         _ = try Store.alter(
             store.path,
             running: "ALTER TABLE \(table) DROP COLUMN \(Self.column); "
                 + "ALTER TABLE \(table) ADD COLUMN \(Self.column) TEXT")
-        readded.insert(store.path)
     }
 }

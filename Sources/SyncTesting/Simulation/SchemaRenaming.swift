@@ -108,7 +108,13 @@ struct SchemaRenaming {
     ) throws {
         if way == .command {
             _ = try Store.alter(store.path, running: statements.joined(separator: ";"))
+            try store.willCommit()
             return
+        }
+        // A rename leaves its trace in the triggers: these have to be there.
+        if store.hasLostTriggers {
+            _ = try store.replica.vector
+            store.hasLostTriggers = false
         }
         store.hasUnseenNames = true
         let legacy = "PRAGMA legacy_alter_table ="
@@ -140,6 +146,7 @@ extension SimulatedStore {
     func free(table name: String) throws {
         guard let place = schema.tableNames.firstIndex(of: name) else { return }
         let new = "\(name)_freed"
+        if hasLostTriggers { try see() }
         try database.run("ALTER TABLE \(name) RENAME TO \(new)")
         schema.tableNames[place] = new
         try see()
@@ -151,6 +158,7 @@ extension SimulatedStore {
         let place = place(of: first)
         guard let column = schema.columnNames[place].firstIndex(of: name) else { return }
         let new = "\(name)_freed"
+        if hasLostTriggers { try see() }
         try database.run("ALTER TABLE \(table(first)) RENAME COLUMN \(name) TO \(new)")
         schema.columnNames[place][column] = new
         try see()
@@ -160,7 +168,7 @@ extension SimulatedStore {
     /// renamed before.
     func see() throws {
         _ = try replica.vector
-        hasUnseenNames = false
+        (hasUnseenNames, hasLostTriggers) = (false, false)
         try remember()
     }
 }

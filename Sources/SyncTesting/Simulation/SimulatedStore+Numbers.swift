@@ -4,11 +4,11 @@ import SyncMerge
 extension SimulatedStore {
     /// Checks that no row is shown under the number of a row that has none of its own.
     func checkNumbers() throws {
-        for entity in schema.merge.entities where entity.sharesNumbers {
-            let key = entity.columns[entity.key[0]].name
+        for (place, entity) in schema.merge.entities.enumerated() where entity.sharesNumbers {
+            let (table, key) = (schema.tableNames[place], schema.columnNames[place][entity.key[0]])
             // Writers choose small numbers, and the ends of the range.
             let lost = try database.run(
-                "SELECT count(*) FROM \(entity.name) WHERE \(key) BETWEEN -(1 << 52) AND -1000")
+                "SELECT count(*) FROM \(table) WHERE \(key) BETWEEN -(1 << 52) AND -1000")
             guard lost == [[0]] else {
                 throw SimulationFailure(
                     "rows of \(entity.name) have no number of their own, "

@@ -27,6 +27,8 @@ final class SimulatedStore: SimulatedTables {
     var hasGrown = false
     /// Whether something was renamed since the replica last read the file.
     var hasUnseenNames = false
+    /// Whether a table lost its triggers since the replica last read the file.
+    var hasLostTriggers = false
 
     /// Transactions that a copied file had already: local ones in its history.
     private let inherited: Int64

@@ -118,6 +118,8 @@ struct TableGrowth {
             try store.database.run(sql)
         }
         try Store.track(store.path)
+        // What these found is as old as the simulation, not as the machine.
+        try store.willCommit()
         grown.insert(store.path)
         store.addedTable = name
         try store.remember()

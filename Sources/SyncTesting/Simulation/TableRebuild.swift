@@ -35,6 +35,7 @@ struct TableRebuild {
         isAtOnce: Bool, number: Int, _ change: (String) -> String = { $0 }
     ) throws {
         let database = store.database
+        store.hasLostTriggers = true
         try database.run("PRAGMA foreign_keys = OFF -- \(number)")
         if isAtOnce { try database.run("BEGIN IMMEDIATE") }
         try database.run("CREATE TABLE rebuilt\(change(definition))")

@@ -6,7 +6,10 @@ import NIOPosix
 /// The other process is slowed down as the client is: while the client's queue is full, nothing is
 /// read from the socket of the other process, whose own queue for this client fills.
 ///
-/// Invariants: all state is used on the loop of the client's stream. A reply in `refused` was not
+/// It has a loop of its own, not that of the client's connection, which parses what all clients
+/// send: a notice goes from there to the client's socket at once (``ReplyStream``).
+///
+/// Invariants: all state is used on that loop. A reply in `refused` was not
 /// accepted by the stream, and while there is one, none is read after it.
 ///
 /// `@unchecked Sendable`: the event loop guards the state.
@@ -32,17 +35,19 @@ package final class CallRelay: ChannelDuplexHandler, @unchecked Sendable {
     /// Starts. Does not block.
     ///
     /// - Parameters:
+    ///   - loop: for the relay.
     ///   - descriptor: a connected socket, from now on the relay's. The other process serves the
     ///     caller there.
     ///   - lost: what the caller is answered when the other process ends before it has answered.
     package static func start(
-        _ call: IncomingCall, to stream: ReplyStream, over descriptor: CInt, lost: VarlinkError
+        _ call: IncomingCall, to stream: ReplyStream, on loop: any EventLoop,
+        over descriptor: CInt, lost: VarlinkError
     ) {
         let message = CallMessage(
             method: call.method, parameters: call.parameters, oneway: call.oneway, more: call.more)
         let bytes = ByteBuffer(bytes: message.encoded())
         let relay = CallRelay(stream, lost: lost, limits: ClientLimits())
-        ClientBootstrap(group: stream.eventLoop)
+        ClientBootstrap(group: loop)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(relay)
@@ -59,7 +64,7 @@ package final class CallRelay: ChannelDuplexHandler, @unchecked Sendable {
 
     private func begin(with bytes: ByteBuffer, over channel: any Channel, call: IncomingCall) {
         stream.onClose { channel.close(promise: nil) }
-        stream.onDrained { [self] in resume() }
+        stream.onDrained { [self] in channel.eventLoop.execute { self.resume() } }
         context?.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
         // The other process runs what it has received completely, also without a caller.
         if call.oneway { end { stream.finish() } }

@@ -42,7 +42,8 @@ package final class DescriptorChannel: Sendable {
         let bytes = writer.bytes
         let error = syncd_send_descriptor(descriptor, passed, bytes, bytes.count)
         guard error == 0 else {
-            throw TransportError(.closed, "a connection was not taken: \(UnixSocket.message(error))")
+            throw TransportError(
+                .closed, "a connection was not taken: \(UnixSocket.message(error))")
         }
     }
 

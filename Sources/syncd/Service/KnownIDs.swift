@@ -1,8 +1,8 @@
 import SyncCore
 import Synchronization
 
-/// Where the stores of workers are, by id, as far as a worker has said so a moment ago. A copied file
-/// has the id of the other one.
+/// Where the stores of workers are, by id, as far as a worker has said so a moment ago. A copied
+/// file has the id of the other one.
 final class KnownIDs: Sendable {
     /// Longer, and a store that was moved is not found where it is; shorter, and workers are asked
     /// for each call that names a store by its id.

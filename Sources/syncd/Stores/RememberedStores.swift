@@ -39,7 +39,7 @@ final class RememberedStores: Sendable {
         paths = Mutex(try Self.read(file))
     }
 
-    /// The list of a worker: the daemon remembers its stores.
+    /// The list of a worker, which stays empty: the daemon remembers its stores.
     init() {
         file = nil
         paths = Mutex([])
@@ -59,11 +59,12 @@ final class RememberedStores: Sendable {
     }
 
     private func change(_ body: (inout [String]) -> Void) throws {
+        guard let file else { return }
         try paths.withLock { paths in
             var new = paths
             body(&new)
             guard new != paths else { return }
-            try write(new)
+            try Self.write(new, to: file)
             paths = new
         }
     }
@@ -82,8 +83,7 @@ final class RememberedStores: Sendable {
         return content.stores
     }
 
-    private func write(_ paths: [String]) throws {
-        guard let file else { return }
+    private static func write(_ paths: [String], to file: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .withoutEscapingSlashes]
         do {

@@ -184,7 +184,9 @@ extension StoreHub {
                 error.code == .noSuchFile ? .missing : .failed(error), path: path,
                 isTold: !isElsewhere)
             logOnce(error.description)
-            if wasOpen, !isElsewhere { log.notice("the file is gone, or is no longer a tracked store") }
+            if wasOpen, !isElsewhere {
+                log.notice("the file is gone, or is no longer a tracked store")
+            }
         }
     }
 

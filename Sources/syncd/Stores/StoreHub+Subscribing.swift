@@ -16,7 +16,8 @@ extension StoreHub {
     func subscribe(
         _ options: SubscriptionOptions, to opened: OpenedStore, stream: ReplyStream
     ) throws {
-        let subscriber = Subscriber(options, stream: stream, worker: environment.isWorker ? environment.served : nil)
+        let worker = environment.isWorker ? environment.served : nil
+        let subscriber = Subscriber(options, stream: stream, worker: worker)
         if let after = options.after { try opened.store.check(after) }
         try checkEntities(of: options, in: opened.store)
         try checkCount(options.hold.count)

@@ -38,7 +38,8 @@ final class StoreHub: Sendable {
         /// Whether this is the process of another owner than the daemon's user.
         var isWorker: Bool { served.map { $0 != geteuid() } ?? false }
 
-        /// Whether another process serves the file at a path: for the moment until it is given to it.
+        /// Whether another process serves the file at a path: for the moment until it is given to
+        /// it.
         func isElsewhere(_ path: String) -> Bool {
             guard let served, let owner = FileOwnership.owner(of: path) else { return false }
             return owner != served

@@ -7,8 +7,8 @@ import SyncStorage
 import Synchronization
 import Varlink
 
-/// The stores of this process by path: those of the configuration, and those tracked at run time. In
-/// a daemon with workers, those of the daemon's user alone; in a worker, those of its owner.
+/// The stores of this process by path: those of the configuration, and those tracked at run time.
+/// In a daemon with workers, those of the daemon's user alone; in a worker, those of its owner.
 ///
 /// Invariants: one hub for each path, links resolved; a hub is in the table from before it opens
 /// until it is closed. Calls block on the stores: on the pool.
@@ -98,7 +98,11 @@ final class StoreRegistry: Sendable {
         }
         for hub in new { hub.quarantineAfterCrashes() }
         let first = new.sorted { $0.path < $1.path }.filter { !later.contains($0.path) }
-        let foreign = first.filter { $0.owner != geteuid() }
+        // Those in quarantine are tried when their pause is over.
+        let foreign = first.filter {
+            $0.owner != geteuid()
+                && environment.marks.crashes(of: $0.path) < CrashMarks.quarantineMin
+        }
         let others = openForeign(foreign.filter { environment.marks.crashes(of: $0.path) == 0 })
         // What may end the process again is opened when nothing else is at work, one by one.
         let suspects = foreign.filter { environment.marks.crashes(of: $0.path) > 0 }

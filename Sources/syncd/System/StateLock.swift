@@ -31,7 +31,8 @@ final class StateLock: Sendable {
         let end = ContinuousClock.now + limit
         while descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
             guard ContinuousClock.now < end else {
-                throw StartFailure(exitStatus: 75, "\(directory): the worker before it does not end")
+                throw StartFailure(
+                    exitStatus: 75, "\(directory): the worker before it does not end")
             }
             usleep(10_000)
         }

@@ -29,7 +29,8 @@ struct WorkerLog: LogHandler {
     /// Logs a line that a worker wrote. One that is not a message of its log is what the system or
     /// the language's runtime said at its end.
     static func pass(_ line: String, of owner: UInt32, to log: Logger) {
-        guard let object = (try? JSONParser.parse(line))?.object, let message = object["message"]?.string,
+        guard let object = (try? JSONParser.parse(line))?.object,
+            let message = object["message"]?.string,
             let level = object["level"]?.string.flatMap(Logger.Level.init(rawValue:))
         else {
             if line.isEmpty { return }

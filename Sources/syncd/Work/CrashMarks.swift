@@ -14,9 +14,10 @@ import Synchronization
 /// Invariants:
 /// - A slot is in `free` exactly while no work has it, and then it is empty in the file.
 /// - A path is counted when it was in a slot as the daemon ended, whatever ended it: SIGKILL, the
-///   lack of memory. Where a thread ended it by a fault or a trap, the handler of the signal marks the
-///   slot of that thread (``markBit``), and only such a one is counted. A daemon that ends without work on it begins to count again, unless
-///   the store is in quarantine (``quarantineMin``); ``forgive(_:)`` ends that.
+///   lack of memory. Where a thread ended it by a fault or a trap, the handler of the signal marks
+///   the slot of that thread (``markBit``), and only such a one is counted. A daemon that ends
+///   without work on it begins to count again, unless the store is in quarantine
+///   (``quarantineMin``); ``forgive(_:)`` ends that.
 ///
 /// A directory that takes no such file is for others to report: then nothing is remembered.
 final class CrashMarks: Sendable {

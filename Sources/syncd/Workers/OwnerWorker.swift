@@ -66,7 +66,9 @@ actor OwnerWorker {
 
     private var state = State.idle {
         didSet {
-            if case .running = state { running.store(true, ordering: .relaxed) } else {
+            if case .running = state {
+                running.store(true, ordering: .relaxed)
+            } else {
                 running.store(false, ordering: .relaxed)
             }
         }
@@ -274,7 +276,11 @@ actor OwnerWorker {
             "a worker: \(reason); another one is started in \(pause.components.seconds) s",
             metadata: ["owner": "\(owner)"])
         // Those who wait while it is started at once wait for that.
-        if pause == .zero { signal.yield() } else { answerWaiters(.failure(pausing(until: next, reason))) }
+        if pause == .zero {
+            signal.yield()
+        } else {
+            answerWaiters(.failure(pausing(until: next, reason)))
+        }
     }
 
     /// Ends the process for good.

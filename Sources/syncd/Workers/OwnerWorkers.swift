@@ -3,15 +3,16 @@ import Logging
 import SyncCore
 import Synchronization
 
-/// The stores of other users than the daemon's, and the workers that serve them: one for each owner.
+/// The stores of other users than the daemon's, and the workers that serve them: one for each
+/// owner.
 ///
 /// A store belongs to the worker of the user that owns its file; one whose file is gone, to that of
 /// its last owner. Which file is at a path changes at any time: each process opens the files of its
-/// owner alone (``DatabaseOpener/openFiles(ofOwner:)``), and a store whose file has another owner is
-/// given to another process within about a second (``StoreRegistry/reassign(_:)``).
+/// owner alone (``DatabaseOpener/openFiles(ofOwner:)``), and a store whose file has another owner
+/// is given to another process within about a second (``StoreRegistry/reassign(_:)``).
 ///
-/// Invariants, guarded by the mutex: each path in `stores` is served by the worker of its owner, and
-/// by none else; no owner is the daemon's user; a worker is never removed.
+/// Invariants, guarded by the mutex: each path in `stores` is served by the worker of its owner,
+/// and by none else; no owner is the daemon's user; a worker is never removed.
 final class OwnerWorkers: Sendable {
     /// More owners have no worker: a process takes some megabytes.
     static let workersMax = 256

@@ -8,8 +8,8 @@ enum WorkerInterface {
         # A worker process of syncd, as the daemon that has started it sees it.
         interface org.syncd.Worker
 
-        # Serves the stores of this configuration (JSON), and no others any more. With `retry`, tries
-        # those again that could not be opened.
+        # Serves the stores of this configuration (JSON), and no others any more. With `retry`,
+        # tries those again that could not be opened.
         method Serve(configuration: string, retry: bool) -> ()
 
         # Answers by way of the event loop and the watch thread.

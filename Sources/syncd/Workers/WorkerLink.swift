@@ -119,7 +119,7 @@ final class WorkerLink: Sendable {
     /// - Throws: `unreachable` when the worker takes no connection.
     func relay(_ call: IncomingCall, to stream: ReplyStream) throws {
         let own = try connection(for: call.peer)
-        CallRelay.start(call, to: stream, over: own, lost: lost.varlinkError)
+        CallRelay.start(call, to: stream, on: loop, over: own, lost: lost.varlinkError)
     }
 
     /// Calls a method of the stores' interface for a client, and waits for the one answer, also

@@ -186,6 +186,7 @@ struct Checkup {
         let now = Timestamp.now()
         try compareRows(path, now: now, into: &result)
         try compareReplicas(path, now: now, into: &result)
+        try compareClocks(path, now: now, into: &result)
         for consumer in try await access.consumers() where consumer.isLapsed(at: now) {
             result.checked.append(
                 "the lease of consumer \(consumer.name) has expired; last seen "
@@ -249,6 +250,20 @@ struct Checkup {
                 let title = Printable.text(names.naming(comparison.replica.description))
                 result.checked.append("replica \(title) was equal \(time)")
             }
+        }
+    }
+
+    /// Replicas that wrote in the future.
+    private func compareClocks(_ path: String, now: Timestamp, into result: inout Result) throws {
+        for lead in try Store.clocksAhead(StorePath.absolute(path), at: now) {
+            let name = lead.isOwn ? "this replica" : "replica \(lead.replica)"
+            result.findings.append(
+                Finding(
+                    problem: "the newest change of \(name) is dated "
+                        + "\(LocalTime.length(lead.ahead)) ahead of the clock of this machine",
+                    hint: "Correct the clock that is wrong: timedatectl. Until that date its "
+                        + "changes win over concurrent ones"
+                ))
         }
     }
 

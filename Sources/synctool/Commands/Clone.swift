@@ -10,6 +10,11 @@ struct Clone: FileCommand {
             The database appears under its name when it is complete. Run the command again to \
             continue an interrupted clone. The new replica gets the remote under the name origin.
 
+            It has the tables, indexes, views, triggers, full-text and R-Tree indexes of the store \
+            as they are now, and the rows of the tracked tables. Texts of the remote are checked \
+            before they are run; what is not made is listed with the reason, and again by synctool \
+            schema.
+
             Example: synctool clone ssh://kiosk/srv/music.db music.db
 
             \(FileCommandHelp.note)
@@ -31,6 +36,11 @@ struct Clone: FileCommand {
             "The path of synctool on the remote machine (default: search the PATH there).",
             valueName: "path"))
     var synctool: String?
+    @Flag(
+        help:
+            "Also make triggers that write tracked tables, and recursive views, after showing them."
+    )
+    var allowSchema = false
     @OptionGroup var output: OutputOptions
     var database: String? { path }
 
@@ -40,18 +50,21 @@ struct Clone: FileCommand {
         var options = RemoteEntry.Options()
         options.encrypted = key == nil ? nil : true
         options.synctool = synctool
-        let report = try await CloneRun(
-            url: url, path: StorePath.absolute(path), remoteName: name, options: options, ring: ring
+        let (report, refused) = try await CloneRun(
+            url: url, path: StorePath.absolute(path), remoteName: name, options: options,
+            ring: ring, allowsSchema: allowSchema
         ).run()
+        let missing = RefusedText(refused: refused, path: path)
         // The new replica is complete; it may have been made of what differs from the others.
         let difference = StateDifference.error(report.differences, path: path)
-        let waiting = WaitingText(waiting: report.waiting, path: path)
+        let waiting = WaitingText(waiting: report.waiting, remote: name, path: path)
         if output.isJSON {
-            try Terminal.output.json(
-                ExchangeText(
-                    remote: name, report: report, direction: .pull, conflicts: 0,
-                    duration: .now - begin, compared: nil, path: path
-                ).json)
+            var json = ExchangeText(
+                remote: name, report: report, direction: .pull, conflicts: 0,
+                duration: .now - begin, compared: nil, path: path
+            ).json
+            if !refused.isEmpty { json["notMade"] = missing.json }
+            try Terminal.output.json(json)
             try waiting.print()
             if let difference { throw difference }
             return
@@ -60,6 +73,7 @@ struct Clone: FileCommand {
             "\(path): \(Plural.text(report.pulledCount, of: "transaction")) pulled"
                 + " (\(ByteCount.text(Int64(report.bytes))))."
                 + " To keep it in sync: synctool sync \(Shell.quoted(path))")
+        try missing.print()
         try waiting.print()
         if let difference { throw difference }
     }

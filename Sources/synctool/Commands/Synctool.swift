@@ -25,7 +25,7 @@ struct Synctool: AsyncParsableCommand {
             Purge.self, Revert.self, Restore.self, Show.self, Diff.self,
             Remote.self, Push.self, Pull.self, Sync.self,
             Clone.self, Upgrade.self, Conflicts.self, Policy.self, Key.self, Serve.self,
-            Doctor.self, Alter.self,
+            Doctor.self, Alter.self, Schema.self,
             Migrate.self, Demo.self,
         ])
 }

@@ -11,13 +11,16 @@ struct CloneRun {
     let remoteName: String
     var options: RemoteEntry.Options
     let ring: KeyRing
+    /// Whether triggers that write tracked tables, and what is recursive, are made.
+    var allowsSchema = false
 
     private var part: String { path + ".syncd-part" }
 
-    /// - Returns: what was pulled, the snapshot included when this run fetched it.
+    /// - Returns: what was pulled, the snapshot included when this run fetched it; and the objects
+    ///   of the store's schema that were not made.
     /// - Throws: `refused` when the file exists, or the remote has no snapshot; `unreachable`;
     ///   `notAllowed` when a key is missing; `readOnly` when the file cannot be renamed.
-    func run() async throws -> ExchangeReport {
+    func run() async throws -> (report: ExchangeReport, refused: [RefusedObject]) {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw SyncError(
                 .refused, "the file already exists", path: path,
@@ -38,12 +41,14 @@ struct CloneRun {
             try? replica.close()
             throw error
         }
+        let show = { refused in try RefusedText(refused: refused, path: path).printTexts() }
+        let refused = try StoreReplica.completeCopy(at: part, consent: allowsSchema ? show : nil)
         guard rename(part, path) == 0 else {
             throw SyncError(
                 .readOnly, "cannot rename \(part): \(String(cString: strerror(errno)))", path: path,
                 hint: "Check the permissions of the folder, then run the command again")
         }
-        return report
+        return (report, refused)
     }
 
     /// Whether an earlier run has written the snapshot. Removes an incomplete file.
@@ -67,10 +72,10 @@ struct CloneRun {
     private func begin(
         with entry: RemoteEntry, store: StoreID
     ) async throws -> ExchangeReport {
-        let snapshot = try await snapshot(of: entry, store: store)
+        let (snapshot, schemas) = try await snapshot(of: entry, store: store)
         // Who reads the file has the keys.
         try StoreReplica.create(
-            at: part, from: snapshot.bytes, isPrivate: !ring.keys.isEmpty
+            at: part, from: snapshot.bytes, schemas: schemas, isPrivate: !ring.keys.isEmpty
         ).close()
         let opened = try Store.open(part)
         defer { try? opened.close() }
@@ -82,13 +87,18 @@ struct CloneRun {
         return report
     }
 
+    private typealias Snapshot = (envelope: BatchEnvelope, bytes: [UInt8])
+
     private func snapshot(
         of entry: RemoteEntry, store: StoreID
-    ) async throws -> (envelope: BatchEnvelope, bytes: [UInt8]) {
+    ) async throws -> (Snapshot, [SchemaRecord]) {
         do {
             return try await RemoteConnection.with(
                 entry, store: store, replica: DirectoryRemote.observer, ring: ring
-            ) { try await $0.snapshot() }
+            ) { connection in
+                let snapshot = try await connection.snapshot()
+                return (snapshot, try await connection.schemas(after: snapshot.envelope))
+            }
         } catch var error as SyncError where error.code == .notAllowed {
             error.hint =
                 "On a replica that has the key run: synctool key share REPLICA > PACKET; "

@@ -25,7 +25,7 @@ struct ExchangeText {
 
     /// - Throws: ``OutputClosed``.
     func print(asJSON isJSON: Bool) throws {
-        let waiting = WaitingText(waiting: report.waiting, path: path)
+        let waiting = WaitingText(waiting: report.waiting, remote: remote, path: path)
         if isJSON {
             try Terminal.output.json(json)
             return try waiting.print()

@@ -4,6 +4,8 @@ import Varlink
 /// Changes that cannot be written to a table yet, and what to do about it.
 struct WaitingText {
     let waiting: [WaitingChanges]
+    /// The remote that the changes came from, where it is known.
+    var remote: String?
     /// The path of the database, as the user typed it.
     let path: String
 
@@ -52,7 +54,7 @@ struct WaitingText {
         switch changes.reason {
         case .noTable:
             text += "this database has no table \(name)."
-            text += " Create it, then run: synctool track \(database)"
+            text += " Run: \(remedy)"
         case .notTracked:
             text += "the table \(name) is not tracked in this database."
             text += " Run: synctool track \(database)"
@@ -66,7 +68,7 @@ struct WaitingText {
         case .noColumns(let names):
             let list = names.map(Self.quoted).joined(separator: ", ")
             text += "the table has no column \(list)."
-            text += " Add it with: synctool alter \(database) 'ALTER TABLE ...'"
+            text += " Run: \(remedy)"
         case .otherConstraints(let names):
             let list = names.map(Self.quoted).joined(separator: ", ")
             text += "the constraints on \(list) differ from the sender's."
@@ -83,6 +85,11 @@ struct WaitingText {
             : "the table \(name) of this database is another one, which was renamed from \(first).")
             + " Rename it, and create the sender's: synctool alter \(database) 'ALTER TABLE ...';"
             + " then run: synctool track \(database)"
+    }
+
+    private var remedy: String {
+        let from = remote.map { " --from \(Shell.quoted($0))" } ?? ""
+        return "synctool schema \(Shell.quoted(path))\(from) --apply"
     }
 
     private static func quoted(_ name: String) -> String { "'\(Printable.text(name))'" }

@@ -26,6 +26,17 @@ import Testing
         }
     }
 
+    @Test func oddTextIsAnErrorThatSaysWhere() {
+        let deep = [
+            String(repeating: "{", count: 100_000), String(repeating: "(", count: 100_000),
+            String(repeating: "NOT ", count: 100_000),
+            String(repeating: "SUBQUERY(", count: 100_000),
+        ]
+        for text in deep + ["$.", "$. == 1", "rank == $..", "$"] {
+            #expect(throws: ObjectError.self, "\(text.prefix(20))") { try FetchPredicate(text) }
+        }
+    }
+
     /// A random predicate about an entity of the graph.
     private static func predicate(
         of entity: String, depth: Int, random: inout SeededRandom

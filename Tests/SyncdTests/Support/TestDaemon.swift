@@ -87,6 +87,19 @@ final class TestDaemon: Sendable {
         (try? String(contentsOfFile: directory.file("log"), encoding: .utf8)) ?? ""
     }
 
+    /// Gives a tracked database to another user, and waits until that user's worker serves it.
+    func give(_ store: String, to owner: UInt32) async throws {
+        chown(store, owner, owner)
+        try await eventually("a worker serves it: \(store)") {
+            let isMoved = log.split(separator: "\n").contains {
+                $0.contains("another owner now") && $0.contains("owner=\(owner) ")
+                    && $0.hasSuffix("store=\(store)")
+            }
+            guard isMoved else { return false }
+            return (try? await client.head(store)) != nil
+        }
+    }
+
     /// A tracked database with two tables.
     func makeStore(_ name: String = "music.db", rows: Int = 0) async throws -> String {
         let path = directory.file(name)
@@ -107,7 +120,7 @@ final class TestDaemon: Sendable {
 }
 
 extension Process {
-    fileprivate func terminateForGood() {
+    func terminateForGood() {
         if isRunning { kill(processIdentifier, SIGKILL) }
         waitUntilExit()
     }

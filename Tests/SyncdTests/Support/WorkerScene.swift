@@ -11,7 +11,7 @@ struct WorkerScene {
 
     /// - Parameter configuration: workers answer soon, and have little memory.
     init(
-        configuration: String = "workers: {answerSeconds: 3, memory: 256MB}\n"
+        configuration: String = "workers: {answerSeconds: 5, memory: 256MB}\n"
     ) async throws {
         daemon = try await TestDaemon()
         try configuration.write(

@@ -1,0 +1,77 @@
+import SyncMerge
+import SyncValues
+
+/// States a change of this replica's schema to the others.
+///
+/// A statement is sent with a transaction of this replica: the newest that no other one has, or
+/// else one without changes. So vectors say who knows it, like facts, and other replicas forward
+/// it.
+///
+/// Invariants
+/// - What this replica states is its schema, and of the store's what it did not change itself
+///   (``SchemaContent/merged(with:since:)``): objects that are refused, or not applied yet, stay.
+/// - A schema that another replica states already is not stated a second time; nor is that of a
+///   database that joined a store, or of a new replica, before it changes.
+struct SchemaRecording {
+    private let transaction: MergeTransaction
+    private let storage: ReplicaStorage
+
+    init(_ transaction: MergeTransaction) {
+        self.transaction = transaction
+        storage = transaction.storage
+    }
+
+    private var own: ReplicaID { transaction.identity.replica }
+    private var schemas: SchemaStorage { storage.schemas }
+
+    /// States the schema where it has changed since it was last looked at.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(schema)
+    func record() throws {
+        let present = try PresentSchema(transaction.database).content()
+        let marks = present.marks
+        let seen = try schemas.seen()
+        guard seen != marks else { return }
+        try schemas.setSeen(marks)
+        if let seen { return seen.isEmpty ? () : try state(present, since: seen) }
+        let known = try schemas.all()
+        guard try known.isEmpty && transaction.settings.value(.joined) == .null else { return }
+        try write(present, at: Dot(own, try newestOwn()), revision: 1)
+    }
+
+    private func state(_ present: SchemaContent, since seen: SchemaMarks) throws {
+        let known = try schemas.all()
+        let newest = known.newest
+        let content = newest.map { present.merged(with: $0.content, since: seen) } ?? present
+        let hash = content.hash
+        if known.contains(where: { $0.content.hash == hash }) { return }
+        try write(content, at: try carrier(), revision: (newest?.revision ?? 0) + 1)
+    }
+
+    private func write(_ content: SchemaContent, at dot: Dot, revision: Int64) throws {
+        guard content.encoded.count <= SchemaContent.bytesMax else { return }
+        try schemas.write(
+            SchemaRecord(
+                dot, revision: revision, time: transaction.environment.wall(), content: content))
+    }
+
+    private func newestOwn() throws -> Int64 { try storage.headers.vector()[own] }
+
+    /// A transaction of this replica that no other one has.
+    private func carrier() throws -> Dot {
+        let newest = try newestOwn()
+        if try newest > OwnTransactions(transaction).newestSent() { return Dot(own, newest) }
+        let (dot, time) = transaction.nextTransaction()
+        let header = TransactionHeader(dot, time: time, seen: try storage.headers.vector())
+        let entry = Batch.Transaction(header, context: Self.context)
+        try transaction.append(entry)
+        let history = MergedHistory(
+            schema: storage.schema, history: storage.history, replica: own,
+            wall: transaction.environment.wall(), before: { _ in nil }, after: { _ in nil })
+        try history.write([entry], differences: [:])
+        return dot
+    }
+
+    /// The context of such a transaction in history.
+    private static let context = "schema"
+}

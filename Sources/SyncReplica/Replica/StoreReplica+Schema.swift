@@ -1,0 +1,109 @@
+import GRDB
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+extension StoreReplica {
+    /// The schema of the store: the newest that a replica stated; nil: none is known, because the
+    /// store does not sign or was last sent by an earlier version.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    package func storeSchema() throws -> SchemaRecord? {
+        try run("schema") { session in
+            try session.transact { try $0.storage.schemas.all().newest }
+        }
+    }
+
+    // MARK: A new replica
+
+    /// Makes what a new replica lacks of the store's schema, after its last batch: views, triggers,
+    /// virtual and untracked tables, and the settings of the file. Can be repeated.
+    /// - Parameter consent: called with what writes tracked tables or is recursive, before it is
+    ///   made; nil: that is not made.
+    /// - Returns: what is not made, with the reasons. It stays part of the store's schema.
+    /// - Throws: ``SyncError``: as ``init(_:)`` and ``Store/alter(_:making:)``; what `consent`
+    ///   throws.
+    /// - Complexity: O(schema, and rows of the tables that have a full-text index)
+    package static func completeCopy(
+        at path: String, consent: (([RefusedObject]) throws -> Void)? = nil
+    ) throws -> [RefusedObject] {
+        guard let content = try opened(path, { try $0.storeSchema() })?.content else { return [] }
+        if let consent {
+            let review = try SchemaReview(content, consents: false)
+            try consent(review.refused.filter(\.needsConsent))
+        }
+        try opened(path) { try $0.expectSchemaChange() }
+        let refused = try SchemaCopy(content, consenting: consent != nil).finish(at: path)
+        _ = try opened(path) { try $0.vector }
+        return refused
+    }
+
+    private static func opened<Result>(
+        _ path: String, _ body: (StoreReplica) throws -> Result
+    ) throws -> Result {
+        let replica = try StoreReplica(path)
+        do {
+            let result = try body(replica)
+            try replica.close()
+            return result
+        } catch {
+            try? replica.close()
+            throw error
+        }
+    }
+
+    /// What the schema is next is no change that this replica states.
+    private func expectSchemaChange() throws {
+        try run("schema") { session in
+            try session.transact { try $0.storage.schemas.setSeen([:]) }
+        }
+    }
+
+    // MARK: A replica with another schema
+
+    /// Compares the store's schema with that of this database.
+    /// - Parameter consents: whether what writes tracked tables, or is recursive, is among the
+    ///   changes.
+    /// - Returns: nil: the store's schema is not known.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    /// - Complexity: O(schema)
+    public func compareSchema(consenting consents: Bool = false) throws -> SchemaComparison? {
+        try run("schema") { session in
+            try session.transact { transaction in
+                guard let schema = try transaction.storage.schemas.all().newest else { return nil }
+                var comparing = try SchemaComparing(
+                    schema, consenting: consents, in: transaction.database,
+                    isRenamed: try transaction.settings.isRenamed())
+                return try comparing.run()
+            }
+        }
+    }
+
+    /// Applies changes in one transaction, tracks the new tables, and shows what waited for them.
+    /// - Parameter comparison: of this database; what has changed since fails.
+    /// - Returns: what was not made.
+    /// - Throws: ``SyncError``: as ``Store/alter(_:making:)`` and
+    ///   ``Store/track(_:entities:options:)``.
+    /// - Complexity: O(schema, and waiting facts)
+    public static func applySchema(
+        _ comparison: SchemaComparison, at path: String
+    ) throws -> [RefusedObject] {
+        // What comes from the store's schema is no change that this replica states.
+        try opened(path) { try $0.expectSchemaChange() }
+        let failed = try Store.alter(path) { database in
+            try SchemaApplying(comparison).apply(in: database)
+        }
+        let tables = comparison.changes.filter { $0.kind == .newTable || $0.kind == .track }
+        let new = try opened(path) { replica in
+            try replica.run("schema") { session in
+                let tracked = try EntityTable(session.database).live().map(\.name)
+                return tables.map(\.name).filter { name in
+                    !tracked.contains { SQLName.isEqual($0, to: name) }
+                }
+            }
+        }
+        if !new.isEmpty { try Store.track(path, entities: .only(new)) }
+        try showWaiting(at: path)
+        return failed
+    }
+}

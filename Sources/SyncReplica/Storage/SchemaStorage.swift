@@ -1,0 +1,99 @@
+import Foundation
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+/// `syncd_schema`: what each replica stated of its schema, the newest of each; and of this one what
+/// was last seen.
+///
+/// A store without the table is whole: what is missing is stated again with the next change.
+/// Statements are prepared when they are used. Confined to its connection's queue.
+struct SchemaStorage {
+    private let connection: OpaquePointer
+    private let replicas: ReplicaNames
+    private let settings: Metadata
+
+    /// How far above the newest revision that is known here another one may be. More is forged, and
+    /// could leave no revision for the next change.
+    private static let revisionStepMax: Int64 = 1_000_000
+
+    init(_ connection: OpaquePointer, replicas: ReplicaNames) {
+        self.connection = connection
+        self.replicas = replicas
+        settings = Metadata(connection)
+    }
+
+    /// What replicas state.
+    /// - Throws: SQLite errors; `corrupt`, `badData`, `newerFormat` for rows that cannot be read.
+    /// - Complexity: O(bytes of the schemas)
+    func all() throws -> [SchemaRecord] {
+        let select = try Statement(
+            "SELECT replica, number, revision, time, content FROM syncd_schema ORDER BY replica",
+            on: connection)
+        var records: [SchemaRecord] = []
+        while try select.step() {
+            records.append(
+                SchemaRecord(
+                    Dot(try replicas.name(of: select.integer(0)), select.integer(1)),
+                    revision: select.integer(2), time: select.integer(3),
+                    content: try SchemaContent(select.blob(4) ?? [])))
+        }
+        return records
+    }
+
+    /// Stores what a replica states, in place of what it stated before.
+    /// - Throws: SQLite errors.
+    func write(_ record: SchemaRecord) throws {
+        try Statement(
+            """
+            INSERT INTO syncd_schema(replica, number, revision, time, hash, content)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            ON CONFLICT(replica) DO UPDATE SET number = excluded.number,
+              revision = excluded.revision, time = excluded.time, hash = excluded.hash,
+              content = excluded.content
+            """, on: connection
+        ).run(
+            .integer(try replicas.number(of: record.dot.replica)), .integer(record.dot.number),
+            .integer(record.revision), .integer(record.time), .blob(record.content.hash),
+            .blob(record.content.encoded))
+    }
+
+    /// Stores what other replicas state where it is newer than what is known of them.
+    /// - Throws: SQLite errors.
+    func note(_ records: [SchemaRecord], own: ReplicaID) throws {
+        guard !records.isEmpty else { return }
+        let known = try all()
+        let newest = known.map(\.revision).max() ?? 0
+        for record in records
+        where record.dot.replica != own && record.revision - newest <= Self.revisionStepMax {
+            let former = known.first { $0.dot.replica == record.dot.replica }
+            if former.map({ $0.isOlder(than: record) }) ?? true { try write(record) }
+        }
+    }
+
+    /// Removes what a replica states.
+    /// - Throws: SQLite errors.
+    func remove(_ replica: ReplicaID) throws {
+        try Statement("DELETE FROM syncd_schema WHERE replica = ?1", on: connection)
+            .run(.integer(try replicas.number(of: replica)))
+    }
+
+    // MARK: This replica
+
+    /// The marks of the schema here when it was last looked at; none: what is here next is no
+    /// change; nil: never.
+    /// - Throws: SQLite errors; `DecodingError`.
+    func seen() throws -> SchemaMarks? {
+        guard let json = try settings.text(.structure) else { return nil }
+        return try JSONDecoder().decode(SchemaMarks.self, from: Data(json.utf8))
+    }
+
+    /// Stores the marks of the schema here.
+    /// - Throws: SQLite errors.
+    func setSeen(_ marks: SchemaMarks) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let json = String(decoding: try encoder.encode(marks), as: UTF8.self)
+        try settings.set(.structure, to: .text(json))
+    }
+}

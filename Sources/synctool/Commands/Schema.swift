@@ -1,0 +1,93 @@
+import ArgumentParser
+import SyncRemotes
+import SyncReplica
+
+/// `synctool schema DB`
+struct Schema: FileCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Compare a database with the schema of its store, and apply what is safe.",
+        discussion: """
+            Replicas tell each other their schemas. The command lists what the newest one has that \
+            this database has not, and what waits for it. With --from it pulls from a remote \
+            first. With --apply it makes new tables, columns, indexes, full-text and R-Tree \
+            indexes, views and triggers in one transaction, and shows the changes that waited. It \
+            never drops or rebuilds anything: what needs that is listed with the reason.
+
+            The statements come from another replica. They are checked before they are shown: \
+            each makes one object of the store, and reaches nothing else. Triggers that write \
+            tracked tables, and recursive views, are made only with --allow-schema, which shows \
+            their texts.
+
+            Example: synctool schema music.db --from origin --apply
+
+            \(FileCommandHelp.note)
+            """)
+
+    @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+    @Option(help: ArgumentHelp("Pull from this remote first.", valueName: "remote")) var from:
+        String?
+    @Flag(help: "Apply what is safe.") var apply = false
+    @Flag(help: "Also make triggers that write tracked tables, and recursive views.")
+    var allowSchema = false
+    @OptionGroup var output: OutputOptions
+    var database: String? { path }
+
+    mutating func run() async throws {
+        let absolute = StorePath.absolute(path)
+        if let from { try await pull(absolute, from: from) }
+        let comparison = try compare(absolute)
+        guard let comparison else {
+            throw SyncError(
+                .refused, "the schema of the store is not known here", path: path,
+                hint:
+                    "It comes with signed batches. On each replica run: synctool upgrade DB, then "
+                    + "synctool sync DB")
+        }
+        var failed: [RefusedObject] = []
+        if apply, !comparison.changes.isEmpty || comparison.userVersion != nil {
+            if allowSchema { try showTexts(absolute) }
+            failed = try StoreReplica.applySchema(comparison, at: absolute)
+        }
+        let replica = try StoreReplica(absolute)
+        defer { try? replica.close() }
+        let rest = apply ? try replica.compareSchema(consenting: allowSchema) : nil
+        let text = SchemaText(
+            comparison: rest ?? comparison, changes: comparison.changes, failed: failed,
+            isApplied: apply, waiting: try replica.waiting, remote: from, path: path)
+        if output.isJSON { return try Terminal.output.json(text.json) }
+        try text.print()
+    }
+
+    private func compare(_ absolute: String) throws -> SchemaComparison? {
+        let replica = try StoreReplica(absolute)
+        defer { try? replica.close() }
+        return try replica.compareSchema(consenting: allowSchema)
+    }
+
+    private func showTexts(_ absolute: String) throws {
+        let replica = try StoreReplica(absolute)
+        defer { try? replica.close() }
+        let refused = try replica.compareSchema()?.refused ?? []
+        try RefusedText(refused: refused, path: path).printTexts()
+    }
+
+    private func pull(_ absolute: String, from name: String) async throws {
+        let store = try Store.open(absolute)
+        let (entry, ring) = (try store.remote(name), try store.keyRing())
+        try store.close()
+        let replica = try StoreReplica(absolute)
+        defer { try? replica.close() }
+        let progress = ProgressLine(name)
+        defer { progress.end() }
+        _ = try await replica.exchange(
+            .pull, with: entry, ring: ring, progress: { progress.show($0) },
+            completed: { report in
+                progress.end()
+                for problem in report.problems.prefix(10) {
+                    try Terminal.error.line(
+                        "  skipped \(Printable.text(problem.name)): "
+                            + Printable.text(problem.reason))
+                }
+            })
+    }
+}
