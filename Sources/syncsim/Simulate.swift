@@ -66,7 +66,8 @@ struct Simulate: ParsableCommand {
             commits \(total.commits), merges \(total.merges), refusals \(total.refusals), \
             comparisons \(total.comparisons), adoptions \(total.adoptions), \
             closes \(total.closes), collected \(total.collected), \
-            doubtful \(total.doubtful), at several replicas \(total.doubtfulAtSeveral)
+            doubtful \(total.doubtful), at several replicas \(total.doubtfulAtSeveral), \
+            lies \(total.lies)
             at the end: conflicts \(total.conflicts), revived \(total.revived), \
             unified rows \(total.unified), renumbered \(total.renumbered)
             """)

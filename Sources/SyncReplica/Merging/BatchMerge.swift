@@ -67,7 +67,7 @@ struct BatchMerge {
         }
         try NameStorage(transaction.connection).note(batch)
         if batch.isRenamed { try transaction.settings.set(.renamed, to: .integer(1)) }
-        try gaps.deleteEmpty(dropped.keys)
+        try doubts.deleteEmpty(dropped.keys)
         try gaps.store()
         try doubts.store()
         try doubts.keep()

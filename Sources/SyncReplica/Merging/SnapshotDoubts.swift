@@ -9,23 +9,44 @@ import SyncValues
 ///   out stays, and is shown, until it is missing in a snapshot of each member that is waited for:
 ///   those that have been here within their lease, and the writer of the fact where it signs;
 ///   nobody who was removed.
-/// - A member whose snapshot has the fact ends the doubt: the object stays, and is stated again, so
+/// - Whether all have confirmed it is asked with each batch, and when who is waited for may have
+///   changed: with each acknowledgement and each decision about members.
+/// - A member that has merged the cut of the doubt and whose snapshot has the fact ends the doubt: the object stays, and is stated again, so
 ///   that those who have dropped it get it back. What is doubtful here is in the snapshots that
 ///   this replica sends: of two that were both away, each keeps what the other one has.
 struct SnapshotDoubts {
     private let transaction: MergeTransaction
     private let storage: ReplicaStorage
-    private let batch: Batch
+    /// Nil: it is only asked who is waited for.
+    private let batch: Batch?
     private var doubts: DoubtStorage.Doubts = [:]
     private var isChanged = false
     private var isRaised = false
     /// The objects with doubtful facts that the batch has.
     private var held: Set<ObjectUID> = []
 
-    init(about batch: Batch, in transaction: MergeTransaction) {
+    init(about batch: Batch?, in transaction: MergeTransaction) {
         self.transaction = transaction
         storage = transaction.storage
         self.batch = batch
+    }
+
+    /// Takes out what is confirmed now, without a batch: a member that was waited for has been
+    /// removed, or was away for longer than its lease.
+    /// - Throws: as ``RegionUpdate/show(_:transactions:hints:adding:)``.
+    /// - Complexity: O(doubts, and what is unresolved)
+    static func settle(in transaction: MergeTransaction) throws {
+        guard try !transaction.storage.doubts.isEmpty else { return }
+        var doubts = SnapshotDoubts(about: nil, in: transaction)
+        let dropped = try doubts.confirmed(besides: [:])
+        guard !dropped.isEmpty else { return }
+        let loader = try RegionLoader(transaction.storage)
+        try loader.add(dropped.keys.sorted())
+        try RegionUpdate(transaction).show(loader, transactions: []) { state in
+            for (uid, record) in dropped { state.objects[uid] = record }
+        }
+        try doubts.deleteEmpty(dropped.keys)
+        try doubts.store()
     }
 
     /// Notes what the batch says, and takes out what is confirmed.
@@ -38,16 +59,16 @@ struct SnapshotDoubts {
         besides missing: [ObjectUID: Set<Dot>]
     ) throws -> [ObjectUID: ObjectRecord] {
         doubts = try storage.doubts.all()
-        // An own snapshot, which has what is doubtful, is the word of no other member.
-        guard batch.isSnapshot, batch.sender != transaction.identity.replica,
-            !doubts.isEmpty || !missing.isEmpty
-        else { return [:] }
+        guard !doubts.isEmpty || !missing.isEmpty else { return [:] }
         isChanged = true
-        note()
-        for (uid, dots) in missing {
-            for dot in dots { doubts[uid, default: [:]][dot, default: []].insert(batch.sender) }
+        // An own snapshot that comes back is the word of no other member.
+        if let batch, batch.isSnapshot, batch.sender != transaction.identity.replica {
+            try note(batch)
+            for (uid, dots) in missing {
+                for dot in dots { doubts[uid, default: [:]][dot, default: []].insert(batch.sender) }
+            }
+            isRaised = !missing.isEmpty
         }
-        isRaised = !missing.isEmpty
         let members = try DoubtMembers(transaction)
         var remaining: [ObjectUID: ObjectRecord] = [:]
         for (uid, dots) in doubts {
@@ -65,7 +86,9 @@ struct SnapshotDoubts {
     }
 
     /// What the snapshot says of the facts that were doubtful before.
-    private mutating func note() {
+    private mutating func note(_ batch: Batch) throws {
+        let end = batch.goal ?? batch.upTo
+        let isNewer = end.covers(try transaction.settings.vector(.doubted))
         var facts: [ObjectUID: Set<Dot>] = [:]
         for fact in batch.facts {
             guard let uid = fact.object, doubts[uid] != nil else { continue }
@@ -74,12 +97,26 @@ struct SnapshotDoubts {
         for (uid, dots) in doubts {
             for dot in dots.keys where batch.upTo.covers(dot) && !batch.from.covers(dot) {
                 if facts[uid]?.contains(dot) == true {
+                    // Before the cut it may have been there, and nobody has it any more.
+                    guard isNewer else { continue }
                     doubts[uid]?[dot] = nil
                     held.insert(uid)
                 } else {
                     doubts[uid]?[dot]?.insert(batch.sender)
                 }
             }
+        }
+    }
+
+    /// Deletes the objects without a remaining fact.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(objects)
+    func deleteEmpty(_ uids: some Sequence<ObjectUID>) throws {
+        for uid in uids {
+            guard let object = try storage.objects.object(uid), object.record.dots.isEmpty else {
+                continue
+            }
+            try storage.objects.remove(uid)
         }
     }
 
@@ -110,7 +147,7 @@ struct SnapshotDoubts {
         try storage.doubts.replace(with: remaining)
         if remaining.isEmpty {
             try transaction.settings.set(.doubted, to: VersionVector())
-        } else if isRaised {
+        } else if isRaised, let batch {
             let cut = try transaction.settings.vector(.doubted)
             try transaction.settings.set(.doubted, to: cut.joined(batch.upTo.meet(batch.collected)))
         }
@@ -143,19 +180,5 @@ struct DoubtMembers {
         if signers.contains(dot.replica) { awaited.insert(dot.replica) }
         awaited.remove(own)
         return awaited.subtracting(confirmed)
-    }
-}
-
-extension FactRecorder {
-    /// States a living object again, as it is.
-    fileprivate mutating func restate(_ uid: ObjectUID) {
-        guard let record = state.objects[uid] else { return }
-        revive(uid, entity: record.entity)
-        for (cell, versions) in record.cells.enumerated() where !versions.isEmpty {
-            let newest = state.newest(of: versions, dot: \.dot, name: \.dot)
-            recordCell(
-                cell, value: state.literal(newest), of: uid, entity: record.entity,
-                incarnation: newest.incarnation)
-        }
     }
 }

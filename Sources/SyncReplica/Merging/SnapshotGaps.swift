@@ -91,18 +91,6 @@ struct SnapshotGaps {
         return try !settings.vector(.behind).isEmpty
     }
 
-    /// Deletes the objects without a remaining fact.
-    /// - Throws: SQLite errors.
-    /// - Complexity: O(objects)
-    func deleteEmpty(_ uids: some Sequence<ObjectUID>) throws {
-        for uid in uids {
-            guard let object = try storage.objects.object(uid), object.record.dots.isEmpty else {
-                continue
-            }
-            try storage.objects.remove(uid)
-        }
-    }
-
     // MARK: Metadata
 
     /// Stores how far the sender of the batch has collected, after the batch was merged.

@@ -57,13 +57,15 @@ extension StoreReplica {
         return isDue ? try collect() : nil
     }
 
-    /// Stores what other replicas have acknowledged to have merged.
-    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    /// Stores what other replicas have acknowledged to have merged, and drops what was doubtful for
+    /// the sake of those that are not waited for any more.
+    /// - Throws: ``SyncError``: `busy`, `refused`, and SQLite errors.
     package func noteAcknowledged(_ acknowledged: [ReplicaID: VersionVector]) throws {
         try run("pull") { session in
             guard try ReplicationTables.exist(session.connection) else { return }
             try session.transact {
                 try PeerAcknowledgements($0).note(acknowledged, at: try $0.observeClock())
+                try SnapshotDoubts.settle(in: $0)
             }
         }
     }

@@ -101,6 +101,7 @@ extension StoreReplica {
                     .record(about: []) { _, _ in }
                 let newest = try transaction.storage.headers.vector()[replicaID]
                 try transaction.settings.set(.decided, to: .integer(newest))
+                try SnapshotDoubts.settle(in: transaction)
             }
         }
     }

@@ -23,6 +23,8 @@ package struct MergeSimulation {
         package var doubtful = 0
         /// Merges after which rows were doubtful at several replicas.
         package var doubtfulAtSeveral = 0
+        /// Snapshots that left out what their sender had, and were merged.
+        package var lies = 0
         /// Statements of other replicas that were compared.
         package var comparisons = 0
         /// Transactions that turned repairs into facts.
@@ -53,6 +55,7 @@ package struct MergeSimulation {
             collected += other.collected
             doubtful += other.doubtful
             doubtfulAtSeveral += other.doubtfulAtSeveral
+            lies += other.lies
             closes += other.closes
             comparisons += other.comparisons
             adoptions += other.adoptions

@@ -13,7 +13,8 @@ import SyncReplica
 /// - replicas that have merged the same transactions state equal sums, at any step, and do so
 ///   after a full exchange;
 /// - history has each merged transaction once;
-/// - nothing that one snapshot left out stays doubtful;
+/// - nothing that one snapshot left out stays doubtful, and nothing is lost that one member alone
+///   leaves out (``LyingSnapshots``);
 /// - a collection changes neither the tables nor what other replicas show, whenever it runs;
 /// - a new replica made from the snapshot of another has the same tables;
 /// - of concurrent writes of a column the one that was written last is shown, also where several
@@ -59,6 +60,7 @@ package struct StoreSimulation {
     private var loosening: ConstraintLoosening?
     private var late: LateEdits?
     private var renaming: SchemaRenaming?
+    private var lies: LyingSnapshots?
 
     /// Runs the schedule of a seed, in a folder of its own below `folder`.
     /// - Parameter steps: how many steps before the exchange; nil: drawn.
@@ -103,6 +105,7 @@ package struct StoreSimulation {
         migration = ForeignMigration(seed: seed)
         loosening = ConstraintLoosening(schema, seed: seed)
         late = LateEdits(schema, seed: seed)
+        lies = LyingSnapshots(seed: seed, count: count)
         renaming = SchemaRenaming(
             seed: seed, sparing: loosening == nil ? [] : ConstraintLoosening.columns,
             wanted: (SchemaGrowth.column, table?.name))
@@ -198,6 +201,30 @@ package struct StoreSimulation {
         if table != nil, random.chance(0.1) { try checkCloneInBetween() }
         try migrateSometimes()
         try collectSometimes()
+        try lieSometimes()
+    }
+
+    private mutating func lieSometimes() throws {
+        guard let lie = try lies?.step(stores) else { return }
+        let store = stores[lie.receiver]
+        store.wall.milliseconds = clock.reading(skew: skews[lie.receiver])
+        let before = store.tables
+        do {
+            guard try store.merge(lie.batch) else {
+                throw SimulationFailure("a snapshot was not merged: \(store.path)")
+            }
+        } catch let error as SyncError where error.code == .badData {
+            // A replica that is not behind refuses it.
+            try store.remember()
+            guard store.tables == before else {
+                throw SimulationFailure("a snapshot was refused and changed the tables")
+            }
+            tally.refusals += 1
+            return
+        }
+        tally.lies += 1
+        try noteDoubts()
+        try store.checkConstraints()
     }
 
     // MARK: Collecting
@@ -425,7 +452,7 @@ package struct StoreSimulation {
     }
 
     private mutating func noteDoubts() throws {
-        guard evicts else { return }
+        guard evicts || lies != nil else { return }
         let count = try stores.filter { try $0.replica.doubtful.count > 0 }.count
         tally.doubtful += count > 0 ? 1 : 0
         tally.doubtfulAtSeveral += count > 1 ? 1 : 0
