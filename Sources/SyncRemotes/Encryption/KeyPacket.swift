@@ -26,16 +26,18 @@ package enum KeyPacket {
     private static let saltBytes = 16
     /// scrypt: 2^15 rounds of 8 blocks take 32 MiB and about 0.1 s. Fewer make guessing cheap; a
     /// packet that asks for more than ``roundsLog2Max`` is refused.
-    private static let roundsLog2: UInt8 = 15
+    package static let roundsLog2: UInt8 = 15
     private static let roundsLog2Max: UInt8 = 18
     private static let blockSize = 8
     /// The maximum length of a packet, in bytes of UTF-8.
     package static let textBytesMax = 128 << 10
 
     /// Seals a ring with a passphrase.
+    /// - Parameter roundsLog2: how much a guess costs; fewer rounds than the default are for tests.
     /// - Throws: `invalidArgument` for an empty passphrase.
     package static func make(
-        _ ring: KeyRing, store: StoreID, passphrase: String
+        _ ring: KeyRing, store: StoreID, passphrase: String,
+        roundsLog2: UInt8 = KeyPacket.roundsLog2
     ) throws -> String {
         guard !passphrase.isEmpty else {
             throw SyncError(
