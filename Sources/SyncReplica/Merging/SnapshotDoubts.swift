@@ -7,8 +7,9 @@ import SyncValues
 /// Rules
 /// - The word of one member removes nothing that another one wrote. A fact that a snapshot leaves
 ///   out stays, and is shown, until it is missing in a snapshot of each member that is waited for:
-///   those that have been here within their lease, and the writer of the fact where it signs;
-///   nobody who was removed.
+///   those that have been here within their lease, and the writer of the fact where it signs; not
+///   those that this replica itself has removed. A removal that another one decided does not end
+///   the waiting: else one member could remove all that contradict it, and then the rows.
 /// - Whether all have confirmed it is asked with each batch, and when who is waited for may have
 ///   changed: with each acknowledgement and each decision about members.
 /// - A member that has merged the cut of the doubt and whose snapshot has the fact ends the doubt: the object stays, and is stated again, so
@@ -167,11 +168,17 @@ struct DoubtMembers {
         own = transaction.identity.replica
         let now = try transaction.observeClock()
         let lease = PeerStorage.lease.milliseconds
+        let all = try storage.signers.all()
+        let isRemoved: (ReplicaID) -> Bool = { [own] replica in
+            let decision = members.bySubject[replica]
+            return all[replica]?.isRemoved == true
+                || decision?.kind == .removed && decision?.decider == own
+        }
         present = Set(
             try storage.peers.all().filter {
-                !$0.value.isAbsent(at: now, lease: lease) && members.accepts($0.key)
+                !$0.value.isAbsent(at: now, lease: lease) && !isRemoved($0.key)
             }.keys)
-        signers = Set(try storage.signers.all().keys.filter { !members.isRemoved($0) })
+        signers = Set(all.keys.filter { !isRemoved($0) })
     }
 
     /// Those that have not confirmed that a fact is gone.

@@ -12,7 +12,7 @@ public struct DoubtfulRows: Sendable, Hashable {
         guard count > 0 else { return nil }
         let names = awaited.map(\.description).sorted().joined(separator: ", ")
         return "\(count) rows are missing in the snapshot of one replica. They are kept until "
-            + "replica \(names) has sent a snapshot, too; if it is gone for good run: synctool "
-            + "remote members DB --remove REPLICA"
+            + "replica \(names) has sent a snapshot, too; if it is gone for good run here: "
+            + "synctool remote members DB --remove REPLICA"
     }
 }

@@ -137,6 +137,32 @@ struct SnapshotAttackTests {
         #expect(try a.rows(Self.all) == b.rows(Self.all))
     }
 
+    @Test("who removes the other members is still not believed alone")
+    func removesTheOthers() async throws {
+        let (files, _) = try await group(of: 3)
+        let b = files[1]
+        let rows = try b.rows(Self.all)
+        let attacker = Attacker()
+        let store = try await b.withReplica { $0.storeID }
+        var decisions: [MemberDecision] = []
+        for file in [files[0], files[2]] {
+            decisions.append(
+                try MemberDecision(
+                    about: try await file.withReplica { $0.replicaID }, .removed, revision: 1,
+                    by: attacker.replica, store: store, with: attacker.key))
+        }
+        decisions.sort { $0.subject < $1.subject }
+        let snapshot = try await attacker.emptySnapshot(of: files[0])
+        var batch = try BatchDecoder.decode(snapshot)
+        batch.decisions = decisions
+        let bytes = try BatchEncoder.encode(batch, signing: attacker.key)
+        for _ in 0..<2 { #expect(try await b.withReplica { try $0.merge(bytes) }) }
+        let members = try await b.withReplica { try $0.members() }
+        #expect(members.filter(\.isRemoved).count == 2)
+        #expect(try b.rows(Self.all) == rows)
+        #expect(try await b.withReplica { try $0.doubtful.awaited.count } == 2)
+    }
+
     @Test("of two that were away, each keeps what the other one has, and all get it back")
     func bothAway() async throws {
         let (files, remote) = try await group(of: 3)
