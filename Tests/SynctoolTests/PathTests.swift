@@ -8,7 +8,7 @@ struct PathTests {
     @Test(
         arguments: [
             ("music.db", "music.db"), ("/srv/a b.db", "'/srv/a b.db'"), ("it's.db", "\"it's.db\""),
-            ("it's $5.db", "'it'\\''s $5.db'"),
+            ("it's $5.db", "'it'\\''s $5.db'"), ("'\u{301}; $a", "''\\''\u{301}; $a'"),
             ("", "''"), ("größe.db", "größe.db"), ("$HOME", "'$HOME'"),
         ])
     func shellWords(word: String, quoted: String) {

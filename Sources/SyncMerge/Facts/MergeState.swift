@@ -26,6 +26,10 @@ package struct MergeState: Sendable {
     /// were stated. Their references to objects outside of the region are known to be valid.
     package var boundaryRows: Set<ObjectUID> = []
 
+    /// What the tables showed under another schema; only while the rows are compared and recorded
+    /// after a migration.
+    package var formerRows: FormerRows?
+
     /// Two identities that are one object.
     package struct Alias: Sendable, Hashable, Comparable {
         /// The lesser one.

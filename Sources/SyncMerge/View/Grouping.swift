@@ -146,11 +146,12 @@ extension Grouping {
             guard !entity.references.isEmpty else { continue }
             let row = row(at: position, of: entity)
             for (index, reference) in entity.references.enumerated() {
-                let targets = reference.columns.compactMap { row[$0].target }
-                guard targets.count == reference.columns.count else { continue }
+                let fields = reference.columns.map { row[$0] }
+                guard let named = fields.lazy.compactMap(\.target).first else { continue }
                 let isBorder = state.boundaryRows.contains(groups[position].name)
-                if isBorder, state.objects[targets[0]] == nil { continue }
-                let target = self.position(of: targets[0])
+                if isBorder, state.objects[named] == nil { continue }
+                let target = self.target(
+                    of: fields, entity: state.formerRows == nil ? reference.target : nil)
                 var kind = Self.kind(of: reference, in: entity, row: row)
                 var fallback: Int?
                 if kind == .fallback {
@@ -162,6 +163,19 @@ extension Grouping {
                     .init(reference: index, kind: kind, target: target, fallback: fallback))
             }
         }
+    }
+
+    /// The group that a reference names; nil where it is absent. One whose columns name several
+    /// objects, other parts of the key, or an object of another entity (no writer states that under
+    /// this schema) names nothing that could be shown: it counts as one whose target is absent.
+    /// - Parameter entity: the one that the foreign key names; nil: any.
+    private func target(of fields: [Field], entity: Int?) -> Int? {
+        guard let named = fields.first?.target else { return nil }
+        let isWhole = fields.enumerated().allSatisfy { part, field in
+            field == .reference(named, part: part)
+        }
+        guard isWhole, let target = position(of: named) else { return nil }
+        return groups[target].entity == entity ?? groups[target].entity ? target : nil
     }
 
     private static func kind(

@@ -1,13 +1,10 @@
 import SyncCore
+import SyncStorage
 
 /// Parts of SQL text.
 enum SQLText {
     /// A name in double quotes.
-    static func quoted(_ name: String) -> String {
-        "\""
-            + name.split(separator: "\"", omittingEmptySubsequences: false)
-            .joined(separator: "\"\"") + "\""
-    }
+    static func quoted(_ name: String) -> String { SQLName.quoted(name) }
 
     /// Names in double quotes, separated by commas.
     static func list(_ names: [String]) -> String { names.map(quoted).joined(separator: ", ") }

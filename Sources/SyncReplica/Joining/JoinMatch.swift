@@ -126,7 +126,5 @@ struct JoinMatch {
         }
     }
 
-    private func literal(_ name: String) -> String {
-        "'" + SQLName.folded(name).replacing("'", with: "''") + "'"
-    }
+    private func literal(_ name: String) -> String { SQLName.literal(SQLName.folded(name)) }
 }

@@ -84,7 +84,8 @@ struct LocalRecorder {
     private func recordedWithoutFormerRepairs(
         _ recording: LocalRecording
     ) throws -> LocalRecording.Outcome {
-        let region = try RegionLoader.whole(in: storage)
+        var region = try RegionLoader.whole(in: storage)
+        region.state.formerRows = region.formerRows
         let view = View(region.state)
         let repairs = FormerRepairs(
             in: region, image: try storage.image(of: view, in: region))

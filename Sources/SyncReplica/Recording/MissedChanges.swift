@@ -119,13 +119,15 @@ struct MissedChanges {
         after recorded: Int64, returnedTables: Set<Int>, isRestructured: Bool
     ) throws -> [Missed] {
         let logged = try loggedChanges(after: recorded)
-        let region = try RegionLoader.whole(in: storage)
+        var region = try RegionLoader.whole(in: storage)
+        if isRestructured { region.state.formerRows = region.formerRows }
         let view = View(region.state)
         let image = try storage.image(of: view, in: region)
         let repairs = isRestructured ? FormerRepairs(in: region, image: image) : nil
         var missed: [Missed] = []
         let keys = Set(image.rows.keys).union(region.rows.keys).union(logged.keys)
         for key in keys.sorted(by: { $0.precedes($1) }) where !key.values.contains(.null) {
+            let key = region.storedKey(of: key)
             let (row, logged) = (region.rows[key], logged[key])
             let before = returnedTables.contains(key.entity) ? nil : image.rows[key]
             let isRepaired = logged == nil && repairs?.concern(key) ?? false
@@ -157,7 +159,8 @@ struct MissedChanges {
         return missed
     }
 
-    /// Columns that refer to a row since the table was rebuilt, and are recorded as plain values.
+    /// Columns that refer to a row since the table was rebuilt, and are recorded as plain values or
+    /// as references to a row of the table that the foreign key named before.
     private func unrecordedReferences(
         in row: [Value], at key: RowKey, image: TableImage, view: View
     ) -> [Int] {
@@ -166,7 +169,9 @@ struct MissedChanges {
             let target = schema.merge.key(reference.target, reference.columns.map { row[$0] })
             guard let place = image.rows.index(forKey: target),
                 !reference.isExact || image.rows[place].key.values == target.values,
-                fields[reference.columns[0]].target == nil
+                fields[reference.columns[0]].target.map({
+                    view.rows[$0]?.entity != reference.target
+                }) ?? true
             else { return [] }
             return reference.columns
         }

@@ -14,11 +14,13 @@ package enum Shell {
         }
         guard word.isEmpty || !plain else { return word }
         // SQL is full of single quotes: it reads better in double ones.
-        if word.contains("'"), !word.contains(where: { "\"$`\\!".contains($0) }) {
+        let scalars = word.unicodeScalars
+        if scalars.contains("'"), !scalars.contains(where: "\"$`\\!".unicodeScalars.contains) {
             return "\"\(word)\""
         }
+        // By scalars: to String, a quote with a combining mark behind it is another Character.
         return "'"
-            + word.split(separator: "'", omittingEmptySubsequences: false)
+            + scalars.split(separator: "'", omittingEmptySubsequences: false).map(String.init)
             .joined(separator: "'\\''") + "'"
     }
 }

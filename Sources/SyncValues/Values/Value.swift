@@ -73,17 +73,30 @@ extension Value: ExpressibleByNilLiteral, ExpressibleByIntegerLiteral, Expressib
 }
 
 extension Value: CustomStringConvertible {
-    /// The value as an SQL literal, as `quote()` would print it.
+    /// The value as an SQL expression that gives it: as `quote()` prints it, but for text with
+    /// U+0000, which no literal can have.
     public var description: String {
         switch self {
         case .null: return "NULL"
         case .integer(let value): return String(value)
-        case .real(let value): return String(value)
+        case .real(let value):
+            return value.isInfinite ? (value < 0 ? "-9.0e+999" : "9.0e+999") : String(value)
         case .text(let value):
-            return "'"
-                + value.split(separator: "'", omittingEmptySubsequences: false)
-                .joined(separator: "''") + "'"
+            let parts = value.utf8.split(separator: 0, omittingEmptySubsequences: false)
+                .map { Self.literal($0) }
+            return parts.count == 1 ? parts[0] : "(" + parts.joined(separator: "||char(0)||") + ")"
         case .blob(let bytes): return "X'" + Hex.encode(bytes, uppercase: true) + "'"
         }
+    }
+
+    /// Quotes are doubled byte by byte: one with a combining mark behind it is another Character.
+    private static func literal(_ text: Substring.UTF8View) -> String {
+        let quote = UInt8(ascii: "'")
+        var bytes = [quote]
+        for byte in text {
+            if byte == quote { bytes.append(quote) }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes + [quote], as: UTF8.self)
     }
 }
