@@ -12,9 +12,10 @@ import SyncValues
 ///   the waiting: else one member could remove all that contradict it, and then the rows.
 /// - Whether all have confirmed it is asked with each batch, and when who is waited for may have
 ///   changed: with each acknowledgement and each decision about members.
-/// - A member that has merged the cut of the doubt and whose snapshot has the fact ends the doubt: the object stays, and is stated again, so
-///   that those who have dropped it get it back. What is doubtful here is in the snapshots that
-///   this replica sends: of two that were both away, each keeps what the other one has.
+/// - A member that has merged the cut of the doubt and whose snapshot has the fact ends the doubt:
+///   the object stays, and is stated again, so that those who have dropped it get it back. What is
+///   doubtful here is in the snapshots that this replica sends: of two that were both away, each
+///   keeps what the other one has.
 struct SnapshotDoubts {
     private let transaction: MergeTransaction
     private let storage: ReplicaStorage

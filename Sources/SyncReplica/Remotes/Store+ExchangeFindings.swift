@@ -29,8 +29,8 @@ extension Store {
         return [
             "\(select.integer(0)) rows are kept that the snapshot of replica "
                 + "\(confirmed.joined(separator: ", ")) leaves out, until the other members have "
-                + "sent theirs; one that is gone for good is removed by: synctool remote members "
-                + "DB --remove REPLICA"
+                + "sent theirs; one that is gone for good is removed here by: synctool remote "
+                + "members DB --remove REPLICA"
         ]
     }
 }

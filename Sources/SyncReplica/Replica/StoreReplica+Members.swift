@@ -183,7 +183,7 @@ extension StoreReplica {
                     let isAlone = try storage.headers.vector().entries
                         .allSatisfy { $0.replica == own }
                     return try isAlone && storage.peers.all().isEmpty
-                        && OwnTransactions(transaction).newestSent() == 0
+                        && transaction.newestSent() == 0
                 }
             }
         }

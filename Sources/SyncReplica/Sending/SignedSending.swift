@@ -67,7 +67,7 @@ struct SignedSending {
 
     /// The newest own transaction that others may have without a signature.
     private func firstUnsigned() throws -> Int64 {
-        let sent = try OwnTransactions(transaction).newestSent()
+        let sent = try transaction.newestSent()
         let isNew = try sent == 0 && storage.peers.all().isEmpty
         let hasRenewed = try transaction.settings.value(.sent) == .integer(0)
         return isNew || hasRenewed ? 0 : try storage.headers.vector()[own]

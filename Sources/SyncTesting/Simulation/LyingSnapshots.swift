@@ -3,7 +3,7 @@ import SyncReplica
 
 /// Snapshots with gaps that leave out what their sender has, signed with its key.
 ///
-/// One replica of a schedule makes them. Each goes to one receiver, and leaves out what the receiver
+/// One replica of a schedule makes them. Each goes to one receiver, and leaves out what that one
 /// has merged, as objects or as single facts: what it never had it could not miss. So in a group in
 /// which a third member can contradict nothing may be lost, and the replicas end equal.
 struct LyingSnapshots {
