@@ -40,6 +40,7 @@ struct opened {
     const sqlite3_io_methods *real;
     struct syncd_disk *disk;
     struct image *image;  // null: nothing of it is kept (a temporary file)
+    int syncs_folder;     // with its first sync: as SQLite does for a journal or WAL that it creates
     struct opened *next;
 };
 
@@ -105,6 +106,24 @@ static void settle(struct image *image) {
     forget_changes(image);
 }
 
+// The folder is synced: what was removed in it stays removed.
+static void settle_folder(struct syncd_disk *disk) {
+    for (struct image *image = disk->images; image; image = image->next) {
+        struct change *removal = 0;
+        for (struct change *change = image->first; change; change = change->next)
+            if (change->count == -2) removal = change;
+        while (removal) {
+            struct change *change = image->first;
+            apply(image, change);
+            image->first = change->next;
+            if (!image->first) image->last = 0;
+            if (change == removal) removal = 0;
+            free(change->bytes);
+            free(change);
+        }
+    }
+}
+
 static void load(struct image *image) {
     int descriptor = open(image->path, O_RDONLY | O_CLOEXEC);
     image->size = -1;
@@ -160,8 +179,12 @@ static int is_dead(struct syncd_disk *disk) {
         for (struct change *change = image->first; change; change = change->next) count++;
         uint64_t end = kind == 1 && count ? next_random(disk) % (count + 1) : count;
         for (struct change *change = image->first; change; change = change->next, position++) {
-            if (kind == 0 || position >= end || (kind == 2 && next_random(disk) & 1)) continue;
-            apply(image, change);
+            if (kind == 0 || position >= end) break;
+            int is_lost = kind == 2 && next_random(disk) & 1;
+            // What was written after a removal went to another file: where the removal is lost, the
+            // name is that of the former file, and what it held is never mixed with the new one.
+            if (is_lost && change->count == -2) break;
+            if (!is_lost) apply(image, change);
         }
         forget_changes(image);
     }
@@ -217,6 +240,8 @@ static int sync_file(sqlite3_file *file, int flags) {
     } else {
         // The real disk need not have it: only this one fails.
         settle(opened->image);
+        if (opened->syncs_folder) settle_folder(disk);
+        opened->syncs_folder = 0;
     }
     if (!disk->is_dead) disk->syncs++;
     pthread_mutex_unlock(&mutex);
@@ -284,6 +309,8 @@ static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int
         opened->real = file->pMethods;
         opened->disk = disk;
         opened->image = image;
+        int journals = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL;
+        opened->syncs_folder = flags & SQLITE_OPEN_CREATE && flags & journals;
         opened->next = files;
         files = opened;
         file->pMethods = ours;
@@ -302,10 +329,7 @@ static int delete_file(sqlite3_vfs *vfs, const char *path, int sync_folder) {
         disk->writes++;
         struct image *image = image_of(disk, path);
         note(image, 0, -2, 0);
-        if (sync_folder) {
-            settle(image);
-            image->size = -1;
-        }
+        if (sync_folder) settle_folder(disk);
     }
     pthread_mutex_unlock(&mutex);
     return status == SQLITE_OK ? real_delete(vfs, path, 0) : status;

@@ -161,7 +161,7 @@ struct FeatureCopyTests {
             """)
         let path = folder.file("b.db")
         try StoreReplica.create(at: path, from: try #require(a.replica.export().first)).close()
-        let refused = try StoreReplica.completeCopy(at: path)
+        let refused = try StoreReplica.completeCopy(at: path).refused
         #expect(refused.map(\.name) == ["counts"] && refused.allSatisfy(\.needsConsent))
         let b = try TestStore(path, StoreReplica(path))
         // A change of the new replica takes nothing of the store's schema back.
@@ -170,7 +170,7 @@ struct FeatureCopyTests {
         let c = folder.file("c.db")
         try StoreReplica.create(at: c, from: try #require(b.replica.export().first)).close()
         var shown: [String] = []
-        #expect(try StoreReplica.completeCopy(at: c) { shown = $0.map(\.sql) }.isEmpty)
+        #expect(try StoreReplica.completeCopy(at: c) { shown = $0.map(\.sql) }.refused.isEmpty)
         #expect(shown.count == 1 && shown[0].contains("posts + 1"))
         let copy = try TestStore(c, StoreReplica(c))
         #expect(
@@ -192,8 +192,25 @@ struct FeatureCopyTests {
         let b = try StoreReplica.create(at: path, from: sent[0], schemas: stated)
         #expect(try b.merge(next))
         try b.close()
-        #expect(try StoreReplica.completeCopy(at: path).isEmpty)
+        let copied = try StoreReplica.completeCopy(at: path)
+        #expect(copied.refused.isEmpty && !copied.isSchemaKnown, "what else there is, is unknown")
         let copy = try TestStore(path, StoreReplica(path))
         #expect(try copy.dump() == a.dump() && Self.statements(copy) == Self.statements(a))
+    }
+
+    @Test("a store states its schema also when policies are chosen before anything else")
+    func policiesFirst() throws {
+        let a = try TestStore(
+            folder.file("a.db"),
+            schema: """
+                CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); CREATE TABLE log(v);
+                CREATE VIEW w AS SELECT v FROM t; INSERT INTO t VALUES (1, 'a')
+                """)
+        try a.replica.setPolicies(MergePolicies(entities: ["t": .init(deletes: .editWins)]))
+        try a.replica.startSigning()
+        let path = folder.file("b.db")
+        let b = try TestStore(path, StoreReplica.clone(at: path, from: a.replica.export()))
+        #expect(try StoreReplica.completeCopy(at: path).isSchemaKnown)
+        #expect(try Self.statements(b) == Self.statements(a))
     }
 }

@@ -182,6 +182,22 @@ struct SharedNumberTests {
         #expect(try stores[1].rows("SELECT id FROM album WHERE title = 'seven'") == [[-4]])
     }
 
+    @Test("where the greatest number is taken, a row gets the least one that nobody has after it")
+    func endOfRange() throws {
+        let stores = try stores()
+        try stores[0].run("INSERT INTO album VALUES (\(Int64.max), 'last')")
+        try sync(stores)
+        try write(
+            stores, "INSERT INTO album VALUES (2, 'a'), (3, 'with a')",
+            "INSERT INTO album VALUES (2, 'b')")
+        try sync(stores)
+        for store in stores {
+            #expect(
+                try store.rows("SELECT id, title FROM album WHERE id BETWEEN 2 AND 9 ORDER BY 1")
+                    == [[2, "a"], [3, "with a"], [4, "b"]])
+        }
+    }
+
     @Test("the copy of a file and its original agree on the numbers of rows that both had")
     func copiedFile() throws {
         let stores = try stores()

@@ -4,11 +4,12 @@ import Testing
 @Suite("Store simulation")
 struct StoreSimulationTests {
     /// Seeds beyond the first ones that found something once.
+    /// - 53: an endless search for a number, where the greatest one was taken.
     /// - 296: a row that was deleted while its triggers were missing, whose key refers to one that
     ///   is spelled otherwise since.
-    /// - 464: policies were read by the names of before a rename.
+    /// - 464: a policy was chosen for a shared number, which the simulation does no more.
     private static let finds: [UInt64] = [
-        69, 84, 147, 189, 204, 296, 387, 464, 524, 668, 728, 857, 1071, 1421, 3103, 5011, 5019,
+        53, 69, 84, 147, 189, 204, 296, 387, 464, 524, 668, 728, 857, 1071, 1421, 3103, 5011, 5019,
     ]
 
     /// Files cost a hundred times as much as values: `SYNCD_SEEDS` asks for twenty times as many

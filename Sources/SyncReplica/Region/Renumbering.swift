@@ -86,10 +86,11 @@ final class Renumbering {
         if greatest < .max {
             number = greatest + 1
         } else {
-            number = (supply.last ?? 0) + 1
+            number = supply.last ?? 0
             repeat {
-                number = try storage.leastFreeNumber(of: entity, from: number)
-            } while !supply.used.insert(number).inserted && number < .max
+                // Free in the tables, it may be the number of a row that is about to be shown.
+                number = try storage.leastFreeNumber(of: entity, from: number + 1)
+            } while supply.used.contains(number) && number < .max
         }
         supply.used.insert(number)
         supply.last = number

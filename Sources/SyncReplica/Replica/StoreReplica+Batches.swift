@@ -23,7 +23,9 @@ extension StoreReplica {
         try batches(since: position.vector)
     }
 
-    /// Makes a new replica: a database at `path` with the schema and the rows of a snapshot.
+    /// Makes a new replica: a database at `path` with the schema and the rows of a snapshot. Where
+    /// no replica has stated the store's schema yet, it has the tables and indexes of the snapshot
+    /// alone, and ``compareSchema(consenting:)`` returns nil.
     /// - Throws: ``SyncError``: `refused` when the file exists; `badData` when the first batch is
     ///   no snapshot.
     /// - Complexity: O(rows and facts of the store)

@@ -18,30 +18,38 @@ extension StoreReplica {
 
     /// Makes what a new replica lacks of the store's schema, after its last batch: views, triggers,
     /// virtual and untracked tables, and the settings of the file. Can be repeated.
-    /// - Parameter consent: called with what writes tracked tables or is recursive, before it is
-    ///   made; nil: that is not made.
-    /// - Returns: what is not made, with the reasons. It stays part of the store's schema.
+    /// - Parameters:
+    ///   - consent: called with what writes tracked tables or is recursive, before it is made; nil:
+    ///     that is not made.
+    ///   - wall: the clock, in milliseconds.
     /// - Throws: ``SyncError``: as ``init(_:)`` and ``Store/alter(_:making:)``; what `consent`
     ///   throws.
     /// - Complexity: O(schema, and rows of the tables that have a full-text index)
     package static func completeCopy(
-        at path: String, consent: (([RefusedObject]) throws -> Void)? = nil
-    ) throws -> [RefusedObject] {
-        guard let content = try opened(path, { try $0.storeSchema() })?.content else { return [] }
+        at path: String, consent: (([RefusedObject]) throws -> Void)? = nil,
+        wall: @escaping @Sendable () -> Int64 = { Timestamp.now().milliseconds }
+    ) throws -> CopyReport {
+        func opened<Result>(_ body: (StoreReplica) throws -> Result) throws -> Result {
+            try Self.opened(path, wall: wall, body)
+        }
+        guard let content = try opened({ try $0.storeSchema() })?.content else {
+            return CopyReport(refused: [], isSchemaKnown: false)
+        }
         if let consent {
             let review = try SchemaReview(content, consents: false)
             try consent(review.refused.filter(\.needsConsent))
         }
-        try opened(path) { try $0.expectSchemaChange() }
+        try opened { try $0.expectSchemaChange() }
         let refused = try SchemaCopy(content, consenting: consent != nil).finish(at: path)
-        _ = try opened(path) { try $0.vector }
-        return refused
+        _ = try opened { try $0.vector }
+        return CopyReport(refused: refused, isSchemaKnown: true)
     }
 
     private static func opened<Result>(
-        _ path: String, _ body: (StoreReplica) throws -> Result
+        _ path: String, wall: @escaping @Sendable () -> Int64 = { Timestamp.now().milliseconds },
+        _ body: (StoreReplica) throws -> Result
     ) throws -> Result {
-        let replica = try StoreReplica(path)
+        let replica = try StoreReplica(path, wall: wall)
         do {
             let result = try body(replica)
             try replica.close()

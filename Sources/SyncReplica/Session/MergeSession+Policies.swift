@@ -37,6 +37,8 @@ extension MergeSession {
         }
         if isFirst {
             discardStorage()
+            // The next transaction is the first one with a storage: it states the schema.
+            defer { discardStorage() }
             try RawTransaction.write(on: connection) {
                 _ = try verifyCapture()
                 try store(policies.identified(by: try presentNames()), revision: 1)

@@ -148,7 +148,13 @@ package final class DiskSimulation {
     private func require(
         _ tokens: Set<String>, in connection: PlainConnection, _ place: String
     ) throws {
-        let lost = tokens.subtracting(try connection.strings("SELECT text FROM note"))
+        let present: [String]
+        do {
+            present = try connection.strings("SELECT text FROM note")
+        } catch {
+            throw SimulationFailure("\(place): \(error)")
+        }
+        let lost = tokens.subtracting(present)
         guard lost.isEmpty else { throw SimulationFailure("\(place): lost \(lost.sorted())") }
     }
 

@@ -110,6 +110,17 @@ final class SimulatedStore: SimulatedTables {
         tables = try read()
     }
 
+    /// Makes what a new replica has beside the tracked tables.
+    func completeCopy() throws {
+        let wall = wall
+        let copy = try StoreReplica.completeCopy(at: path, wall: { wall.milliseconds })
+        guard copy.refused.isEmpty else {
+            throw SimulationFailure("a new replica is not complete: \(copy.refused)")
+        }
+        try willCommit()
+        try remember()
+    }
+
     /// Ends the process, and opens the file with another one.
     func restart() throws {
         try replica.close()

@@ -42,13 +42,13 @@ struct CloneRun {
             throw error
         }
         let show = { refused in try RefusedText(refused: refused, path: path).printTexts() }
-        let refused = try StoreReplica.completeCopy(at: part, consent: allowsSchema ? show : nil)
+        let copy = try StoreReplica.completeCopy(at: part, consent: allowsSchema ? show : nil)
         guard rename(part, path) == 0 else {
             throw SyncError(
                 .readOnly, "cannot rename \(part): \(String(cString: strerror(errno)))", path: path,
                 hint: "Check the permissions of the folder, then run the command again")
         }
-        return (report, refused)
+        return (report, copy.refused)
     }
 
     /// Whether an earlier run has written the snapshot. Removes an incomplete file.

@@ -18,7 +18,7 @@ enum CallTarget {
         var choices = FuzzChoices(bytes)
         let count = 1 + choices.below(3)
         for _ in 0..<count {
-            try service.call("Track", ["path": .string(service.store)])
+            try service.trackAgain()
             guard let method = choices.pick(service.interface.methods) else { return }
             var parameters: JSONObject = [:]
             for field in method.input {
@@ -41,6 +41,8 @@ private final class FuzzedService: @unchecked Sendable {  // one input at a time
     private let socket: String
     private var descriptor: Int32 = -1
     private let keep: [Any]
+    /// Whether the store may not be tracked: at the beginning, and after some calls.
+    private var mayBeUntracked = true
 
     init() throws {
         let state = FuzzFolder.file("state")
@@ -80,9 +82,17 @@ private final class FuzzedService: @unchecked Sendable {  // one input at a time
         }
     }
 
+    /// Tracks the store where a call may have ended that: it takes as long as ten other calls.
+    func trackAgain() throws {
+        guard mayBeUntracked else { return }
+        try call("Track", ["path": .string(store)])
+        mayBeUntracked = false
+    }
+
     /// Sends a call and waits for its first reply.
     /// - Throws: a ``Finding`` when there is none.
     func call(_ method: String, _ parameters: JSONObject) throws {
+        if method.contains("Untrack") { mayBeUntracked = true }
         let call: JSONObject = [
             "method": .string(StoreInterface.method(method)), "parameters": .object(parameters),
             "more": .bool(method == "Subscribe"),

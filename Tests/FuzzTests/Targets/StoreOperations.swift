@@ -7,9 +7,17 @@ import SyncTesting
 @testable import SyncValues
 
 /// Everything that commands and the daemon do with a store, each as a call that may refuse.
+///
+/// An input chooses a few of them, or all: a whole session takes as long as ten short ones.
 struct StoreOperations {
+    private typealias Call = (name: String, run: () throws -> Void)
+
     private let path: String
     private let batches: [[UInt8]]
+    private var isWhole = true
+    /// Where the calls of a part begin that is not run as a whole.
+    private var first = 0
+    private static let callsMax = 3
 
     init(_ path: String, batches: [[UInt8]]) {
         self.path = path
@@ -18,56 +26,81 @@ struct StoreOperations {
 
     mutating func run(_ choices: inout FuzzChoices) throws {
         let order = choices.byte()
-        if order & 1 == 1 { try merge() }
-        try read()
-        try write()
-        if order & 1 == 0 { try merge() }
+        let part = order >> 3 & 3
+        isWhole = part == 0
+        first = isWhole ? 0 : choices.below(256)
+        if isWhole, order & 1 == 1 { try merge() }
+        if isWhole || part == 1 { try read() }
+        if isWhole || part == 2 { try write() }
+        if part == 3 || isWhole && order & 1 == 0 { try merge() }
         if order & 2 == 2 { try mend() }
-        try refusing("status") { try Store.lastComparison(path) }
-        try refusing("compare") { try Store.missedChanges(path) }
-        try refusing("tables") { try Store.tablesWithoutFingerprints(path) }
-        try refusing("comparisons") { try Store.comparisons(path) }
-        try refusing("waiting") { try StoreReplica.showWaiting(at: path) }
+        if isWhole { try run(paths) }
         if order & 4 == 4 { try refusing("untrack") { try Store.untrack(path) } }
     }
+
+    private func run(_ calls: [Call]) throws {
+        let places = isWhole ? 0..<calls.count : first..<first + Self.callsMax
+        for place in places {
+            let call = calls[place % calls.count]
+            try refusing(call.name, call.run)
+        }
+    }
+
+    private var paths: [Call] {
+        [
+            ("status", { _ = try Store.lastComparison(path) }),
+            ("compare", { _ = try Store.missedChanges(path) }),
+            ("tables", { _ = try Store.tablesWithoutFingerprints(path) }),
+            ("comparisons", { _ = try Store.comparisons(path) }),
+            ("waiting", { _ = try StoreReplica.showWaiting(at: path) }),
+        ]
+    }
+
+    // MARK: Reading
 
     private func read() throws {
         try refusing("open") {
             let store = try Store.open(path)
             defer { try? store.close() }
-            try refusing("status") { try store.status() }
-            try refusing("poll") { try store.poll() }
-            try refusing("consumers") {
-                for consumer in try store.consumers() { _ = consumer.isLapsed(at: .now()) }
-            }
-            try refusing("verify") { try store.verifyCapture() }
-            try refusing("count") { try store.count() }
-            try refusing("beginning") { try store.beginning() }
-            try refusing("keys") { try store.keyRing() }
-            try refusing("remotes") { try store.remotes() }
-            try refusing("due") { try store.timeSinceComparison() }
-            for isReversed in [false, true] {
-                var query = HistoryQuery()
-                query.reverse = isReversed
-                try refusing("history") { try store.history(query) }
-            }
-            var query = HistoryQuery()
-            query.entities = ["note"]
-            query.properties = ["text"]
-            query.since = Timestamp(milliseconds: 0)
-            try refusing("history") { try store.history(query) }
-            try refusing("as of") {
-                let name = try ObjectName(path: "note/1")
-                _ = try store.object(named: name)
-                let tokens = try store.history().map(\.token)
-                if let first = tokens.first, let last = tokens.last {
-                    try refusing("object") { try store.object(name, asOf: first) }
-                    try refusing("difference") { try store.difference(from: first, to: last) }
-                    try refusing("continues") { try store.continues(last) }
-                }
-            }
+            try run(reading(store))
         }
     }
+
+    private func reading(_ store: Store) -> [Call] {
+        var query = HistoryQuery()
+        query.entities = ["note"]
+        query.properties = ["text"]
+        query.since = Timestamp(milliseconds: 0)
+        var reversed = HistoryQuery()
+        reversed.reverse = true
+        return [
+            ("status", { _ = try store.status() }),
+            ("poll", { _ = try store.poll() }),
+            ("consumers", { for each in try store.consumers() { _ = each.isLapsed(at: .now()) } }),
+            ("verify", { _ = try store.verifyCapture() }),
+            ("count", { _ = try store.count() }),
+            ("beginning", { _ = try store.beginning() }),
+            ("keys", { _ = try store.keyRing() }),
+            ("remotes", { _ = try store.remotes() }),
+            ("due", { _ = try store.timeSinceComparison() }),
+            ("history", { _ = try store.history() }),
+            ("history", { _ = try store.history(reversed) }),
+            ("history", { _ = try store.history(query) }),
+            ("as of", { try readPast(of: store) }),
+        ]
+    }
+
+    private func readPast(of store: Store) throws {
+        let name = try ObjectName(path: "note/1")
+        _ = try store.object(named: name)
+        let tokens = try store.history().map(\.token)
+        guard let first = tokens.first, let last = tokens.last else { return }
+        try refusing("object") { try store.object(name, asOf: first) }
+        try refusing("difference") { try store.difference(from: first, to: last) }
+        try refusing("continues") { try store.continues(last) }
+    }
+
+    // MARK: Writing
 
     private func write() throws {
         // What the user's programs do goes on, or fails in their hands; it ends nothing here.
@@ -79,47 +112,57 @@ struct StoreOperations {
         try refusing("open") {
             let store = try Store.open(path)
             defer { try? store.close() }
-            try refusing("digest") { while try store.digest() {} }
-            try refusing("purge") {
-                try store.purge(beyond: HistoryLimits(age: .seconds(1), bytes: 10))
-            }
-            try refusing("revert") {
-                if let last = try store.history().last { _ = try store.revert(last.number) }
-            }
-            try refusing("restore") { _ = try store.restore(ObjectName(path: "note/2")) }
-            try refusing("purge") { try store.purge(force: true) }
-            try refusing("history") { try store.history() }
-            try refusing("register") { try store.register(consumer: "reader") }
-            try refusing("erase") { try store.erase(ObjectName(path: "note/1")) }
+            try run(writing(store))
         }
     }
+
+    private func writing(_ store: Store) -> [Call] {
+        let limits = HistoryLimits(age: .seconds(1), bytes: 10)
+        return [
+            ("digest", { while try store.digest() {} }),
+            ("purge", { _ = try store.purge(beyond: limits) }),
+            ("revert", { if let last = try store.history().last { try store.revert(last.number) } }),
+            ("restore", { _ = try store.restore(ObjectName(path: "note/2")) }),
+            ("purge", { _ = try store.purge(force: true) }),
+            ("history", { _ = try store.history() }),
+            ("register", { _ = try store.register(consumer: "reader") }),
+            ("erase", { _ = try store.erase(ObjectName(path: "note/1")) }),
+        ]
+    }
+
+    // MARK: Merging
 
     private func merge() throws {
         try refusing("open replica") {
             let replica = try StoreReplica(path)
             defer { try? replica.close() }
-            try refusing("vector") { try replica.vector }
-            try refusing("policies") { try replica.policies() }
-            try refusing("conflicts") { try replica.conflicts(open: nil) }
-            try refusing("members") { try replica.members() }
-            for batch in batches { try refusing("merge") { try replica.merge(batch) } }
-            for since in [VersionVector(), (try? replica.vector) ?? VersionVector()] {
-                try refusing("push") { try replica.batches(since: since) }
-            }
-            try refusing("sums") { try replica.sums }
-            try refusing("collect") { try replica.collect(lease: .zero) }
-            try refusing("collect") { try replica.collect(every: .seconds(1)) }
-            try refusing("peers") { try replica.peers }
-            try refusing("behind") { try replica.behind }
-            try refusing("waiting") { try replica.waiting }
-            try refusing("unsynced") { try replica.unsyncedRows() }
-            try refusing("names") { try replica.names() }
-            try refusing("policy") { try replica.setPolicies(MergePolicies()) }
-            try refusing("close conflicts") { try replica.closeConflicts() }
-            try refusing("mend sums") { try replica.mendSums() }
-            try refusing("missed") { try replica.recordMissed() }
-            try refusing("renew") { try replica.renewIdentity() }
+            try run(merging(replica))
         }
+    }
+
+    private func merging(_ replica: StoreReplica) -> [Call] {
+        [
+            ("vector", { _ = try replica.vector }),
+            ("policies", { _ = try replica.policies() }),
+            ("conflicts", { _ = try replica.conflicts(open: nil) }),
+            ("members", { _ = try replica.members() }),
+            ("merge", { for batch in batches { try refusing("merge") { try replica.merge(batch) } } }),
+            ("push", { _ = try replica.batches(since: VersionVector()) }),
+            ("push", { _ = try replica.batches(since: (try? replica.vector) ?? VersionVector()) }),
+            ("sums", { _ = try replica.sums }),
+            ("collect", { _ = try replica.collect(lease: .zero) }),
+            ("collect", { _ = try replica.collect(every: .seconds(1)) }),
+            ("peers", { _ = try replica.peers }),
+            ("behind", { _ = try replica.behind }),
+            ("waiting", { _ = try replica.waiting }),
+            ("unsynced", { _ = try replica.unsyncedRows() }),
+            ("names", { _ = try replica.names() }),
+            ("policy", { try replica.setPolicies(MergePolicies()) }),
+            ("close conflicts", { try replica.closeConflicts() }),
+            ("mend sums", { _ = try replica.mendSums() }),
+            ("missed", { _ = try replica.recordMissed() }),
+            ("renew", { _ = try replica.renewIdentity() }),
+        ]
     }
 
     private func mend() throws {
