@@ -84,6 +84,7 @@ struct Syncd: AsyncParsableCommand {
     static func prepareProcess() {
         _ = syncd_note_crashes()
         signal(SIGPIPE, SIG_IGN)
+        CoreDumps.disable()
         syncd_limit_heap()
         // Thousands of connections, most of which read a few pages.
         _ = syncd_sqlite_set_page_cache_start(0)

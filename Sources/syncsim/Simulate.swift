@@ -65,7 +65,9 @@ struct Simulate: ParsableCommand {
             \(kind.rawValue): \(done) schedules, \(failed) failures, \(ContinuousClock.now - start)
             commits \(total.commits), merges \(total.merges), refusals \(total.refusals), \
             comparisons \(total.comparisons), adoptions \(total.adoptions), \
-            closes \(total.closes), collected \(total.collected)
+            closes \(total.closes), collected \(total.collected), \
+            doubtful \(total.doubtful), at several replicas \(total.doubtfulAtSeveral), \
+            lies \(total.lies)
             at the end: conflicts \(total.conflicts), revived \(total.revived), \
             unified rows \(total.unified), renumbered \(total.renumbered)
             """)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SyncCore
 
 #if canImport(Glibc)
     import Glibc
@@ -9,6 +10,7 @@ enum Main {
     static func main() async {
         // A reader that closes the pipe, as `head` does, is an error of write(), not a signal.
         signal(SIGPIPE, SIG_IGN)
+        CoreDumps.disable()
         var command = parse(Array(CommandLine.arguments.dropFirst()))
         do {
             if var command = command as? any AsyncParsableCommand {

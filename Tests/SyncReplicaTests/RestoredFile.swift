@@ -95,5 +95,5 @@ final class RestoredFile {
         return RestoredFile(existing: path)
     }
 
-    private init(existing path: String) { self.path = path }
+    init(existing path: String) { self.path = path }
 }

@@ -134,6 +134,9 @@ package enum StoreBlueprint {
         CREATE TABLE IF NOT EXISTS syncd_key(
           id BLOB PRIMARY KEY, secret BLOB, created INTEGER, active INTEGER) WITHOUT ROWID
         """
+    package static let epoch = """
+        CREATE TABLE IF NOT EXISTS syncd_epoch(id BLOB PRIMARY KEY, cut BLOB) WITHOUT ROWID
+        """
     package static let join = """
         CREATE TABLE syncd_join(entity TEXT, number INTEGER, uid BLOB, PRIMARY KEY(entity, number))
         WITHOUT ROWID
@@ -150,6 +153,24 @@ package enum StoreBlueprint {
         CREATE TABLE IF NOT EXISTS syncd_anchor(
           replica BLOB, number INTEGER, hash BLOB, signature BLOB, PRIMARY KEY(replica, number))
           WITHOUT ROWID
+        """,
+    ]
+
+    /// The tables of what members decided and what one snapshot alone says; made with those of
+    /// merging, and absent from older stores.
+    package static let members = [
+        """
+        CREATE TABLE IF NOT EXISTS syncd_member(
+          subject BLOB PRIMARY KEY, decision BLOB) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_doubt(
+          uid BLOB, replica INTEGER, number INTEGER, confirmed BLOB,
+          PRIMARY KEY(uid, replica, number)) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS syncd_reach(
+          url TEXT PRIMARY KEY, vector BLOB, lost BLOB) WITHOUT ROWID
         """,
     ]
 
@@ -180,7 +201,7 @@ package enum StoreBlueprint {
         case .names: names
         case .sums: sums
         case .schema: [schema]
-        case .remotes: [remote, key, join, replicaNames, sides] + signing
+        case .remotes: [remote, key, epoch, join, replicaNames, sides] + signing + members
         }
     }
 

@@ -38,6 +38,11 @@ package struct Batch: Sendable {
     package var proofs: [ReplicaID: SignerProof] = [:]
     /// Names that replicas gave themselves; signed batches alone have them.
     package var replicaNames: [ReplicaID: SignedName] = [:]
+    /// What members have decided about members, by subject; of signed batches alone.
+    package var decisions: [MemberDecision] = []
+    /// Whether it is a slice of a batch that begins with nothing merged, or such a batch: what it
+    /// covers and does not have is not held by its sender.
+    package var isSnapshot = false
     /// The schemas that replicas stated with transactions of the batch; in a snapshot, all known
     /// ones. Signed batches alone have them.
     package var schemas: [SchemaRecord] = []

@@ -73,6 +73,7 @@ package enum BatchDecoder {
         if let signature = envelope.signature { proofs[envelope.sender] = signature.proof }
         let replicaNames =
             envelope.hasReplicaNames ? try ReplicaNameColumns.read(from: &reader) : [:]
+        let decisions = envelope.hasDecisions ? try DecisionColumns.read(from: &reader) : []
         let sections = envelope.hasSections ? try BatchSections.read(from: &reader) : .init()
         guard reader.isAtEnd else { throw SyncError(.badData, "the content has a tail") }
         guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
@@ -91,6 +92,8 @@ package enum BatchDecoder {
         batch.sums = envelope.sums
         batch.proofs = proofs
         batch.replicaNames = replicaNames
+        batch.decisions = decisions
+        batch.isSnapshot = envelope.from.isEmpty
         batch.schemas = sections.schemas
         return batch
     }

@@ -39,6 +39,9 @@ package enum BatchEncoder {
         if withProofs, !batch.replicaNames.isEmpty {
             ReplicaNameColumns.write(batch.replicaNames, to: &content)
         }
+        if withProofs, !batch.decisions.isEmpty {
+            DecisionColumns.write(batch.decisions, to: &content)
+        }
         if withProofs { BatchSections.write(batch, to: &content) }
         let isWithin =
             batch.transactions.count <= BatchLimits.transactionsMax

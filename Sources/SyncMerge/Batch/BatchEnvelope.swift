@@ -48,6 +48,8 @@ package struct BatchEnvelope: Sendable, Hashable {
     let sharesNumbers: Bool
     /// Whether the content ends with names of replicas.
     let hasReplicaNames: Bool
+    /// Whether the content ends with decisions about members.
+    let hasDecisions: Bool
     /// Whether the content ends with sections.
     package let hasSections: Bool
 
@@ -64,13 +66,15 @@ package struct BatchEnvelope: Sendable, Hashable {
         static let proofs = Flags(rawValue: 32)
         static let names = Flags(rawValue: 64)
         static let sharedNumbers = Flags(rawValue: 128)
+        static let decisions = Flags(rawValue: 256)
         static let sections = Flags(rawValue: 512)
         static let replicaNames = Flags(rawValue: 1024)
 
         static func known(in version: UInt8) -> Flags {
             let common: Flags = [.sealed, .extras, .collected, .names, .sharedNumbers]
             return version == 1
-                ? common : common.union([.goal, .sums, .proofs, .sections, .replicaNames])
+                ? common
+                : common.union([.goal, .sums, .proofs, .decisions, .sections, .replicaNames])
         }
     }
 
@@ -90,6 +94,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         if hasNames { flags.insert(.names) }
         if sharesNumbers { flags.insert(.sharedNumbers) }
         if hasReplicaNames { flags.insert(.replicaNames) }
+        if hasDecisions { flags.insert(.decisions) }
         if hasSections { flags.insert(.sections) }
         return flags
     }
@@ -201,6 +206,7 @@ package struct BatchEnvelope: Sendable, Hashable {
         hasNames = flags.contains(.names)
         sharesNumbers = flags.contains(.sharedNumbers)
         hasReplicaNames = flags.contains(.replicaNames)
+        hasDecisions = flags.contains(.decisions)
         hasSections = flags.contains(.sections)
         var reader = ByteReader(body)
         store = try reader.identifier(StoreID.init(bytes:))
@@ -293,6 +299,7 @@ extension BatchEnvelope {
         hasNames = batch.sendsNames(isSigned: isSigned)
         sharesNumbers = batch.sharesNumbers
         hasReplicaNames = isSigned && !batch.replicaNames.isEmpty
+        hasDecisions = isSigned && !batch.decisions.isEmpty
         hasSections = isSigned && !BatchSections.isEmpty(batch)
     }
 
@@ -317,6 +324,7 @@ extension BatchEnvelope {
         hasNames = other.hasNames
         sharesNumbers = other.sharesNumbers
         hasReplicaNames = other.hasReplicaNames
+        hasDecisions = other.hasDecisions
         hasSections = other.hasSections
         self.key = key
     }

@@ -13,6 +13,8 @@ package enum BatchLimits {
     package static let factsMax = 1 << 22
     /// Entities, and columns of one.
     package static let entitiesMax = 1 << 16
+    /// Decisions about members.
+    package static let decisionsMax = 1_024
     /// The name of a replica: more than a name may have now (``ReplicaName``).
     static let nameBytesMax = 1 << 10
     /// How much longer a payload is when it is sealed: a nonce and a tag.

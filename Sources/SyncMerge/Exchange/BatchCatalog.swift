@@ -22,12 +22,17 @@ package struct BatchCatalog: Sendable {
         package let reason: String
         /// The key that it is encrypted with, where that key is missing.
         package let missingKey: KeyID?
+        /// The envelope of an intact batch that is left out.
+        package let envelope: BatchEnvelope?
 
         /// Describes what is wrong.
-        package init(name: String, reason: String, missingKey: KeyID? = nil) {
+        package init(
+            name: String, reason: String, missingKey: KeyID? = nil, envelope: BatchEnvelope? = nil
+        ) {
             self.name = name
             self.reason = reason
             self.missingKey = missingKey
+            self.envelope = envelope
         }
     }
 
@@ -71,9 +76,25 @@ package struct BatchCatalog: Sendable {
         return able.max { $0.reach < $1.reach }
     }
 
+    /// The snapshots of one of the awaited members that cover a cut: for a replica that does not
+    /// believe one member alone. The one that leads furthest.
+    package func confirmation(
+        of cut: VersionVector, by awaited: Set<ReplicaID>
+    ) -> Item? {
+        items.filter {
+            awaited.contains($0.envelope.sender) && $0.envelope.from.isEmpty
+                && $0.envelope.upTo.covers(cut)
+        }.max { $0.reach < $1.reach }
+    }
+
     /// What a receiver that has merged `since` has merged after these batches.
     package func reach(since: VersionVector) -> VersionVector {
         path(since: since).reduce(into: since) { $0.join($1.envelope.upTo) }
+    }
+
+    /// The same without the batches that the members refuse.
+    package func reach(since: VersionVector, for members: Membership) -> VersionVector {
+        BatchCatalog(items.filter { members.accepts($0.envelope) }).reach(since: since)
     }
 }
 

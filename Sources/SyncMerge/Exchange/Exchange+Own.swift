@@ -55,6 +55,7 @@ extension Exchange {
         guard try await replica.isSigning, head[own] > sent else { return head }
         let items = try await remote.catalog(since: VersionVector()).items
             .filter { $0.envelope.upTo[own] <= sent }
-        return BatchCatalog(items).reach(since: VersionVector())
+        return BatchCatalog(items).reach(
+            since: VersionVector(), for: try await replica.membership)
     }
 }

@@ -39,7 +39,16 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     ///   stays.
     package func push() async throws -> Report {
         var report = Report()
-        let head = try await remote.head()
+        try await replica.requireMembership()
+        let members = try await replica.membership
+        let own = try await replica.replicaID
+        var head = try await remote.head(for: members)
+        // The admission must not depend on the batches of the one who is admitted.
+        if head[own] < members.decided {
+            head = try await remote.head(for: members.beforeDecisions)
+        }
+        if remote.keepsBatches { report.found = head }
+        report.head = head
         try await requireOwn(upTo: head)
         let since = try await startOfPush(from: head).meet(try await replica.vector)
         for batch in try await replica.batches(since: since) {
@@ -47,6 +56,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             try await remote.append(batch)
             report.pushedCount += envelope.transactionCount
             report.bytes += batch.count
+            report.head?.join(envelope.upTo)
             progress(report)
         }
         report.bytes += try await answer()
@@ -61,22 +71,22 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     }
 
     /// Sends a snapshot that another replica requested because it missed a collection, unless there
-    /// is one already.
+    /// is one of this replica already: nobody believes the snapshot of one member alone.
     /// - Returns: how many bytes.
     private func answer() async throws -> Int {
         let requested = try await remote.requestedSnapshots()
         guard !requested.isEmpty else { return 0 }
+        let own: Set<ReplicaID> = [try await replica.replicaID]
         let catalog = try await remote.catalog(since: VersionVector())
-        guard requested.contains(where: { catalog.snapshot(collected: $0) == nil }) else {
-            return 0
+        let vector = try await replica.vector
+        let open = requested.filter {
+            vector.covers($0) && catalog.confirmation(of: $0, by: own) == nil
         }
+        guard !open.isEmpty else { return 0 }
         let batches = try await replica.batches(since: VersionVector())
         guard let first = batches.first, batches.count == 1 else { return 0 }
         let envelope = try BatchEnvelope.read(first).envelope
-        let helps = requested.contains {
-            catalog.snapshot(collected: $0) == nil && envelope.collected.covers($0)
-        }
-        guard helps, envelope.hasGaps else { return 0 }
+        guard open.contains(where: envelope.upTo.covers) else { return 0 }
         try await remote.append(first)
         return first.count
     }
@@ -125,19 +135,32 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         var vanished = 0
         var passedOver: Set<String> = []
         let store = try await replica.store
+        var members = try await replica.membership
         while true {
             let behind = try await replica.behind
             let before = behind.isEmpty ? try await replica.vector : VersionVector()
             let catalog = try await remote.catalog(since: before)
             report.problems += catalog.problems.filter { !report.problems.contains($0) }
-            let usable = catalog.items.filter {
-                !passedOver.contains($0.name) && $0.envelope.store == store
+            if remote.keepsBatches, report.found == nil {
+                report.found = catalog.reach(since: VersionVector(), for: members)
             }
+            // A member uses a new key: who was left out may have sent what can still be read.
+            let isLeftOut = catalog.problems.contains {
+                $0.missingKey != nil && $0.envelope.map(members.hasSigned) == true
+            }
+            if isLeftOut { return report }
+            let all = catalog.items.filter { $0.envelope.store == store }
+            let usable = all.filter { !passedOver.contains($0.name) }
             try await requireOwn(
                 upTo: usable.reduce(into: VersionVector()) { $0.join($1.envelope.upTo) })
-            var path = BatchCatalog(usable).path(since: try await replica.vector)
-            if let snapshot = BatchCatalog(usable).snapshot(collected: behind) { path = [snapshot] }
-            guard !path.isEmpty else { return report }
+            let path = try await self.path(through: BatchCatalog(usable), behind: behind)
+            guard !path.isEmpty else {
+                let merged = try await replica.vector
+                report.problems.removeAll {
+                    $0.missingKey == nil && $0.envelope.map { merged.covers($0.upTo) } == true
+                }
+                return report
+            }
             for item in path {
                 do {
                     let bytes = try await remote.fetch(item)
@@ -162,7 +185,32 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                 report.pulledCount += item.envelope.transactionCount
                 progress(report)
             }
+            let present = try await replica.membership
+            if present != members {
+                // A batch has brought the admission of the sender of another one.
+                let admitted = Set(
+                    all.filter {
+                        present.accepts(sender: $0.envelope.sender)
+                            && !members.accepts(sender: $0.envelope.sender)
+                    }.map(\.name))
+                members = present
+                passedOver.subtract(admitted)
+                report.problems.removeAll { admitted.contains($0.name) }
+            }
         }
+    }
+
+    /// What is merged next of a catalog: the snapshot that the replica needs, or what leads on.
+    private func path(
+        through catalog: BatchCatalog, behind: VersionVector
+    ) async throws -> [BatchCatalog.Item] {
+        let awaited = try await replica.awaited
+        let snapshot =
+            awaited.isEmpty
+            ? catalog.snapshot(collected: behind)
+            : catalog.confirmation(of: behind, by: awaited)
+        if let snapshot { return [snapshot] }
+        return catalog.path(since: try await replica.vector)
     }
 
     /// Pulls, then pushes.

@@ -8,6 +8,14 @@ package struct ExchangeReport: Sendable, Hashable {
     package var bytes = 0
     /// Own batches at the remote that larger ones have replaced.
     package var compactedCount = 0
+    /// How far a remote that keeps batches led before.
+    package var found: VersionVector?
+    /// What it lacks of what it had after an exchange before, as a sentence.
+    package var rewound: String?
+    /// What is shown here and one snapshot alone leaves out, as a sentence.
+    package var doubtful: String?
+    /// How far the remote led before, with what was sent: of a push.
+    package var head: VersionVector?
     /// What was skipped at the remote, and why.
     package var problems: [BatchCatalog.Problem] = []
     /// The names of batches that were damaged: they have to be sent again.
@@ -28,6 +36,8 @@ package struct ExchangeReport: Sendable, Hashable {
         compactedCount += other.compactedCount
         if !other.waiting.isEmpty { waiting = other.waiting }
         damaged += other.damaged
+        found = found ?? other.found
+        head = other.head ?? head
         differences += other.differences.filter { !differences.contains($0) }
         problems += other.problems.filter { !problems.contains($0) }
     }

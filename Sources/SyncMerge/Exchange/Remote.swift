@@ -14,10 +14,17 @@ package protocol Remote: Sendable {
     /// - Throws: `unreachable` when the remote is not there.
     func catalog(since: VersionVector) async throws -> BatchCatalog
 
+    /// Whether it keeps the batches that are appended, and its catalog is all of them.
+    var keepsBatches: Bool { get }
+
     /// What a receiver that starts with nothing can merge from the remote. A push starts there, so
     /// that what a remote has lost is sent again by a replica that still has it.
     /// - Throws: `unreachable` when the remote is not there.
     func head() async throws -> VersionVector
+
+    /// The same without the batches that the members refuse.
+    /// - Throws: `unreachable` when the remote is not there.
+    func head(for members: Membership) async throws -> VersionVector
 
     /// The bytes of a batch of the catalog.
     /// - Throws: `unreachable` when the remote or the batch is not there any more.
@@ -75,6 +82,12 @@ package protocol Remote: Sendable {
 }
 
 extension Remote {
+    package var keepsBatches: Bool { false }
+
+    /// A remote that keeps transactions, not batches, has merged them itself.
+    package func head(for members: Membership) async throws -> VersionVector {
+        try await head()
+    }
     package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] { [] }
     package func requestSnapshot(covering collected: VersionVector) async throws {}
     package func requestedSnapshots() async throws -> [VersionVector] { [] }

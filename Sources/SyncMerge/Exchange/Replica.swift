@@ -32,6 +32,19 @@ package protocol Replica: Sendable {
     /// - Throws: the errors of its storage.
     var behind: VersionVector { get async throws }
 
+    /// The replicas whose snapshots it needs, because it may not believe one alone; empty: any
+    /// snapshot that covers ``behind`` helps.
+    /// - Throws: the errors of its storage.
+    var awaited: Set<ReplicaID> { get async throws }
+
+    /// Whose batches are accepted: others have to send again what is not.
+    /// - Throws: the errors of its storage.
+    var membership: Membership { get async throws }
+
+    /// Checks that others accept what it sends.
+    /// - Throws: `notMember` when another member has removed it.
+    func requireMembership() async throws
+
     /// Sums of what it has merged, as ``StateSums`` encodes them; nil while it cannot state any: it
     /// has merged only some of the batches that belong together.
     /// - Throws: the errors of its storage.
@@ -75,6 +88,9 @@ extension Replica {
     package func noteAcknowledged(_ acknowledged: [ReplicaID: VersionVector]) async throws {}
     package var peers: [ReplicaID: VersionVector] { [:] }
     package var behind: VersionVector { VersionVector() }
+    package var awaited: Set<ReplicaID> { [] }
+    package var membership: Membership { Membership() }
+    package func requireMembership() async throws {}
     package var sums: [UInt8]? { nil }
     package func compare(_ sums: [ReplicaID: [UInt8]]) async throws -> [StateDifference] { [] }
     package var waiting: [WaitingChanges] { [] }

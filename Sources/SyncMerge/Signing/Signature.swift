@@ -20,6 +20,7 @@ package struct Signature: Sendable, Hashable {
     package enum Purpose: String, Sendable {
         case batch = "syncd batch 2"
         case anchor = "syncd anchor 2"
+        case member = "syncd member 2"
         case name = "syncd name 2"
 
         /// The bytes that go into the signature: the purpose, 0, SHA-256 of what is signed.

@@ -19,13 +19,18 @@ extension StoreReplica {
         whileConnected: (RemoteConnection) async throws -> Void = { _ in },
         completed: (ExchangeReport) throws -> Void = { _ in }
     ) async throws -> ExchangeReport {
-        let report = try await RemoteConnection.with(
+        var report = try await RemoteConnection.with(
             entry, store: storeID, replica: replicaID, ring: ring
         ) { connection in
             let report = try await connection.exchange(direction, of: self, progress: progress)
             try await whileConnected(connection)
             return report
         }
+        if let found = report.found {
+            report.rewound = try noteReach(
+                found, after: report.head, isWhole: report.problems.isEmpty, at: entry.url)
+        }
+        report.doubtful = try doubtful.problem
         try completed(report)
         if let key = report.missingKey { throw BatchSeal.missingKey(key) }
         return report

@@ -68,6 +68,8 @@ package struct DirectoryRemote: Remote {
 
     // MARK: Remote
 
+    package var keepsBatches: Bool { true }
+
     /// The batches that a receiver can fetch.
     /// - Throws: `unreachable`, `refused` when the folder is no longer a remote of the store.
     /// - Complexity: O(n) in the batch files: reads the envelope of each.
@@ -78,6 +80,13 @@ package struct DirectoryRemote: Remote {
     /// - Complexity: O(n²) in the batch files: reads the envelope of each.
     package func head() async throws -> VersionVector {
         try catalog().reach(since: VersionVector())
+    }
+
+    /// How far the batches lead that the members accept.
+    /// - Throws: as ``head()``.
+    /// - Complexity: as ``head()``.
+    package func head(for members: Membership) async throws -> VersionVector {
+        try catalog().reach(since: VersionVector(), for: members)
     }
 
     /// The bytes of a batch.

@@ -7,6 +7,8 @@ import Synchronization
 /// Policy
 /// - Batches under a missing key are skipped and reported with the key. Readable batches are still
 ///   merged, but a push is refused: it might send again what is already there.
+/// - Batches under a key that was replaced before they were made are left out and reported: their
+///   sender was left out of the rotation.
 /// - With `isSealing`, unencrypted batches are ignored: the next push sends their content again,
 ///   encrypted.
 /// - Without it, nothing is sent where encrypted batches are: those who encrypt trust that the
@@ -37,6 +39,8 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
         self.remedy = remedy
     }
 
+    package var keepsBatches: Bool { inner.keepsBatches }
+
     /// The batches that a receiver can fetch.
     /// - Throws: what the inner remote throws.
     package func catalog(since: VersionVector) async throws -> BatchCatalog {
@@ -47,7 +51,12 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
             if let key = item.envelope.key, ring[key] == nil {
                 problems.append(
                     .init(
-                        name: item.name, reason: BatchSeal.missingKey(key).reason, missingKey: key))
+                        name: item.name, reason: BatchSeal.missingKey(key).reason, missingKey: key,
+                        envelope: item.envelope))
+            } else if let newer = ring.replacement(of: item.envelope) {
+                if !since.covers(item.envelope.upTo) {
+                    problems.append(Self.isOutdated(item, since: newer))
+                }
             } else if item.envelope.key == nil, isSealing {
                 problems.append(
                     .init(name: item.name, reason: "the batch is not encrypted"))
@@ -58,14 +67,29 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
         return BatchCatalog(items, problems: problems)
     }
 
+    private static func isOutdated(
+        _ item: BatchCatalog.Item, since newer: KeyID
+    ) -> BatchCatalog.Problem {
+        .init(
+            name: item.name,
+            reason: "it is encrypted with a key that \(newer) has replaced, and was made after "
+                + "that: replica \(item.envelope.sender), which sent it, does not have the new "
+                + "key, or has not sent it again since",
+            envelope: item.envelope)
+    }
+
     /// How far the batches lead a receiver that has merged nothing.
     /// - Throws: `notAllowed` when a key is missing; what the inner remote throws.
-    package func head() async throws -> VersionVector {
+    package func head() async throws -> VersionVector { try await head(for: Membership()) }
+
+    /// The same without the batches that the members refuse.
+    /// - Throws: as ``head()``.
+    package func head(for members: Membership) async throws -> VersionVector {
         let catalog = try await catalog(since: VersionVector())
         if let key = catalog.problems.lazy.compactMap(\.missingKey).first {
             throw BatchSeal.missingKey(key)
         }
-        return catalog.reach(since: VersionVector())
+        return catalog.reach(since: VersionVector(), for: members)
     }
 
     /// The bytes of a batch.

@@ -20,27 +20,31 @@ package enum KeyPacket {
         case recipient = 2
     }
 
+    /// Added to the kind where the keys have cuts, which an earlier version cannot read.
+    private static let withCuts: UInt8 = 2
     private static let prefix = "syncd-key-1:"
     private static let saltBytes = 16
     /// scrypt: 2^15 rounds of 8 blocks take 32 MiB and about 0.1 s. Fewer make guessing cheap; a
     /// packet that asks for more than ``roundsLog2Max`` is refused.
-    private static let roundsLog2: UInt8 = 15
+    package static let roundsLog2: UInt8 = 15
     private static let roundsLog2Max: UInt8 = 18
     private static let blockSize = 8
     /// The maximum length of a packet, in bytes of UTF-8.
     package static let textBytesMax = 128 << 10
 
     /// Seals a ring with a passphrase.
+    /// - Parameter roundsLog2: how much a guess costs; fewer rounds than the default are for tests.
     /// - Throws: `invalidArgument` for an empty passphrase.
     package static func make(
-        _ ring: KeyRing, store: StoreID, passphrase: String
+        _ ring: KeyRing, store: StoreID, passphrase: String,
+        roundsLog2: UInt8 = KeyPacket.roundsLog2
     ) throws -> String {
         guard !passphrase.isEmpty else {
             throw SyncError(
                 .invalidArgument, "the passphrase is empty", hint: "Enter at least one character")
         }
         let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
-        var head = header(of: .passphrase, store: store)
+        var head = header(of: .passphrase, store: store, hasCuts: !ring.cuts.isEmpty)
         head.append(byte: roundsLog2)
         head.append(raw: salt)
         let key = try stretch(passphrase, salt: salt, roundsLog2: roundsLog2)
@@ -53,7 +57,7 @@ package enum KeyPacket {
         _ ring: KeyRing, store: StoreID, recipient: Identity.Public
     ) throws -> String {
         let own = Curve25519.KeyAgreement.PrivateKey()
-        var head = header(of: .recipient, store: store)
+        var head = header(of: .recipient, store: store, hasCuts: !ring.cuts.isEmpty)
         head.append(raw: [UInt8](own.publicKey.rawRepresentation))
         head.append(raw: recipient.bytes)
         let key = try deriveKey(header: head.bytes) {
@@ -116,15 +120,16 @@ package enum KeyPacket {
 
     // MARK: The parts
 
-    private static func header(of kind: Kind, store: StoreID) -> ByteWriter {
+    private static func header(of kind: Kind, store: StoreID, hasCuts: Bool) -> ByteWriter {
         var writer = ByteWriter()
-        writer.append(byte: kind.rawValue)
+        writer.append(byte: kind.rawValue + (hasCuts ? withCuts : 0))
         writer.append(counted: Array(store.description.utf8))
         return writer
     }
 
     private static func readHeader(_ reader: inout ByteReader) throws -> (Kind, StoreID) {
-        guard let kind = Kind(rawValue: try reader.byte()) else {
+        let byte = try reader.byte()
+        guard let kind = Kind(rawValue: byte > withCuts ? byte - withCuts : byte) else {
             throw SyncError(
                 .newerFormat, "the key packet has an unknown kind",
                 hint: "Update syncd on this machine")
@@ -209,17 +214,34 @@ package enum KeyPacket {
             writer.append(signed: key.created.milliseconds)
             writer.append(byte: key.id == ring.active ? 1 : 0)
         }
+        guard !ring.cuts.isEmpty else { return writer.bytes }
+        let cuts = ring.keys.enumerated().compactMap { place, key in
+            ring.cuts[key.id].map { (place, $0) }
+        }
+        writer.append(varint: UInt64(cuts.count))
+        for (place, cut) in cuts {
+            writer.append(varint: UInt64(place))
+            writer.append(cut)
+        }
         return writer.bytes
     }
 
     private static func decoded(_ bytes: [UInt8]) throws -> KeyRing {
         var reader = ByteReader(bytes)
         var ring = KeyRing()
+        var ids: [KeyID] = []
         for _ in 0..<(try reader.count(atMost: KeyRing.keysMax)) {
             let secret = Array(try reader.raw(StoreKey.byteCount))
             let created = Timestamp(milliseconds: try reader.signed())
             guard let key = StoreKey(bytes: secret, created: created) else { continue }
             ring.add(key, activating: try reader.byte() == 1)
+            ids.append(key.id)
+        }
+        if !reader.isAtEnd {
+            for _ in 0..<(try reader.count(atMost: KeyRing.keysMax)) {
+                let place = try reader.index(below: ids.count)
+                ring.setCut(try reader.vector(), of: ids[place])
+            }
         }
         try reader.finish()
         return ring

@@ -46,15 +46,18 @@ struct PeerAcknowledgements {
         }
     }
 
-    /// What the replicas have merged that have not been away for longer than a lease.
+    /// What the members have merged that have not been away for longer than a lease. A replica that
+    /// was removed, or that nobody has admitted where membership is closed, is not waited for.
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - lease: milliseconds.
     /// - Throws: SQLite errors.
     /// - Complexity: O(replicas)
     func present(at now: Int64, lease: Int64) throws -> [ReplicaID: VersionVector] {
-        try storage.peers.all().filter { !$0.value.isAbsent(at: now, lease: lease) }
-            .mapValues(\.merged)
+        let members = try storage.members.all()
+        return try storage.peers.all().filter {
+            !$0.value.isAbsent(at: now, lease: lease) && members.accepts($0.key)
+        }.mapValues(\.merged)
     }
 
     /// What this replica and every present one have merged; parameters as in

@@ -37,10 +37,13 @@ struct BatchMerge {
         try storage.schemas.note(batch.schemas, own: transaction.identity.replica)
         let fresh = batch.transactions.filter { !merged.covers($0.header.dot) }
         let gaps = SnapshotGaps(of: batch, merged: merged, in: transaction)
-        let dropped = try gaps.droppedObjects()
+        var doubts = SnapshotDoubts(about: batch, in: transaction)
+        let dropped = try doubts.confirmed(besides: try gaps.missing())
         guard !fresh.isEmpty || !dropped.isEmpty else {
             try gaps.store()
-            try proofs.store(in: storage.signers)
+            try doubts.store()
+            try doubts.keep()
+            try proofs.store(in: storage)
             try ReplicaNaming(transaction).adopt(batch.replicaNames)
             return true
         }
@@ -64,9 +67,11 @@ struct BatchMerge {
         }
         try NameStorage(transaction.connection).note(batch)
         if batch.isRenamed { try transaction.settings.set(.renamed, to: .integer(1)) }
-        try gaps.deleteEmpty(dropped.keys)
+        try doubts.deleteEmpty(dropped.keys)
         try gaps.store()
-        try proofs.store(in: storage.signers)
+        try doubts.store()
+        try doubts.keep()
+        try proofs.store(in: storage)
         try ReplicaNaming(transaction).adopt(batch.replicaNames)
         try SumKeeping(storage, identity: transaction.identity).note(goal: batch.likelyGoal)
         return true

@@ -44,8 +44,27 @@ enum SignatureFault {
     /// A sender that was removed.
     static func notMember(_ replica: ReplicaID) -> SyncError {
         SyncError(
-            .notMember, "replica \(replica), which sent it, was removed from the members here",
+            .notMember, "replica \(replica), which sent it, was removed from the members",
             hint: "To accept it again run: synctool remote members DB --admit \(replica)")
+    }
+
+    /// A sender that nobody has admitted to a store with closed membership.
+    static func notAdmitted(_ replica: ReplicaID, key: VerifyingKey?) -> SyncError {
+        SyncError(
+            .notMember,
+            "replica \(replica) (key \(key.map(\.description) ?? "none: it does not sign")), which "
+                + "sent it, waits to be admitted: membership is closed. Run: synctool remote "
+                + "members DB --admit \(replica)",
+            hint: "To admit it run: synctool remote members DB --admit \(replica)")
+    }
+
+    /// This replica was removed by another one.
+    static func removedHere(_ own: ReplicaID, by decider: ReplicaID) -> SyncError {
+        SyncError(
+            .notMember,
+            "replica \(decider) removed this replica (\(own)) from the members: others refuse what "
+                + "it sends. Nothing was sent",
+            hint: "Another member can admit it again: synctool remote members DB --admit \(own)")
     }
 
     /// Transactions in this replica's name that it did not sign.

@@ -8,6 +8,9 @@ import SyncValues
 /// - New transactions of a replica with a known key are merged only with a proof: its chain, from
 ///   what is merged here over the batch, arrives at an anchor that the replica has signed.
 /// - A replica without a known key needs no proof: who may write to a remote may join.
+/// - Batches that a removed replica sends are refused, and where membership is closed those of one
+///   that was not admitted. Its transactions are merged where a member forwards them.
+/// - Nobody sends unsigned batches in the name of a replica that signs.
 struct SignedMerging {
     private let transaction: MergeTransaction
     private let storage: ReplicaStorage
@@ -32,10 +35,9 @@ struct SignedMerging {
     /// - Complexity: O(transactions of the batch, and of its proofs)
     func verify(after proved: [ReplicaID: ChainLink]) throws -> Outcome {
         let signers = try storage.signers.all()
-        if signers[batch.sender]?.isRemoved == true {
-            throw SignatureFault.notMember(batch.sender)
-        }
-        var outcome = Outcome()
+        try requireMember(signers)
+        var outcome = Outcome(decisions: batch.decisions)
+        outcome.keys = signers.mapValues(\.key)
         let replicas = Set(batch.upTo.entries.map(\.replica)).union(batch.proofs.keys)
         for replica in replicas.sorted() where replica != own {
             let (signer, proof) = (signers[replica], batch.proofs[replica])
@@ -57,9 +59,28 @@ struct SignedMerging {
                 }
             } else if let proof {
                 outcome.changed.append(try pinned(replica, with: proof))
+                outcome.keys[replica] = proof.key
             }
         }
         return outcome
+    }
+
+    /// Checks that the sender is a member, and that its name is its own.
+    private func requireMember(_ signers: [ReplicaID: Signer]) throws {
+        let members = try storage.members.all()
+        let sender = batch.sender
+        if members.isRemoved(sender) || signers[sender]?.isRemoved == true {
+            throw SignatureFault.notMember(sender)
+        }
+        guard members.accepts(sender) else {
+            throw SignatureFault.notAdmitted(sender, key: batch.proofs[sender]?.key)
+        }
+        // What it sent before it signed may still lie in a folder.
+        if let signer = signers[sender], batch.proofs[sender] == nil,
+            signer.first == 0 || batch.upTo[sender] > signer.first
+        {
+            throw SignatureFault.notSigned(sender, sender: sender)
+        }
     }
 
     /// What a batch changes of a signer.
@@ -80,6 +101,10 @@ struct SignedMerging {
     /// What is stored when the batch is merged.
     struct Outcome {
         fileprivate(set) var changed: [Change] = []
+        fileprivate var decisions: [MemberDecision]
+        fileprivate var keys: [ReplicaID: VerifyingKey] = [:]
+
+        fileprivate init(decisions: [MemberDecision]) { self.decisions = decisions }
 
         /// The links after the batch.
         var links: [ReplicaID: ChainLink] {
@@ -89,7 +114,9 @@ struct SignedMerging {
         }
 
         /// - Throws: SQLite errors.
-        func store(in storage: SignerStorage) throws {
+        func store(in all: ReplicaStorage) throws {
+            let storage = all.signers
+            try all.members.merge(decisions, keys: keys)
             for change in changed {
                 let signer = change.signer
                 if change.isWithin, let link = signer.link {

@@ -29,48 +29,43 @@ struct SnapshotGaps {
 
     // MARK: Dropped objects
 
-    /// The objects that are here and were collected at the sender of a snapshot, with the remaining
-    /// facts of their records: of most, none.
+    /// The facts that are here, that the sender of a snapshot had merged, and that the snapshot
+    /// does not have: they were overwritten there, or dropped with their object after all replicas
+    /// that were waited for knew that it is dead. This replica did not take part: it was away for
+    /// longer than its lease. What it wrote meanwhile is not among them.
     ///
-    /// A fact that the sender has merged and that the snapshot does not have was overwritten there,
-    /// or dropped with its object after all replicas knew that it is dead. This replica did not
-    /// take part: it was away for longer than its lease. What it wrote meanwhile stays.
-    ///
-    /// Only a replica that is behind a cut drops facts so. Any other one has merged the deletes
-    /// themselves.
+    /// They are dropped when other members confirm it (``SnapshotDoubts``), and only by a replica
+    /// that is behind a cut. Any other one has merged the deletes themselves.
     /// - Throws: `badData` when this replica is not behind, and the snapshot leaves out rows that
     ///   are here or claims more than it has; SQLite errors.
     /// - Complexity: O(objects of the store), unless this replica was empty.
-    func droppedObjects() throws -> [ObjectUID: ObjectRecord] {
+    func missing() throws -> [ObjectUID: Set<Dot>] {
         let known = merged.meet(batch.upTo).meet(batch.collected)
         guard batch.hasGaps, !batch.from.covers(known) else { return [:] }
         let isBehind = try isBehind()
+        let doubts = isBehind ? [:] : try storage.doubts.all()
         var leftOutCount = 0
         var facts: [ObjectUID: Set<Dot>] = [:]
         for fact in batch.facts {
             if let uid = fact.object { facts[uid, default: []].insert(fact.dot) }
         }
-        func isDropped(_ dot: Dot, of uid: ObjectUID) -> Bool {
-            known.covers(dot) && !batch.from.covers(dot) && facts[uid]?.contains(dot) != true
-        }
-        var dropped: [ObjectUID: ObjectRecord] = [:]
+        var missing: [ObjectUID: Set<Dot>] = [:]
         try storage.objects.forEach(after: -1) { uid, object in
-            guard object.record.dots.contains(where: { isDropped($0, of: uid) }) else { return }
+            let dots = object.record.dots
+            let dropped = dots.filter {
+                known.covers($0) && !batch.from.covers($0) && facts[uid]?.contains($0) != true
+            }
+            guard !dropped.isEmpty else { return }
             guard isBehind else {
                 // Where the snapshot has other facts of the object, these decide.
-                let isWhole = object.record.dots.allSatisfy { isDropped($0, of: uid) }
-                if isWhole, facts[uid] == nil, object.key != nil { leftOutCount += 1 }
+                let isWhole = dropped.count == dots.count && facts[uid] == nil
+                if isWhole, object.key != nil, doubts[uid] == nil { leftOutCount += 1 }
                 return
             }
-            var record = object.record
-            record.life.removeAll { isDropped($0.dot, of: uid) }
-            for cell in record.cells.indices {
-                record.cells[cell].removeAll { isDropped($0.dot, of: uid) }
-            }
-            dropped[uid] = record
+            missing[uid] = Set(dropped)
         }
         try requireWhole(leftOutCount: leftOutCount, isBehind: isBehind)
-        return dropped
+        return missing
     }
 
     private func requireWhole(leftOutCount: Int, isBehind: Bool) throws {
@@ -94,18 +89,6 @@ struct SnapshotGaps {
     private func isBehind() throws -> Bool {
         guard merged.covers(batch.collected) else { return true }
         return try !settings.vector(.behind).isEmpty
-    }
-
-    /// Deletes the objects without a remaining fact.
-    /// - Throws: SQLite errors.
-    /// - Complexity: O(objects)
-    func deleteEmpty(_ uids: some Sequence<ObjectUID>) throws {
-        for uid in uids {
-            guard let object = try storage.objects.object(uid), object.record.dots.isEmpty else {
-                continue
-            }
-            try storage.objects.remove(uid)
-        }
     }
 
     // MARK: Metadata

@@ -60,7 +60,7 @@ struct SchemaRecording {
     /// A transaction of this replica that no other one has.
     private func carrier() throws -> Dot {
         let newest = try newestOwn()
-        if try newest > OwnTransactions(transaction).newestSent() { return Dot(own, newest) }
+        if try newest > transaction.newestSent() { return Dot(own, newest) }
         let (dot, time) = transaction.nextTransaction()
         let header = TransactionHeader(dot, time: time, seen: try storage.headers.vector())
         let entry = Batch.Transaction(header, context: Self.context)

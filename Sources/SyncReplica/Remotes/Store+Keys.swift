@@ -13,14 +13,18 @@ extension Store {
         try explaining("key") { try reading.read { try KeyTable.ring($0.connection) } }
     }
 
-    /// Makes a key, and seals new batches with it. The other keys stay, for reading.
+    /// Makes a key, and seals new batches with it. The other keys stay, for reading what was sent
+    /// before: batches that are sealed with them and lead further than this replica are refused
+    /// from now on.
     /// - Returns: the new key.
     /// - Throws: as ``keyRing()``; `busy`.
     @discardableResult
     package func makeKey(at time: Timestamp = .now()) throws -> StoreKey {
-        let key = StoreKey.make(at: time)
-        try changeKeys { $0.add(key, activating: true) }
-        return key
+        try changeKeys { ring, connection in
+            let key = StoreKey.make(at: ring.creation(at: time))
+            ring.rotate(to: key, at: try KeyTable.merged(connection))
+            return key
+        }
     }
 
     /// Adds the keys of another ring.
@@ -28,15 +32,17 @@ extension Store {
     /// - Throws: as ``keyRing()``; `busy`.
     @discardableResult
     package func addKeys(_ ring: KeyRing) throws -> Int {
-        try changeKeys { $0.merge(ring) }
+        try changeKeys { present, _ in present.merge(ring) }
     }
 
-    private func changeKeys<Result>(_ change: (inout KeyRing) -> Result) throws -> Result {
+    private func changeKeys<Result>(
+        _ change: (inout KeyRing, OpaquePointer) throws -> Result
+    ) throws -> Result {
         try explaining("key") {
             try live.withState { connection, _ in
                 try RawTransaction.write(on: connection) {
                     var ring = try KeyTable.ring(connection)
-                    let result = change(&ring)
+                    let result = try change(&ring, connection)
                     try KeyTable.write(ring, on: connection)
                     return result
                 }
@@ -61,7 +67,19 @@ private enum KeyTable {
             }
             ring.add(key, activating: select.integer(2) == 1)
         }
+        guard try SchemaReader.hasTable("syncd_epoch", on: connection) else { return ring }
+        let epochs = try Statement("SELECT id, cut FROM syncd_epoch", on: connection)
+        while try epochs.step() {
+            guard let id = KeyID(bytes: epochs.blob(0) ?? []) else { continue }
+            ring.setCut(try VersionVector(stored: epochs.blob(1)), of: id)
+        }
         return ring
+    }
+
+    /// What the replica has merged.
+    static func merged(_ connection: OpaquePointer) throws -> VersionVector {
+        guard try ReplicationTables.exist(connection) else { return VersionVector() }
+        return try HeaderStorage(connection, replicas: ReplicaNames(connection)).vector()
     }
 
     static func write(_ ring: KeyRing, on connection: OpaquePointer) throws {
@@ -73,5 +91,10 @@ private enum KeyTable {
                 .blob(key.id.bytes), .blob(key.bytes), .integer(key.created.milliseconds),
                 .integer(key.id == ring.active ? 1 : 0))
         }
+        guard !ring.cuts.isEmpty else { return }
+        try RawTransaction.execute(StoreBlueprint.epoch, on: connection)
+        let epoch = try Statement(
+            "INSERT OR REPLACE INTO syncd_epoch VALUES (?1, ?2)", on: connection)
+        for (id, cut) in ring.cuts { try epoch.run(.blob(id.bytes), .blob(cut.stored)) }
     }
 }

@@ -22,7 +22,7 @@ struct ReplicaRenewal {
         storage = transaction.storage
         signing = SignedSending(transaction)
         own = transaction.identity.replica
-        kept = try OwnTransactions(transaction).newestSent()
+        kept = try transaction.newestSent()
     }
 
     /// Renames the transactions.

@@ -15,8 +15,10 @@ public struct Member: Sendable, Hashable {
     public let number: Int64
     /// Whether it is this replica.
     public let isOwn: Bool
-    /// Whether its batches are refused here.
+    /// Whether a member has removed it: its batches are refused.
     public let isRemoved: Bool
+    /// Whether its batches are refused, because membership is closed or it was removed.
+    public let isWaiting: Bool
 }
 
 extension StoreReplica {
@@ -32,35 +34,120 @@ extension StoreReplica {
             guard isMerging else { return [] }
             return try session.transact { transaction in
                 let vector = try transaction.storage.headers.vector()
+                let decisions = try transaction.storage.members.all()
                 return try transaction.storage.signers.all().values.map { signer in
                     Member(
                         replica: signer.replica, fingerprint: signer.key.description,
                         signsAfter: signer.first, number: vector[signer.replica],
                         isOwn: signer.replica == session.identity.replica,
-                        isRemoved: signer.isRemoved)
+                        isRemoved: signer.isRemoved || decisions.isRemoved(signer.replica),
+                        isWaiting: !decisions.accepts(signer.replica)
+                            && signer.replica != session.identity.replica)
                 }.sorted { $0.replica < $1.replica }
             }
         }
     }
 
-    /// Decides whether batches that a replica sends are merged here. What is merged stays, and so
-    /// do its transactions that others forward.
-    /// - Throws: ``SyncError``: `refused` for a replica whose key is not known here, and for this
-    ///   one; `busy`, and SQLite errors.
+    /// Decides whether batches that a replica sends are merged, here and on all other replicas:
+    /// the decision is signed, and sent with the next push. What is merged stays, and so do its
+    /// transactions that others forward.
+    /// - Throws: ``SyncError``: `refused` for this replica, and in a store that does not sign;
+    ///   `busy`, and SQLite errors.
     public func setMember(_ replica: ReplicaID, isRemoved: Bool) throws {
+        try decide { signing, storage in
+            guard replica != self.replicaID else {
+                throw SyncError(
+                    .refused, "a replica cannot decide about itself",
+                    hint: "Run it on another replica of the store")
+            }
+            if !isRemoved, var signer = try storage.signers.all()[replica], signer.isRemoved {
+                signer.isRemoved = false
+                try storage.signers.write(signer)
+            }
+            try signing.decide(about: replica, isRemoved ? .removed : .admitted)
+        }
+    }
+
+    /// Decides whether new replicas have to be admitted before what they send is merged, on all
+    /// replicas. Closing admits those whose keys are known here.
+    /// - Throws: as ``setMember(_:isRemoved:)``.
+    public func setMembership(isClosed: Bool) throws {
+        try decide { signing, storage in
+            let members = try storage.members.all()
+            if isClosed {
+                for replica in try storage.signers.all().keys.sorted()
+                where replica != self.replicaID && members.bySubject[replica] == nil {
+                    try signing.decide(about: replica, .admitted)
+                }
+            }
+            try signing.decide(about: MemberDecision.everyone, isClosed ? .closed : .open)
+        }
+    }
+
+    /// Whether new replicas have to be admitted.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    public func isMembershipClosed() throws -> Bool {
+        try withMembers { try $0.members.all().isClosed } ?? false
+    }
+
+    private func decide(
+        _ body: (SignedSending, ReplicaStorage) throws -> Void
+    ) throws {
         try run("members") { session in
             try session.transact { transaction in
-                guard replica != session.identity.replica else {
-                    throw SyncError(.refused, "this replica cannot remove itself")
-                }
-                guard var signer = try transaction.storage.signers.all()[replica] else {
-                    throw SyncError(
-                        .refused, "no key of replica \(replica) is known here",
-                        hint: "The known ones are listed by: synctool remote members DB")
-                }
-                signer.isRemoved = isRemoved
-                try transaction.storage.signers.write(signer)
+                try body(SignedSending(transaction), transaction.storage)
+                // An empty transaction: without one there would be nothing to send.
+                try AuthoredRecording(transaction, author: nil, context: "members")
+                    .record(about: []) { _, _ in }
+                let newest = try transaction.storage.headers.vector()[replicaID]
+                try transaction.settings.set(.decided, to: .integer(newest))
+                try SnapshotDoubts.settle(in: transaction)
             }
+        }
+    }
+
+    private func withMembers<Result>(
+        _ body: (ReplicaStorage) throws -> Result
+    ) throws -> Result? {
+        try run("members") { session in
+            let isMerging = try RawTransaction.read(on: session.connection) {
+                try ReplicationTables.exist(session.connection)
+            }
+            return isMerging ? try session.transact { try body($0.storage) } : nil
+        }
+    }
+
+    /// Whose batches are accepted.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    package var membership: Membership {
+        get throws {
+            try withMembers { storage in
+                let members = try storage.members.all()
+                let signers = try storage.signers.all()
+                let known = Set(signers.keys).union(members.bySubject.keys).union([replicaID])
+                let admitted = known.filter { members.accepts($0) || $0 == replicaID }
+                var membership = Membership(
+                    signers: signers.mapValues { Membership.Signer(key: $0.key, first: $0.first) },
+                    removed: known.filter { members.isRemoved($0) && $0 != replicaID },
+                    admitted: members.isClosed ? admitted : nil)
+                membership.decided = try storage.history.settings.integer(.decided)
+                membership.ownAdmissions = Set(
+                    members.bySubject.values.filter {
+                        $0.kind == .admitted && $0.decider == replicaID
+                    }.map(\.subject))
+                return membership
+            } ?? Membership()
+        }
+    }
+
+    /// Checks that others accept what this replica sends.
+    /// - Throws: ``SyncError``: `notMember` when another member has removed it; SQLite errors.
+    package func requireMembership() throws {
+        try withMembers { storage in
+            guard let decision = try storage.members.all().bySubject[replicaID],
+                decision.kind == .removed
+            else { return }
+            throw SignatureFault.removedHere(replicaID, by: decision.decider)
         }
     }
 
@@ -96,7 +183,7 @@ extension StoreReplica {
                     let isAlone = try storage.headers.vector().entries
                         .allSatisfy { $0.replica == own }
                     return try isAlone && storage.peers.all().isEmpty
-                        && OwnTransactions(transaction).newestSent() == 0
+                        && transaction.newestSent() == 0
                 }
             }
         }

@@ -261,7 +261,7 @@ extension StoreReplica: Replica {
                 let key = try SignedSending(transaction).prove(&batches)
                 let own = session.identity.replica
                 if let newest = batches.map({ $0.upTo[own] }).max() {
-                    try OwnTransactions(transaction).noteSent(newest)
+                    try transaction.noteSent(newest)
                 }
                 return (batches, key)
             }
@@ -340,7 +340,7 @@ extension StoreReplica {
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     package func noteSent(_ number: Int64) throws {
         try run("push") { session in
-            try session.transact { try OwnTransactions($0).noteSent(number) }
+            try session.transact { try $0.noteSent(number) }
         }
     }
 
@@ -360,7 +360,7 @@ extension StoreReplica {
                 if foreign != nil, try transactions.isForged(in: batch) { return nil }
                 let written = batch.transactions.map(\.header.dot)
                     .filter { $0.replica == own && $0.number < foreign ?? .max }
-                if let newest = written.map(\.number).max() { try transactions.noteSent(newest) }
+                if let newest = written.map(\.number).max() { try transaction.noteSent(newest) }
                 return foreign
             }
         }

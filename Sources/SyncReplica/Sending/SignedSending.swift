@@ -30,6 +30,24 @@ struct SignedSending {
         return signer
     }
 
+    /// Decides about a member; the decision is sent with the next batch.
+    /// - Throws: `refused` in a store that does not sign.
+    func decide(about subject: ReplicaID, _ kind: MemberDecision.Kind) throws {
+        guard try isOn(), let key = try ownSigner().secret else {
+            throw SyncError(
+                .refused,
+                "this store does not sign what it sends, and others accept only signed "
+                    + "decisions about members", hint: "Sign first: synctool upgrade DB")
+        }
+        let revision = try storage.members.all().revision(after: subject)
+        guard revision <= MemberDecision.revisionMax else {
+            throw SyncError(.refused, "no other decision about this replica is possible")
+        }
+        try storage.members.write(
+            MemberDecision(
+                about: subject, kind, revision: revision, by: own, store: store, with: key))
+    }
+
     /// This replica, with a key pair: a new one where the file became another replica. The keys of
     /// former ones, which came with a copied file, sign what the file has of them, and go.
     private func ownSigner() throws -> Signer {
@@ -49,7 +67,7 @@ struct SignedSending {
 
     /// The newest own transaction that others may have without a signature.
     private func firstUnsigned() throws -> Int64 {
-        let sent = try OwnTransactions(transaction).newestSent()
+        let sent = try transaction.newestSent()
         let isNew = try sent == 0 && storage.peers.all().isEmpty
         let hasRenewed = try transaction.settings.value(.sent) == .integer(0)
         return isNew || hasRenewed ? 0 : try storage.headers.vector()[own]
@@ -81,7 +99,9 @@ struct SignedSending {
         guard try isOn() else { return nil }
         var me = try ownSigner()
         let others = try storage.signers.all().values.filter { $0.replica != own }
+        let decisions = try storage.members.all().sorted.prefix(BatchLimits.decisionsMax)
         for index in batches.indices {
+            batches[index].decisions = Array(decisions)
             batches[index].proofs[own] = try ownProof(for: batches[index], of: &me)
             for signer in others {
                 if let proof = try proof(for: batches[index], of: signer) {

@@ -24,6 +24,9 @@ struct PeerStorage {
         }
     }
 
+    /// How long a replica may be away before collecting does not wait for it.
+    static let lease: Duration = .seconds(30 * 86_400)
+
     private let replicas: ReplicaNames
     private let selectAll: Statement
     private let upsert: Statement

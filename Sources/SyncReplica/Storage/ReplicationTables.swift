@@ -8,7 +8,7 @@ enum ReplicationTables {
     static func create(_ connection: OpaquePointer) throws {
         let statements =
             StoreBlueprint.replication + StoreBlueprint.names + StoreBlueprint.signing
-            + StoreBlueprint.sums
+            + StoreBlueprint.members + StoreBlueprint.sums
             + [StoreBlueprint.schema, StoreBlueprint.replicaNames, StoreBlueprint.sides]
         for sql in statements {
             try RawTransaction.execute(sql, on: connection)

@@ -38,7 +38,7 @@ struct SumKeeping {
 
     private func isSettled(at vector: VersionVector) throws -> Bool {
         try vector.covers(settings.vector(.goal))
-            && settings.vector(.behind).isEmpty
+            && settings.vector(.behind).isEmpty && storage.doubts.isEmpty
     }
 
     /// Stores the sums of what is merged now, unless they are stored, or the replica is not

@@ -28,6 +28,8 @@ final class ReplicaStorage {
     let peers: PeerStorage
     let signers: SignerStorage
     let replicaNames: ReplicaNameStorage
+    let members: MemberStorage
+    let doubts: DoubtStorage
     let history: LocalHistory
     let unrecorded: UnrecordedTransactions
     let statements: StatementCache
@@ -73,6 +75,8 @@ final class ReplicaStorage {
         peers = try PeerStorage(connection, replicas: replicas)
         signers = try SignerStorage(connection)
         replicaNames = try ReplicaNameStorage(connection)
+        members = MemberStorage(connection, store: store)
+        doubts = DoubtStorage(connection, replicas: replicas)
         history = try LocalHistory(connection)
         unrecorded = try UnrecordedTransactions(connection, catalog: history.catalog)
         statements = StatementCache(connection)

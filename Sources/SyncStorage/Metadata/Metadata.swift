@@ -49,6 +49,11 @@ package final class Metadata {
         /// unneeded facts were dropped; the vector up to which others had collected before this
         /// replica knew of it; the time of the last collection, ms since 1970.
         case collected, behind, collectedAt
+        /// Merging: the cut of the snapshots that left out what is still shown here
+        /// (`syncd_doubt`), until other members confirm them.
+        case doubted
+        /// Merging: the newest own transaction that tells of a decision about members.
+        case decided
         /// Merging: the vector that has to be covered before the facts are all those of what was
         /// merged: of batches that were merged, the vector to which the last one of them leads.
         case goal

@@ -10,10 +10,12 @@ package actor MemoryRemote: Remote {
         case after
     }
 
+    package nonisolated var keepsBatches: Bool { true }
     private let store: StoreID
     private var batches: [String: [UInt8]] = [:]
     private var acknowledgements: [ReplicaID: VersionVector] = [:]
     private var noted: [ReplicaID: [UInt8]] = [:]
+    private var asked: [VersionVector] = []
     private var fault: (call: Int, fault: Fault)?
 
     /// An empty remote of a store.
@@ -37,6 +39,10 @@ package actor MemoryRemote: Remote {
 
     package func head() async throws -> VersionVector {
         try failing { catalog().reach(since: VersionVector()) }
+    }
+
+    package func head(for members: Membership) async throws -> VersionVector {
+        try failing { catalog().reach(since: VersionVector(), for: members) }
     }
 
     package func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] {
@@ -71,6 +77,13 @@ package actor MemoryRemote: Remote {
     }
 
     package func notedSums() async throws -> [ReplicaID: [UInt8]] { try failing { noted } }
+
+    /// Requests are not withdrawn: the remote does not know whose they are.
+    package func requestSnapshot(covering collected: VersionVector) async throws {
+        if !collected.isEmpty, !asked.contains(collected) { asked.append(collected) }
+    }
+
+    package func requestedSnapshots() async throws -> [VersionVector] { asked }
 
     private func catalog() -> BatchCatalog {
         var items: [BatchCatalog.Item] = []

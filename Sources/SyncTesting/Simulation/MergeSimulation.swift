@@ -19,6 +19,12 @@ package struct MergeSimulation {
         package var refusals = 0
         /// Dead objects that were collected.
         package var collected = 0
+        /// Merges after which rows were doubtful.
+        package var doubtful = 0
+        /// Merges after which rows were doubtful at several replicas.
+        package var doubtfulAtSeveral = 0
+        /// Snapshots that left out what their sender had, and were merged.
+        package var lies = 0
         /// Statements of other replicas that were compared.
         package var comparisons = 0
         /// Transactions that turned repairs into facts.
@@ -47,6 +53,9 @@ package struct MergeSimulation {
             merges += other.merges
             refusals += other.refusals
             collected += other.collected
+            doubtful += other.doubtful
+            doubtfulAtSeveral += other.doubtfulAtSeveral
+            lies += other.lies
             closes += other.closes
             comparisons += other.comparisons
             adoptions += other.adoptions

@@ -13,6 +13,8 @@ import SyncReplica
 /// - replicas that have merged the same transactions state equal sums, at any step, and do so
 ///   after a full exchange;
 /// - history has each merged transaction once;
+/// - nothing that one snapshot left out stays doubtful, and nothing is lost that one member alone
+///   leaves out (``LyingSnapshots``);
 /// - a collection changes neither the tables nor what other replicas show, whenever it runs;
 /// - a new replica made from the snapshot of another has the same tables;
 /// - a new replica has the views, triggers and other tables of the store, and its schema of now;
@@ -60,6 +62,7 @@ package struct StoreSimulation {
     private var tightening: ConstraintTightening?
     private var late: LateEdits?
     private var renaming: SchemaRenaming?
+    private var lies: LyingSnapshots?
     private let features: SchemaFeatures?
 
     /// Runs the schedule of a seed, in a folder of its own below `folder`.
@@ -106,6 +109,7 @@ package struct StoreSimulation {
         loosening = ConstraintLoosening(schema, seed: seed)
         tightening = ConstraintTightening(schema, seed: seed)
         late = LateEdits(schema, seed: seed)
+        lies = LyingSnapshots(seed: seed, count: count)
         renaming = SchemaRenaming(
             seed: seed,
             sparing: (loosening == nil ? [] : ConstraintLoosening.columns)
@@ -211,6 +215,30 @@ package struct StoreSimulation {
         if table != nil, random.chance(0.1) { try checkCloneInBetween() }
         try migrateSometimes()
         try collectSometimes()
+        try lieSometimes()
+    }
+
+    private mutating func lieSometimes() throws {
+        guard let lie = try lies?.step(stores) else { return }
+        let store = stores[lie.receiver]
+        store.wall.milliseconds = clock.reading(skew: skews[lie.receiver])
+        let before = try store.read()
+        do {
+            guard try store.merge(lie.batch) else {
+                throw SimulationFailure("a snapshot was not merged: \(store.path)")
+            }
+        } catch let error as SyncError where error.code == .badData {
+            // A replica that is not behind refuses it.
+            try store.remember()
+            guard store.tables == before else {
+                throw SimulationFailure("a snapshot was refused and changed the tables")
+            }
+            tally.refusals += 1
+            return
+        }
+        tally.lies += 1
+        try noteDoubts()
+        try store.checkConstraints()
     }
 
     /// Notes what migrations write.
@@ -389,6 +417,7 @@ package struct StoreSimulation {
         for batch in batches {
             for item in network.send(batch, to: receiver, of: stores.count, using: &random) {
                 let isMerged = try stores[item.to].merge(item.message)
+                try noteDoubts()
                 try stores[item.to].checkConstraints()
                 try compare()
                 tally.merges += isMerged ? 1 : 0
@@ -430,6 +459,10 @@ package struct StoreSimulation {
             try store.checkConstraints()
             try store.checkHistory()
             try store.checkNumbers()
+            let doubtful = try store.replica.doubtful
+            guard doubtful.count == 0 else {
+                throw SimulationFailure("\(store.path) has \(doubtful)")
+            }
             seen.formUnion(texts(try store.read()).keys)
             seen.formUnion(try store.loggedTexts())
         }
@@ -443,23 +476,35 @@ package struct StoreSimulation {
         try checkNewReplica(expected, values: values, rows: rows)
     }
 
+    private mutating func noteDoubts() throws {
+        guard evicts || lies != nil else { return }
+        let count = try stores.filter { try $0.replica.doubtful.count > 0 }.count
+        tally.doubtful += count > 0 ? 1 : 0
+        tally.doubtfulAtSeveral += count > 1 ? 1 : 0
+    }
+
     private mutating func exchangeUntilQuiet() throws {
         for _ in 0...Self.roundsMax {
             var isQuiet = true
             let pairs = stores.indices.flatMap { from in stores.indices.map { (from, $0) } }
             for (from, to) in pairs.shuffled(using: &random) where from != to {
                 let behind = try stores[to].replica.behind
-                let since =
-                    behind.isEmpty ? try stores[to].replica.vector : VersionVector()
+                let awaited = try stores[to].replica.awaited
+                let isAsked =
+                    !behind.isEmpty
+                    && (awaited.isEmpty || awaited.contains(stores[from].replica.replicaID))
+                let since = isAsked ? VersionVector() : try stores[to].replica.vector
                 for batch in try SimulatedBatch.all(
                     try stores[from].replica.batches(since: since))
                 {
                     let envelope = try BatchEnvelope.read(batch.bytes).envelope
-                    if !behind.isEmpty, !envelope.collected.covers(behind) { continue }
+                    let cut = awaited.isEmpty ? envelope.collected : envelope.upTo
+                    if isAsked, !cut.covers(behind) { continue }
                     isQuiet = false
                     guard try stores[to].merge(batch) else {
                         throw SimulationFailure("a gap in a full exchange")
                     }
+                    try noteDoubts()
                     tally.merges += 1
                 }
             }

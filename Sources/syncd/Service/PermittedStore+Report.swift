@@ -22,7 +22,7 @@ extension PermittedStore {
             walBytes: Self.size(path + "-wal"),
             entities: status.entities.map { TableSummary(name: $0, outcome: "tracked") },
             consumers: status.consumers,
-            findings: try findings().all + store.comparisons().compactMap(\.problem))
+            findings: try findings().all + store.exchangeFindings())
         report.compared = try store.lastComparison()
         report.ignoresRemotes = !(FileOwnership(of: path)?.isOwn ?? false)
         return report

@@ -47,7 +47,7 @@ struct FileAccess: StoreAccess {
                 store: summary, pending: status.logRows, databaseBytes: status.fileBytes,
                 walBytes: Self.size(of: absolute + "-wal"), entities: verification.tables,
                 consumers: status.consumers,
-                findings: try verification.findings + store.comparisons().compactMap(\.problem))
+                findings: try verification.findings + store.exchangeFindings())
             report.compared = try store.lastComparison()
             return StatusReport(directReason: reason, report: report)
         }

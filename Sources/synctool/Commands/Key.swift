@@ -2,6 +2,7 @@ import ArgumentParser
 import SyncCore
 import SyncMerge
 import SyncRemotes
+import SyncReplica
 import Varlink
 
 /// `synctool key`
@@ -155,26 +156,66 @@ extension Key {
             abstract: "Create a new key for later batches, or the first one.",
             discussion: """
                 Earlier batches are not changed; the old keys are kept to read them. Share the new \
-                key with the replicas that need later batches: the old keys do not open them.
+                key with the replicas that need later batches: the old keys do not open them. What \
+                is sealed with an old key from now on is refused; a replica sends it again when it \
+                has imported the new one. Sync first, so that less has to be sent twice.
+
+                --keep REPLICA, once for each member that gets the new key, removes all others \
+                from the members, on all replicas (see: synctool remote members).
 
                 \(FileCommandHelp.note)
                 """)
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @Option(
+            help: ArgumentHelp(
+                "A member that gets the new key; the others are removed. May be repeated.",
+                valueName: "replica"))
+        var keep: [String] = []
         @OptionGroup var output: OutputOptions
         var database: String? { path }
 
         mutating func run() async throws {
             let store = try Store.open(StorePath.absolute(path))
             defer { try? store.close() }
+            let (kept, removed) = try members()
             let key = try store.makeKey()
             try KeyFile.warn(about: path)
+            try remove(removed)
             if output.isJSON {
                 return try Terminal.output.json(KeyText.json(key, in: try store.keyRing()))
             }
             try Terminal.output.line(
                 "\(path): \(key) is active. Share it with other replicas: synctool key share "
                     + Shell.quoted(path))
+            for member in kept {
+                try Terminal.output.line("  needs the new key: replica \(member.replica)")
+            }
+            for member in removed {
+                try Terminal.output.line("  removed: replica \(member.replica)")
+            }
+        }
+
+        /// The members that need the new key, and those that are removed.
+        private func members() throws -> (kept: [Member], removed: [Member]) {
+            let replica = try StoreReplica(StorePath.absolute(path))
+            defer { try? replica.close() }
+            let others = try replica.members().filter { !$0.isOwn && !$0.isRemoved }
+            if keep.isEmpty { return (others, []) }
+            let known = try replica.replicaNames()
+            let names = Set(
+                try keep.map { try Remote.Members.member($0, among: others, names: known) })
+            return (
+                others.filter { names.contains($0.replica) },
+                others.filter { !names.contains($0.replica) }
+            )
+        }
+
+        private func remove(_ members: [Member]) throws {
+            guard !members.isEmpty else { return }
+            let replica = try StoreReplica(StorePath.absolute(path))
+            defer { try? replica.close() }
+            for member in members { try replica.setMember(member.replica, isRemoved: true) }
         }
     }
 

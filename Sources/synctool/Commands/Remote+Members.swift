@@ -11,9 +11,13 @@ extension Remote {
                 only one that is accepted of it. Compare a key by the 8 digits that this command \
                 shows there.
 
-                --remove: batches that the replica sends are not merged any more. What it wrote \
-                before stays, and its transactions are accepted where others forward them. The \
-                decision is of this database alone.
+                --remove: batches that the replica sends are not merged any more, here and on all \
+                other replicas: the decision is signed, and travels with the next sync. What it \
+                wrote before stays, and so do its transactions that others had merged. --admit \
+                undoes it.
+
+                --members closed: what a new replica sends waits until a member admits it; sync \
+                names it. Those whose keys are known here are admitted. --members open undoes it.
 
                 \(FileCommandHelp.note)
                 """)
@@ -27,23 +31,26 @@ extension Remote {
         @Option(
             help: ArgumentHelp("Accept the batches of a removed replica.", valueName: "replica"))
         var admit: String?
+        @Option(
+            help: ArgumentHelp(
+                "Whether new replicas join by themselves: open or closed.", valueName: "kind"))
+        var members: Kind?
         @OptionGroup var output: OutputOptions
         var database: String? { path }
 
+        /// Whether new replicas have to be admitted.
+        enum Kind: String, ExpressibleByArgument, CaseIterable { case open, closed }
+
         func validate() throws {
-            guard remove == nil || admit == nil else {
-                throw ValidationError("--remove and --admit exclude each other")
+            guard [remove, admit, members?.rawValue].compactMap({ $0 }).count <= 1 else {
+                throw ValidationError("--remove, --admit and --members exclude each other")
             }
         }
 
         mutating func run() async throws {
             let replica = try StoreReplica(StorePath.absolute(path))
             defer { try? replica.close() }
-            if let name = remove ?? admit {
-                let member = try replica.replicaNames().replica(
-                    name, among: try replica.members().map(\.replica))
-                try replica.setMember(member, isRemoved: remove != nil)
-            }
+            try decide(on: replica)
             let members = try replica.members()
             let names = try replica.replicaNames()
             if output.isJSON {
@@ -58,6 +65,34 @@ extension Remote {
                         + "synctool upgrade \(Shell.quoted(path))")
             }
             for line in MemberText.lines(members, names: names) { try Terminal.output.line(line) }
+            if try replica.isMembershipClosed() {
+                try Terminal.output.line(
+                    "closed: what another replica sends waits until a member admits it")
+            }
+        }
+
+        private func decide(on replica: StoreReplica) throws {
+            if let name = remove ?? admit {
+                let member = try Self.member(
+                    name, among: replica.members(), names: replica.replicaNames())
+                try replica.setMember(member, isRemoved: remove != nil)
+            } else if let members {
+                try replica.setMembership(isClosed: members == .closed)
+            } else {
+                return
+            }
+            guard !output.isJSON else { return }
+            try Terminal.error.line(
+                "The other replicas learn it from: synctool sync \(Shell.quoted(path))")
+        }
+
+        /// A replica by its name, by the first digits of its identifier where its key is known,
+        /// or by its whole identifier.
+        static func member(
+            _ name: String, among members: [Member], names: KnownNames
+        ) throws -> ReplicaID {
+            if let replica = ReplicaID(name.lowercased()) { return replica }
+            return try names.replica(name, among: members.map(\.replica))
         }
     }
 }

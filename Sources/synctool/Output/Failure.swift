@@ -25,14 +25,16 @@ enum Failure {
     static func message(
         _ error: SyncError, command: String, typed: String?, on terminal: Terminal
     ) -> String {
-        var text = terminal.styled("synctool \(command):", as: .gone) + " "
+        let head = terminal.styled("synctool \(command):", as: .gone) + " "
         let path = TypedPath(typed)
+        var text = ""
         if let file = error.path ?? typed { text += path.naming(file) + ": " }
         text += path.naming(error.reason)
         if let below = error.underlying as? SyncError, below.reason != error.reason {
             text += " (" + path.naming(below.reason) + ")"
         }
         if let hint = error.hint { text += "\n  " + path.naming(path.fillingIn(hint)) }
-        return text
+        // A reason may quote what a remote sent, or its file names.
+        return head + Printable.lines(text)
     }
 }

@@ -20,6 +20,12 @@ enum Printable {
         return result
     }
 
+    /// The same of each line of a text.
+    static func lines(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { Self.text(String($0)) }
+            .joined(separator: "\n")
+    }
+
     /// The same, cut to `width` characters.
     static func text(_ text: String, width: Int) -> String {
         let cut = text.count > width ? text.prefix(width - 1) + "…" : Substring(text)

@@ -33,6 +33,9 @@ struct ExchangeText {
         try Terminal.output.line(text)
         try waiting.print()
         try SkippedText(problems: report.problems, names: names).print()
+        for finding in [report.rewound, report.doubtful].compactMap({ $0 }) {
+            try Terminal.error.line("  \(Printable.text(finding))")
+        }
     }
 
     /// The keys that docs/cli.md lists.
@@ -51,6 +54,8 @@ struct ExchangeText {
                     .object(["name": .string($0.name), "reason": .string($0.reason)])
                 })
         }
+        if let rewound = report.rewound { object["rewound"] = .string(rewound) }
+        if let doubtful = report.doubtful { object["doubtful"] = .string(doubtful) }
         if !report.waiting.isEmpty {
             object["waiting"] = WaitingText(waiting: report.waiting, path: path).json
         }

@@ -9,6 +9,7 @@ enum MemberText {
             var remarks: [String] = []
             if member.isOwn { remarks.append("this replica") }
             if member.isRemoved { remarks.append("removed") }
+            if member.isWaiting, !member.isRemoved { remarks.append("not admitted") }
             table.add(
                 String(member.replica.description.prefix(8)),
                 Printable.text(names[member.replica] ?? "no name known"),
@@ -25,6 +26,7 @@ enum MemberText {
             "name": .text(names[member.replica]), "key": .string(member.fingerprint),
             "signsAfter": .integer(member.signsAfter), "number": .integer(member.number),
             "own": .bool(member.isOwn), "removed": .bool(member.isRemoved),
+            "waiting": .bool(member.isWaiting),
         ]
     }
 

@@ -54,7 +54,8 @@ enum StatusText {
                 "  " + Terminal.output.styled(HiddenText.line(status.hiddenRows), as: .changed))
         }
         for finding in report.findings {
-            lines.append("  " + Terminal.output.styled("problem: \(finding)", as: .changed))
+            let problem = "problem: \(Printable.text(finding))"
+            lines.append("  " + Terminal.output.styled(problem, as: .changed))
         }
         return lines
     }

@@ -1,0 +1,78 @@
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+/// `syncd_reach`: how far each remote led after the last exchange with it. A remote that leads less
+/// far was put back to an earlier state, or lost files.
+enum RemoteReach {
+    /// Compares what a remote has with what it had.
+    /// - Parameters:
+    ///   - found: how far it leads now.
+    ///   - after: how far it leads with what was sent to it; nil: nothing was sent.
+    ///   - isWhole: whether all of its files could be read. Otherwise only what was missing before
+    ///     still is: a file that cannot be read is named itself.
+    /// - Returns: up to where it had what it lacks.
+    /// - Throws: SQLite errors; `badData` for a stored vector that cannot be read.
+    static func note(
+        _ found: VersionVector, after: VersionVector?, isWhole: Bool, at url: String,
+        on connection: OpaquePointer
+    ) throws -> VersionVector {
+        let select = try Statement(
+            "SELECT vector, lost FROM syncd_reach WHERE url = ?1", on: connection)
+        select.bind(.text(url), at: 1)
+        let isKnown = try select.step()
+        let had = isKnown ? try VersionVector(stored: select.blob(0)) : VersionVector()
+        let lacked = isKnown ? try VersionVector(stored: select.blob(1)) : VersionVector()
+        select.reset()
+        let missing = isWhole ? had : lacked
+        let lost = VersionVector(missing.entries.filter { !found.covers($0) })
+        let has = found.joined(after ?? VersionVector())
+        let isHealed = has.covers(lost)
+        try Statement("INSERT OR REPLACE INTO syncd_reach VALUES (?1, ?2, ?3)", on: connection)
+            .run(
+                .text(url), .blob(had.joined(has).stored),
+                isHealed ? .null : .blob(lost.stored))
+        return lost
+    }
+
+    /// The remotes that lack what they had, as sentences.
+    /// - Throws: SQLite errors; `badData` for a stored vector that cannot be read.
+    static func findings(_ connection: OpaquePointer) throws -> [String] {
+        guard try SchemaReader.hasTable("syncd_reach", on: connection) else { return [] }
+        let select = try Statement(
+            "SELECT url, lost FROM syncd_reach WHERE lost IS NOT NULL ORDER BY url", on: connection)
+        var findings: [String] = []
+        while try select.step() {
+            let lost = try VersionVector(stored: select.blob(1))
+            findings.append(problem(lost, at: select.text(0) ?? ""))
+        }
+        return findings
+    }
+
+    /// What a remote lacks, as a sentence.
+    static func problem(_ lost: VersionVector, at url: String) -> String {
+        let names = lost.entries.map { "replica \($0.replica) up to \($0.number)" }
+        return "rewound: \(url.printable(countMax: 200)) lacks transactions that it had ("
+            + names.joined(separator: ", ")
+            + "): it was put back to an earlier state. Every replica "
+            + "that has them sends them again with: synctool sync DB"
+    }
+}
+
+extension StoreReplica {
+    /// Compares how far a remote leads with how far it led after the last exchange.
+    /// - Parameters: as in ``RemoteReach/note(_:after:isWhole:at:on:)``.
+    /// - Returns: what is wrong, as a sentence; nil: it has all that it had.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    package func noteReach(
+        _ found: VersionVector, after: VersionVector?, isWhole: Bool, at url: String
+    ) throws -> String? {
+        try run("sync") { session in
+            try session.transact { _ in
+                let lost = try RemoteReach.note(
+                    found, after: after, isWhole: isWhole, at: url, on: session.connection)
+                return lost.isEmpty ? nil : RemoteReach.problem(lost, at: url)
+            }
+        }
+    }
+}

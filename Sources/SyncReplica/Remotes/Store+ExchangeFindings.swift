@@ -1,0 +1,36 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+extension Store {
+    /// What the last exchanges found, for `status`: replicas that differ, remotes that lack what
+    /// they had, rows that the snapshot of one member alone leaves out.
+    /// - Throws: ``SyncError``: SQLite errors; `badData` for vectors that cannot be read.
+    package func exchangeFindings() throws -> [String] {
+        try comparisons().compactMap(\.problem)
+            + explaining("status") {
+                try reading.read {
+                    try RemoteReach.findings($0.connection) + Self.doubts($0.connection)
+                }
+            }
+    }
+
+    private static func doubts(_ connection: OpaquePointer) throws -> [String] {
+        guard try SchemaReader.hasTable("syncd_doubt", on: connection) else { return [] }
+        let select = try Statement(
+            "SELECT count(DISTINCT uid), max(confirmed) FROM syncd_doubt", on: connection)
+        guard try select.step(), select.integer(0) > 0 else { return [] }
+        var confirmed: [String] = []
+        var reader = ByteReader(select.blob(1) ?? [])
+        while !reader.isAtEnd {
+            confirmed.append(try reader.identifier(ReplicaID.init(bytes:)).description)
+        }
+        return [
+            "\(select.integer(0)) rows are kept that the snapshot of replica "
+                + "\(confirmed.joined(separator: ", ")) leaves out, until the other members have "
+                + "sent theirs; one that is gone for good is removed here by: synctool remote "
+                + "members DB --remove REPLICA"
+        ]
+    }
+}
