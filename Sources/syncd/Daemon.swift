@@ -6,7 +6,6 @@ import ServiceLifecycle
 import SyncClient
 import SyncCore
 import SyncStorage
-import UnixSignals
 import Varlink
 
 /// The daemon from start to stop: the threads it has, the order in which its parts come up and go
@@ -58,13 +57,14 @@ struct Daemon: Sendable {
     /// - Throws: ``ConfigurationFault``, ``StartFailure``, ``SyncError`` when it cannot start.
     func run() async throws {
         let parts = try await startParts()
+        let signals = await DaemonSignals.caught()
         try await listen(parts.server)
         let line = Self.status(of: parts).line
         ServiceManager.ready(status: line)
         log.info("ready, \(line)")
         let timers = startTimers(for: parts)
         parts.registry.retry()
-        try await serve(parts)
+        try await serve(parts, until: signals)
         for timer in timers { timer.cancel() }
         ServiceManager.stopping()
         await parts.server.stop()
@@ -74,7 +74,7 @@ struct Daemon: Sendable {
         parts.watchers.stop()
         try await parts.group.shutdownGracefully()
         if parts.passing !== parts.group { try await parts.passing.shutdownGracefully() }
-        log.info("stopped")
+        withExtendedLifetime(signals) { log.info("stopped") }
     }
 
     private func startParts() async throws -> Parts {
@@ -175,9 +175,12 @@ struct Daemon: Sendable {
 
     // MARK: Running
 
-    private func serve(_ parts: Parts) async throws {
+    private func serve(_ parts: Parts, until signals: DaemonSignals) async throws {
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
-            .init(service: ReloadService { await reload(parts) }),
+            .init(
+                service: StopService(signals: signals.stop),
+                successTerminationBehavior: .gracefullyShutdownGroup),
+            .init(service: ReloadService(signals: signals.reload) { await reload(parts) }),
             .init(service: ReplicationService(replicator: parts.replicator)),
             .init(service: StopLimit(log: log)),
         ]
@@ -187,9 +190,7 @@ struct Daemon: Sendable {
                 .init(service: WorkerService(workers: workers) { registry.reassign($0) }))
         }
         let group = ServiceGroup(
-            configuration: .init(
-                services: services,
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger.silent))
+            configuration: .init(services: services, logger: Logger.silent))
         try await group.run()
     }
 

@@ -206,18 +206,21 @@ struct RemoteCommandTests {
             ]).expectSuccess()
             #expect(try mode("b.db") == 0o600)
             #expect(!cloned.errors.contains("other users may read"), "\(cloned.errors)")
-            // A database that others use keeps its permissions, with a warning.
+            // A database that others use gets a key on request, and keeps its permissions.
             try scene.chmod("a.db", 0o644)
-            let imported = try await scene.run([
-                "key", "import", "a.db", "packet", "--passphrase-file", "words",
-            ]).expectSuccess()
+            try scene.chmod(".", 0o755)
+            let arguments = ["key", "import", "a.db", "packet", "--passphrase-file", "words"]
+            let refused = try await scene.run(arguments)
+            #expect(refused.status == 1)
+            #expect(refused.errors.contains("other users may read this file"))
+            #expect(refused.errors.contains("--readable"), "\(refused.errors)")
+            let imported = try await scene.run(arguments + ["--readable"]).expectSuccess()
             #expect(imported.errors.contains("other users may read the file"), "\(imported.errors)")
             #expect(imported.errors.contains("chmod go= a.db*"))
             #expect(try mode("a.db") == 0o644)
-            try scene.chmod("a.db", 0o600)
-            let again = try await scene.run([
-                "key", "import", "a.db", "packet", "--passphrase-file", "words",
-            ]).expectSuccess()
+            // What nobody can reach is not readable.
+            try scene.chmod(".", 0o700)
+            let again = try await scene.run(arguments).expectSuccess()
             #expect(!again.errors.contains("other users may read"))
         }
     }

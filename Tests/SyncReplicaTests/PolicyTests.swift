@@ -255,4 +255,32 @@ struct PolicyTests {
         }
         #expect(error?.code == .refused)
     }
+
+    @Test("policies are read by the names that another program has just given")
+    func namesOfNow() throws {
+        let store = try replicas(1, of: "title", .firstWriter)[0]
+        try store.run(
+            """
+            ALTER TABLE note RENAME COLUMN title TO old; ALTER TABLE note RENAME COLUMN body TO title;
+            ALTER TABLE note RENAME TO memo
+            """)
+        var policies = try store.replica.policies()
+        #expect(policies.entities == ["memo": .init(columns: ["old": .firstWriter])])
+        policies.entities["memo"]?.columns = ["old": .firstWriter, "title": .text]
+        try store.replica.setPolicies(policies)
+        #expect(try store.replica.policies().entities == policies.entities)
+    }
+
+    @Test("a choice that another process made holds for a replica that is open")
+    func choiceOfAnotherProcess() throws {
+        let stores = try replicas(of: "title", .lastWriter)
+        try write(stores, "title = 'first'", "title = 'second'")
+        let other = try StoreReplica(stores[0].path)
+        let choice = MergePolicies(entities: ["note": .init(columns: ["title": .firstWriter])])
+        try other.setPolicies(choice)
+        try other.close()
+        #expect(try stores[0].replica.policies().entities == choice.entities)
+        try write(stores, "title = 'third'", "title = 'fourth'")
+        #expect(try value(stores, "title") == "third")
+    }
 }

@@ -4,8 +4,11 @@ import Testing
 @Suite("Store simulation")
 struct StoreSimulationTests {
     /// Seeds beyond the first ones that found something once.
+    /// - 296: a row that was deleted while its triggers were missing, whose key refers to one that
+    ///   is spelled otherwise since.
+    /// - 464: policies were read by the names of before a rename.
     private static let finds: [UInt64] = [
-        69, 84, 147, 189, 204, 387, 524, 668, 728, 857, 1071, 1421, 3103, 5011, 5019,
+        69, 84, 147, 189, 204, 296, 387, 464, 524, 668, 728, 857, 1071, 1421, 3103, 5011, 5019,
     ]
 
     /// Files cost a hundred times as much as values: `SYNCD_SEEDS` asks for twenty times as many

@@ -116,6 +116,28 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: daemon.socket))
     }
 
+    /// As soon as a client can connect: what is not yet there to take the signal gets it later.
+    @Test(arguments: [false, true]) func aSignalInTheFirstMomentIsNotLost(reloads: Bool) throws {
+        for _ in 0..<5 {
+            let directory = try TemporaryFolder()
+            try "".write(
+                toFile: directory.file("syncd.yaml"), atomically: true, encoding: .utf8)
+            let daemon = Process()
+            daemon.executableURL = Programs.syncd
+            daemon.arguments = TestDaemon.arguments(directory)
+            daemon.standardError = FileHandle.nullDevice
+            try daemon.run()
+            defer { daemon.terminateForGood() }
+            let socket = directory.file("syncd.sock")
+            while (try? RawSocket(socket)) == nil { try #require(daemon.isRunning) }
+            if reloads { kill(daemon.processIdentifier, SIGHUP) }
+            daemon.terminate()
+            daemon.waitUntilExit()
+            #expect(daemon.terminationReason == .exit && daemon.terminationStatus == 0)
+            #expect(!FileManager.default.fileExists(atPath: socket))
+        }
+    }
+
     @Test func aDamagedListOfStoresIsAConfigurationError() throws {
         let directory = try TemporaryFolder()
         mkdir(directory.file("state"), 0o755)

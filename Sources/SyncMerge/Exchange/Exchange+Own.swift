@@ -46,7 +46,7 @@ extension Exchange {
     }
 
     /// Where a push starts: the remote's head, but of a replica that signs without the batches that
-    /// claim more of it than it has sent. Whoever writes to the remote could otherwise make it
+    /// claim more of it than it has sent. A writer of the remote could otherwise make it
     /// believe that its next transactions are there already.
     /// - Throws: what the remote and the replica throw.
     func startOfPush(from head: VersionVector) async throws -> VersionVector {

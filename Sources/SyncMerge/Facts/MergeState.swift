@@ -26,10 +26,9 @@ package struct MergeState: Sendable {
     /// were stated. Their references to objects outside of the region are known to be valid.
     package var boundaryRows: Set<ObjectUID> = []
 
-    /// Whether a reference to an object of another table than the foreign key names is shown all
-    /// the same. Only while the rows are compared and recorded after a migration that made the
-    /// foreign key name that table: then they are what their writers wrote, under the former one.
-    package var showsFormerTargets = false
+    /// What the tables showed under another schema; only while the rows are compared and recorded
+    /// after a migration.
+    package var formerRows: FormerRows?
 
     /// Two identities that are one object.
     package struct Alias: Sendable, Hashable, Comparable {

@@ -4,7 +4,7 @@ import SyncValues
 /// One link of a replica's chain of transactions: a hash of all headers from the one after
 /// *first* up to a number (docs/batch-format.md, *The chain*).
 ///
-/// Equal links mean equal transactions before them, whoever carried them in whatever grouping. The
+/// Equal links mean equal transactions before them, no matter who carried them in what parts. The
 /// chain covers number, time, and what the writer had merged of others; not the changes, which a
 /// store renumbers and collects.
 package struct ChainLink: Sendable, Hashable {

@@ -1,6 +1,6 @@
 /// SipHash with 128 bits of output (Aumasson and Bernstein, https://cr.yp.to/siphash).
 ///
-/// A keyed hash for data that is not hostile: whoever may write facts can choose them so that sums
+/// A keyed hash for data that is not hostile: an author of facts can choose them so that sums
 /// agree. 1 and 3 rounds are what hash tables use it with.
 package struct SipHash: Sendable {
     private let key: (low: UInt64, high: UInt64)

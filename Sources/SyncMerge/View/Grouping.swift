@@ -151,7 +151,7 @@ extension Grouping {
                 let isBorder = state.boundaryRows.contains(groups[position].name)
                 if isBorder, state.objects[named] == nil { continue }
                 let target = self.target(
-                    of: fields, entity: state.showsFormerTargets ? nil : reference.target)
+                    of: fields, entity: state.formerRows == nil ? reference.target : nil)
                 var kind = Self.kind(of: reference, in: entity, row: row)
                 var fallback: Int?
                 if kind == .fallback {

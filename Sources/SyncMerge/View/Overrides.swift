@@ -7,9 +7,11 @@ struct Overrides {
     /// Groups with a reference that has no legal value.
     private(set) var orphaned: [Int] = []
 
-    init(_ grouping: Grouping, schema: MergeSchema, isShown: [Bool]) {
+    init(_ grouping: Grouping, state: MergeState, isShown: [Bool]) {
+        let former = state.formerRows?.shown ?? []
+        func wasShown(_ group: Group) -> Bool { group.members.contains(where: former.contains) }
         for (position, group) in grouping.groups.enumerated() where isShown[position] {
-            let entity = schema.entities[group.entity]
+            let entity = state.schema.entities[group.entity]
             for edge in group.edges where edge.kind == .null || edge.kind == .fallback {
                 if let target = edge.target, isShown[target] { continue }
                 let columns = entity.references[edge.reference].columns
@@ -18,7 +20,7 @@ struct Overrides {
                         fields[GroupColumn(group: position, column: column)] =
                             .reference(grouping.groups[fallback].name, part: part)
                     }
-                } else if entity.isNullable(columns) {
+                } else if entity.isNullable(columns) || wasShown(group) {
                     for column in columns {
                         fields[GroupColumn(group: position, column: column)] = .value(.null)
                     }

@@ -197,7 +197,21 @@ struct Unification {
                 }
             }
         }
-        return clashes
+        return state.formerRows == nil ? clashes : clashes.filter(wasInForce)
+    }
+
+    /// Whether a clash may have been one under the former schema: where several of its rows were
+    /// shown, all but one were shown with a repair.
+    private func wasInForce(_ clash: Clash) -> Bool {
+        guard let former = state.formerRows else { return true }
+        let plainCount = clash.rows.count { contains(former.plain, in: $0) }
+        let shownRows = clash.rows.filter { contains(former.shown, in: $0) }
+        if shownRows.count < 2 { return true }
+        return plainCount < 2 && shownRows.allSatisfy { rename(of: $0, in: clash) != nil }
+    }
+
+    private func contains(_ names: Set<ObjectUID>, in part: Int) -> Bool {
+        rows[part]?.members.contains(where: names.contains) ?? false
     }
 
     /// The values of a claim as UNIQUE compares them; nil when the row claims nothing.
@@ -235,6 +249,11 @@ struct Unification {
     /// and not what they are.
     private func becomesOne(_ clash: Clash) -> Bool {
         guard let first = rows[clash.rows[0]], let cell = clash.cell else { return true }
+        if let former = state.formerRows,
+            clash.rows.count(where: { contains(former.shown, in: $0) }) > 1
+        {
+            return false
+        }
         let renames = clash.rows.map { rename(of: $0, in: clash) }
         if renames.allSatisfy({ $0?.isReset ?? false }) { return false }
         let entity = state.schema.entities[first.entity]
@@ -309,9 +328,9 @@ struct Unification {
     /// hidden.
     var refused: [Int] {
         order.filter { part in
-            guard let row = rows[part], state.schema.entities[row.entity].mayRefuse else {
-                return false
-            }
+            guard let row = rows[part], state.schema.entities[row.entity].mayRefuse,
+                !contains(state.formerRows?.shown ?? [], in: part)
+            else { return false }
             return state.schema.entities[row.entity].refuses(row.fields.map(visible))
         }.flatMap { parts[$0] ?? [] }
     }

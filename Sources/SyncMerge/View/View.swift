@@ -49,7 +49,7 @@ package struct View: Sendable {
         var forced = [Bool](repeating: false, count: grouping.groups.count)
         while true {
             let survivors = Survivors(grouping, forced: forced)
-            let overrides = Overrides(grouping, schema: state.schema, isShown: survivors.isShown)
+            let overrides = Overrides(grouping, state: state, isShown: survivors.isShown)
             var hidden = overrides.orphaned
             if hidden.isEmpty {
                 let unification = Unification(

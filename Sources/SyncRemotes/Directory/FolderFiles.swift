@@ -7,7 +7,7 @@ import SyncCore
 ///
 /// Others may write the folder, and what is in it is not trusted. Below the folder no symbolic link
 /// is followed: it would lead to what this process may read or write and the author of the link may
-/// not. Only regular files are read, and nothing waits: opening a pipe would, for ever.
+/// not. Only regular files are read, and nothing waits: opening a pipe would.
 ///
 /// Policy: what is made here has the group of the folder around it, and that group may do with it
 /// what it may do with the folder, whatever the umask. The umask of a service (0077) is for its own

@@ -65,7 +65,7 @@ struct LocalRecorder {
     }
 
     /// Records so that the view equals the tables. Where the rules do not get there, which is a
-    /// fault of theirs, the writes are stated as they are rather than refused for ever: what the
+    /// fault of theirs, the writes are stated as they are rather than refused each time: what the
     /// view does not show of them is in the conflict log. Simulations get the fault.
     private func settled(_ recording: LocalRecording) throws -> LocalRecording.Outcome {
         do {
@@ -85,7 +85,7 @@ struct LocalRecorder {
         _ recording: LocalRecording
     ) throws -> LocalRecording.Outcome {
         var region = try RegionLoader.whole(in: storage)
-        region.state.showsFormerTargets = true
+        region.state.formerRows = region.formerRows
         let view = View(region.state)
         let repairs = FormerRepairs(
             in: region, image: try storage.image(of: view, in: region))

@@ -120,13 +120,14 @@ struct MissedChanges {
     ) throws -> [Missed] {
         let logged = try loggedChanges(after: recorded)
         var region = try RegionLoader.whole(in: storage)
-        region.state.showsFormerTargets = isRestructured
+        if isRestructured { region.state.formerRows = region.formerRows }
         let view = View(region.state)
         let image = try storage.image(of: view, in: region)
         let repairs = isRestructured ? FormerRepairs(in: region, image: image) : nil
         var missed: [Missed] = []
         let keys = Set(image.rows.keys).union(region.rows.keys).union(logged.keys)
         for key in keys.sorted(by: { $0.precedes($1) }) where !key.values.contains(.null) {
+            let key = region.storedKey(of: key)
             let (row, logged) = (region.rows[key], logged[key])
             let before = returnedTables.contains(key.entity) ? nil : image.rows[key]
             let isRepaired = logged == nil && repairs?.concern(key) ?? false

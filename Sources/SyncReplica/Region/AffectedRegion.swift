@@ -28,6 +28,19 @@ struct AffectedRegion {
             schema: schema, vector: vector, headers: [], objects: [:], aliases: [:])
     }
 
+    /// A key as it is stored, by which its object is found: where the row is gone, the view spells
+    /// the references in it as the rows that they refer to are spelled now.
+    func storedKey(of key: RowKey) -> RowKey {
+        names.index(forKey: key).map { names[$0].key } ?? key
+    }
+
+    /// The rows that the tables showed when they were last recorded.
+    /// - Complexity: O(objects of the region)
+    var formerRows: FormerRows {
+        FormerRows(
+            shown: Set(names.values), plain: Set(objects.filter { $0.value.state == .plain }.keys))
+    }
+
     /// The row of an object, as the tables have it; nil when it has none.
     func row(of uid: ObjectUID) -> [Value]? {
         guard let object = objects[uid], let key = object.key else { return nil }

@@ -26,7 +26,10 @@ struct StateVerifier {
         let image = try storage.image(of: view, in: region)
         try image.requireAllSpelled()
         guard image.rows == region.rows, image.names == region.names else {
-            throw SyncError(.internalFault, "after \(step) the tables are not the view")
+            throw SyncError(
+                .internalFault,
+                "after \(step) the tables are not the view: "
+                    + Self.difference(of: region, from: image, in: transaction.schema))
         }
         try verifyReferences(in: image, of: view, after: step)
         for (uid, object) in region.objects {
@@ -44,6 +47,24 @@ struct StateVerifier {
         guard wrong.isEmpty else {
             throw SyncError(.internalFault, "after \(step) the totals of \(wrong) are wrong")
         }
+    }
+
+    /// The first row that is not as it is to be shown.
+    private static func difference(
+        of region: AffectedRegion, from image: TableImage, in schema: ReplicaSchema
+    ) -> String {
+        let keys = Set(region.rows.keys).union(image.rows.keys).union(region.names.keys)
+            .union(image.names.keys).sorted { $0.precedes($1) }
+        let wrong = keys.filter {
+            region.rows[$0] != image.rows[$0] || region.names[$0] != image.names[$0]
+        }
+        guard let key = wrong.first else { return "a key is spelled otherwise" }
+        func text(_ row: [Value]?, _ name: ObjectUID?) -> String {
+            (row.map { "\($0)" } ?? "no row") + " as " + (name?.description ?? "nothing")
+        }
+        return "\(wrong.count) rows, first \(schema.tables[key.entity].name) \(key.values): "
+            + text(region.rows[key], region.names[key]) + " where the view has "
+            + text(image.rows[key], image.names[key])
     }
 
     private func verifyReferences(

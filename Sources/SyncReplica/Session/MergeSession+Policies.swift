@@ -3,12 +3,21 @@ import SyncStorage
 import SyncValues
 
 extension MergeSession {
-    /// The stored policies, by present names.
-    /// - Throws: SQLite errors; `badData` for policies that cannot be read.
+    /// The stored policies, by present names: also by those that another program has just given
+    /// to tables and columns, since ``setPolicies(_:)`` takes them by these.
+    /// - Throws: `refused` for a change of the schema that needs a decision; SQLite errors;
+    ///   `badData` for policies that cannot be read.
+    /// - Complexity: O(policies); O(schema) after it has changed.
     func policies() throws -> MergePolicies {
-        try RawTransaction.read(on: connection) {
-            try storedPolicies(in: Metadata(connection))
-                .named(by: NameStorage(connection).read().own)
+        let known = try read { $0.policies.named(by: $0.schema.names) }
+        if let known { return known }
+        let isUnused = try RawTransaction.read(on: connection) {
+            try !ReplicationTables.exist(connection)
+        }
+        if isUnused { return MergePolicies() }
+        return try RawTransaction.write(on: connection) {
+            _ = try verifyCapture()
+            return try storedPolicies(in: Metadata(connection)).named(by: try presentNames())
         }
     }
 

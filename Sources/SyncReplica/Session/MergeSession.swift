@@ -146,12 +146,12 @@ final class MergeSession {
     }
 
     /// Runs `body` on one state of the store; nothing is recorded or written.
-    /// - Returns: nil when the schema has changed since the last transaction.
+    /// - Returns: nil when the schema or the policies have changed since the last transaction.
     /// - Throws: SQLite errors; what `body` throws.
     func read<Result>(_ body: (ReplicaStorage) throws -> Result) throws -> Result? {
         try RawTransaction.read(on: connection) {
             guard try ReplicationTables.exist(connection) else { return nil }
-            guard let storage, try schemaVersion() == storage.schemaVersion else { return nil }
+            guard let storage, try isPresent(storage) else { return nil }
             try storage.replicas.reload()
             storage.headers.reload()
             return try body(storage)
@@ -181,8 +181,15 @@ final class MergeSession {
     /// The storage of the present schema is read again with the next transaction.
     func discardStorage() { storage = nil }
 
+    /// Whether the storage has the present schema and policies: another process may have changed
+    /// either since the last transaction.
+    private func isPresent(_ storage: ReplicaStorage) throws -> Bool {
+        try schemaVersion() == storage.schemaVersion
+            && Metadata(connection).value(.policies) == storage.storedPolicies
+    }
+
     func prepare() throws -> ReplicaStorage {
-        if let storage, try schemaVersion() == storage.schemaVersion {
+        if let storage, try isPresent(storage) {
             try storage.reload()
             return storage
         }
@@ -198,7 +205,8 @@ final class MergeSession {
         let schema = try ReplicaSchema(tables, names: names, policies: policies)
         try RecordedTables(connection, settings: settings).check(schema)
         let storage = try ReplicaStorage(
-            connection: connection, schema: schema, policies: policies, triggers: triggers,
+            connection: connection, schema: schema, policies: policies,
+            storedPolicies: try settings.value(.policies), triggers: triggers,
             store: identity.store, version: try schemaVersion(),
             structure: try schemaStatements(of: schema))
         self.storage = storage

@@ -1,8 +1,8 @@
 /// What depends on the schema of the tracked tables, and one object for each table that merging
 /// keeps.
 ///
-/// Invariant: valid for one value of `PRAGMA schema_version`; ``MergeSession`` makes another one
-/// when the schema changes.
+/// Invariant: valid for one value of `PRAGMA schema_version` and for the stored policies;
+/// ``MergeSession`` makes another one when either changes.
 ///
 /// Confined to its connection's queue.
 final class ReplicaStorage {
@@ -12,6 +12,8 @@ final class ReplicaStorage {
     let structure: [String]
     let schema: ReplicaSchema
     let policies: MergePolicies
+    /// The policies as they are stored.
+    let storedPolicies: Value
     let replicas: ReplicaNames
     let headers: HeaderStorage
     let shapes: Shapes
@@ -38,7 +40,8 @@ final class ReplicaStorage {
     /// - Throws: SQLite errors; `badData`, `corrupt` for stored records that cannot be read.
     init(
         connection: OpaquePointer, schema: ReplicaSchema, policies: MergePolicies,
-        triggers: FiringTriggers, store: StoreID, version: Int64, structure: [String]
+        storedPolicies: Value, triggers: FiringTriggers, store: StoreID, version: Int64,
+        structure: [String]
     ) throws {
         self.connection = connection
         schemaVersion = version
@@ -47,6 +50,7 @@ final class ReplicaStorage {
         try triggers.learn(schema.tables)
         self.schema = schema
         self.policies = policies
+        self.storedPolicies = storedPolicies
         replicas = try ReplicaNames(connection)
         headers = try HeaderStorage(connection, replicas: replicas)
         unknown = try UnknownFacts(connection, replicas: replicas)

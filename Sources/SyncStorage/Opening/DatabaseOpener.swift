@@ -26,7 +26,7 @@ package enum DatabaseOpener {
     }()
 
     /// For a process that opens databases of other users: from now on SQLite opens nothing but
-    /// files and folders, also beside a database. A pipe there would have it wait for ever.
+    /// files and folders, also beside a database. A pipe there would have it wait without end.
     package static func refuseSpecialFiles() {
         _ = configureSQLite
         _ = syncd_sqlite_open_files_alone()

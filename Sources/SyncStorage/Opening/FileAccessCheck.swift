@@ -34,8 +34,8 @@ enum FileAccessCheck {
         try requireRegularCompanions(of: path)
     }
 
-    /// What SQLite opens beside the database is a file, too, or missing: it would wait for ever for
-    /// the other end of a pipe. One that comes later is refused when it is opened
+    /// What SQLite opens beside the database is a file, too, or missing: it would wait without end
+    /// for the other end of a pipe. One that comes later is refused when it is opened
     /// (``DatabaseOpener/refuseSpecialFiles()``).
     private static func requireRegularCompanions(of path: String) throws {
         for ending in ["-journal", "-wal", "-shm"] {

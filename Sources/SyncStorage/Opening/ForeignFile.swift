@@ -5,7 +5,7 @@ import Synchronization
 
 /// What a connection may do with a database file that another user than this process may write.
 ///
-/// Anything may have been written into it: a schema that runs for ever or takes all memory, and
+/// Anything may have been written into it: a schema that runs without end or takes all memory, and
 /// pages that no SQLite wrote (https://www.sqlite.org/security.html). Root is trusted.
 enum ForeignFile {
     /// The longest text or blob. A batch carries less; with SQLite's own limit of a gigabyte one

@@ -3,8 +3,9 @@ import CFaults
 /// The disk below one folder, which fails as a test asks: full, with failing syncs, or by a power
 /// failure, at a chosen operation.
 ///
-/// It is below SQLite: every database that a process opens in the folder is on it, whoever opens
-/// it. Other folders are not affected. Counts are of operations after the call; 0 is the next one.
+/// It is below SQLite: each database that this process opens in the folder is on it, no matter
+/// which code opens it. Other folders are not affected. Counts are of operations after the call; 0
+/// is the next one.
 package final class FaultyDisk: Sendable {
     // The C side has a lock of its own.
     private nonisolated(unsafe) let disk: OpaquePointer

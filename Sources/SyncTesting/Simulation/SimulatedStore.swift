@@ -283,10 +283,11 @@ extension SimulatedSchema {
 }
 
 extension MergeEntity {
-    /// The policy of each column that has one of its own.
+    /// The policy of each column that has one of its own; a shared number's is no choice.
     fileprivate var properties: [String: CellPolicy] {
         var properties: [String: CellPolicy] = [:]
-        for (cell, policy) in policies.enumerated() where policy != .lastWriter {
+        for (cell, policy) in policies.enumerated()
+        where policy != .lastWriter && cell != numberCell {
             properties[columns[cells[cell][0]].name] = policy
         }
         return properties

@@ -56,6 +56,7 @@ package struct StoreSimulation {
     private var table: TableGrowth?
     private var migration: ForeignMigration?
     private var loosening: ConstraintLoosening?
+    private var tightening: ConstraintTightening?
     private var late: LateEdits?
     private var renaming: SchemaRenaming?
 
@@ -101,9 +102,12 @@ package struct StoreSimulation {
         table = TableGrowth(schema, seed: seed)
         migration = ForeignMigration(seed: seed)
         loosening = ConstraintLoosening(schema, seed: seed)
+        tightening = ConstraintTightening(schema, seed: seed)
         late = LateEdits(schema, seed: seed)
         renaming = SchemaRenaming(
-            seed: seed, sparing: loosening == nil ? [] : ConstraintLoosening.columns,
+            seed: seed,
+            sparing: (loosening == nil ? [] : ConstraintLoosening.columns)
+                .union(tightening == nil ? [] : ConstraintTightening.columns),
             wanted: (SchemaGrowth.column, table?.name))
     }
 
@@ -193,10 +197,21 @@ package struct StoreSimulation {
         try growth?.step(stores)
         try table?.step(stores)
         try loosening?.step(stores)
+        try noting { try $0.tightening?.step($0.stores) }
         try renaming?.step(stores)
         if table != nil, random.chance(0.1) { try checkCloneInBetween() }
         try migrateSometimes()
         try collectSometimes()
+    }
+
+    /// Notes what migrations write.
+    private mutating func noting(_ migrate: (inout StoreSimulation) throws -> Void) throws {
+        guard tightening != nil else { return }
+        let before = try stores.map { texts(try $0.read()) }
+        try migrate(&self)
+        for (store, before) in zip(stores, before) {
+            written.note(before: before, after: texts(try store.read()))
+        }
     }
 
     // MARK: Collecting
@@ -379,6 +394,7 @@ package struct StoreSimulation {
         try growth?.finish(stores)
         try table?.finish(stores)
         try loosening?.finish(stores)
+        try noting { try $0.tightening?.finish($0.stores) }
         try exchangeUntilQuiet()
         let values = try growth?.values(stores[0])
         let rows = try table?.values(stores[0])

@@ -46,7 +46,7 @@ final class ServerConnection: ChannelDuplexHandler, @unchecked Sendable {
         let limits: ServerLimits
         let mapError: VarlinkServer.ErrorMapper
         let onEvent: @Sendable (ServerEvent) -> Void
-        /// The connection of a user holds so many bytes more or less; true: that is too much.
+        /// The connection of a user holds more or fewer bytes by this; true: that is too much.
         let onHeld: @Sendable (_ change: Int, _ uid: UInt32) -> Bool
         let onClose: @Sendable (ServerConnection) -> Void
     }

@@ -4,8 +4,8 @@ import SyncStorage
 /// The remotes of one store, as they were read.
 ///
 /// Policy: the remotes that the configuration names for the path are used. Those that the file
-/// names itself are used only when the store is the daemon's own (``FileOwnership``): whoever may
-/// write another file would otherwise choose where the daemon connects with its rights and its
+/// names itself are used only when the store is the daemon's own (``FileOwnership``): a user who
+/// may write another file would otherwise choose where the daemon connects with its rights and its
 /// keys, and what it merges from there. The configuration's win over others of the same name.
 struct FoundRemotes: Sendable {
     /// What the daemon synchronises with: those of both that it may use, but for `manual` ones.

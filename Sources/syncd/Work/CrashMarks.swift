@@ -21,8 +21,8 @@ import Synchronization
 ///
 /// A directory that takes no such file is for others to report: then nothing is remembered.
 final class CrashMarks: Sendable {
-    /// So many crashes in a row put a store into quarantine. One may be another's fault: work on
-    /// several stores goes on at the same time.
+    /// This number of crashes in a row put a store into quarantine. One may be another's fault:
+    /// work on several stores goes on at the same time.
     static let quarantineMin = 2
 
     private struct Content: Codable {

@@ -26,6 +26,7 @@ extension Key {
             abstract: "Create the first key of a store.", discussion: FileCommandHelp.note)
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
+        @OptionGroup var keyFile: KeyFile
         @OptionGroup var output: OutputOptions
         var database: String? { path }
 
@@ -37,6 +38,7 @@ extension Key {
                     .refused, "the store already has a key", path: store.path,
                     hint: "To use a new key from now on: synctool key rotate DB")
             }
+            try keyFile.require(path)
             let key = try store.makeKey()
             try KeyFile.warn(about: path)
             if output.isJSON {
@@ -121,6 +123,7 @@ extension Key {
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
         @Argument(help: "The file of the key packet; - for the standard input.") var file = "-"
         @OptionGroup var input: KeyInput
+        @OptionGroup var keyFile: KeyFile
         @OptionGroup var output: OutputOptions
         var database: String? { path }
 
@@ -134,6 +137,7 @@ extension Key {
                     hint: "On a replica of this store (\(store.id)) run: synctool key share REPLICA"
                 )
             }
+            try keyFile.require(path)
             let count = try store.addKeys(ring)
             try KeyFile.warn(about: path)
             if output.isJSON {

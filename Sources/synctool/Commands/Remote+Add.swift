@@ -38,6 +38,7 @@ extension Remote {
                 valueName: "file"))
         var key: String?
         @OptionGroup var input: KeyInput
+        @OptionGroup var keyFile: KeyFile
         @Option(help: "Join the remote's store.")
         var join: JoinMethod?
         @Option(
@@ -67,7 +68,8 @@ extension Remote {
             let entry = try RemoteEntry(name: name, url: url, options: options)
             let packet = try key.map { try input.ring(from: $0) }
             let created = try await RemoteSetup(
-                path: path, address: address, entry: entry, packet: packet, joinMethod: join
+                path: path, address: address, entry: entry, packet: packet, keyFile: keyFile,
+                joinMethod: join
             ).run()
             if output.isJSON { return try Terminal.output.json(RemoteText.json(entry)) }
             try Terminal.output.line(

@@ -14,6 +14,8 @@ struct RemoteSetup {
     let entry: RemoteEntry
     /// The keys of an encrypted remote; they are added to the store.
     let packet: Packet?
+    /// Whether a file that others may read gets a key.
+    let keyFile: KeyFile
     /// How to join another store; nil: another store is refused.
     let joinMethod: JoinMethod?
 
@@ -25,6 +27,7 @@ struct RemoteSetup {
     ///   `unreachable`.
     func run() async throws -> StoreKey? {
         try await requireUse()
+        if try needsKey() { try keyFile.require(path) }
         if try restoreEmptied() { return nil }
         try await prepareRemote()
         return try addEntry()
@@ -105,6 +108,10 @@ struct RemoteSetup {
             remedy:
                 "With the key in the store: \(add)\(joining) --encrypt; else get the key packet, "
                 + "then: \(add)\(joining) --key PACKET")
+    }
+
+    private func needsKey() throws -> Bool {
+        try packet != nil || entry.isEncrypted && ownRing().keys.isEmpty
     }
 
     private func ownRing() throws -> KeyRing {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SyncTesting
 import Testing
 
@@ -11,6 +12,8 @@ final class Scene: Sendable {
 
     init() throws {
         folder = try Folder()
+        // As a home folder is: a database in it may get a key.
+        Glibc.chmod(folder.url.path, 0o700)
         socket = folder.path("s.sock")
         var environment = ProcessInfo.processInfo.environment
         environment["SYNCD_SOCKET"] = socket
@@ -123,6 +126,7 @@ extension Scene {
         guard getuid() == 0 else {
             try Test.cancel("only root can run a command as another user")
         }
+        try chmod(".", 0o755)
         return 65534
     }
 }

@@ -120,7 +120,7 @@ final class TestDaemon: Sendable {
 }
 
 extension Process {
-    fileprivate func terminateForGood() {
+    func terminateForGood() {
         if isRunning { kill(processIdentifier, SIGKILL) }
         waitUntilExit()
     }
