@@ -22,7 +22,7 @@ struct DeclaredReferences {
             let names = foreignKey.parentColumns.isEmpty ? parent.key : foreignKey.parentColumns
             let columns = foreignKey.columns.compactMap { places[$0] }
             guard columns.count == foreignKey.columns.count else { continue }
-            // SQLite takes a foreign key with fewer columns than the key has, and refuses the writes.
+            // SQLite takes a foreign key with fewer columns than the key, and refuses the writes.
             let isMatched = names.count == columns.count
             let ordered = parent.key.compactMap { part in
                 names.firstIndex { isMatched && SQLName.isEqual($0, to: part) }.map { columns[$0] }
