@@ -19,7 +19,8 @@ struct ConflictClosing {
     ///   - author: the author of the decision, for history.
     ///   - isDeletingHidden: whether living rows that are not shown are deleted, on all replicas.
     /// - Throws: `refused` when there are such rows and they are not to be deleted;
-    ///   `internalFault` when the tables would change; SQLite errors.
+    ///   `storeDamaged` when the tables do not show what is recorded; `internalFault` when they
+    ///   would change; SQLite errors.
     /// - Complexity: O(rows and facts of the store), in memory.
     func closeAll(author: String?, isDeletingHidden: Bool) throws {
         let (dot, time) = transaction.nextTransaction()
@@ -32,6 +33,7 @@ struct ConflictClosing {
         try transaction.append(entry)
         let image = try storage.image(of: closed.view, in: region)
         guard image.rows == region.rows else {
+            try requireShown(view, in: region)
             throw SyncError(.internalFault, "closing the conflicts would change the tables")
         }
         let history = MergedHistory(
@@ -45,6 +47,14 @@ struct ConflictClosing {
             region, state: closed.state, view: closed.view, keys: keys)
         try RegionUpdate(transaction).renumber(after: closed.view)
         try acceptOverridden(by: closed.view, author: author)
+    }
+
+    /// The tables show what is recorded, unless another program has written the tables of syncd.
+    private func requireShown(_ view: View, in region: AffectedRegion) throws {
+        guard try storage.image(of: view, in: region).rows != region.rows else { return }
+        throw SyncError(
+            .storeDamaged, "the tables do not show what is recorded of them",
+            hint: "Run: synctool doctor DB --mend")
     }
 
     /// To confirm what is shown would delete rows that a constraint keeps out of the tables of this

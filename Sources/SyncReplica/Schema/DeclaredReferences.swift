@@ -22,8 +22,10 @@ struct DeclaredReferences {
             let names = foreignKey.parentColumns.isEmpty ? parent.key : foreignKey.parentColumns
             let columns = foreignKey.columns.compactMap { places[$0] }
             guard columns.count == foreignKey.columns.count else { continue }
+            // SQLite takes a foreign key with fewer columns than the key, and refuses the writes.
+            let isMatched = names.count == columns.count
             let ordered = parent.key.compactMap { part in
-                names.firstIndex { SQLName.isEqual($0, to: part) }.map { columns[$0] }
+                names.firstIndex { isMatched && SQLName.isEqual($0, to: part) }.map { columns[$0] }
             }
             guard ordered.count == parent.key.count, names.count == ordered.count else {
                 problem =
