@@ -59,7 +59,8 @@ struct TightenedConstraintTests {
     func repairedRow() throws {
         let folder = try TemporaryFolder()
         let (a, b) = try TestStore.pair(
-            in: folder, schema: "CREATE TABLE q(id INTEGER PRIMARY KEY, u TEXT UNIQUE);"
+            in: folder,
+            schema: "CREATE TABLE q(id INTEGER PRIMARY KEY, u TEXT UNIQUE);"
                 + Self.schema)
         try a.run("INSERT INTO q VALUES (1, 'x'), (2, 'y')")
         try TestStore.sync(a, b)

@@ -84,7 +84,9 @@ struct ConstraintTightening {
     private mutating func clean(_ store: SimulatedStore) throws {
         var seen: Set<Value> = []
         for (key, value) in try rows(of: store) {
-            let isBad = kind == .index ? value != .null && !seen.insert(value).inserted
+            let isBad =
+                kind == .index
+                ? value != .null && !seen.insert(value).inserted
                 : value == .null
             guard isBad else { continue }
             if kind == .index, random.chance(0.4), try delete(key, of: store) { continue }
