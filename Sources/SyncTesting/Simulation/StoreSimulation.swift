@@ -117,7 +117,8 @@ package struct StoreSimulation {
             wanted: (SchemaGrowth.column, table?.name))
         // A rebuild of a table that a view names is refused by SQLite, and drops its triggers.
         // Beside a snapshot of a store with renames no schema is sent.
-        let isRemade = migration != nil || loosening != nil || renaming != nil
+        let isRemade =
+            migration != nil || loosening != nil || tightening != nil || renaming != nil
         features = isRemade ? nil : SchemaFeatures(schema, seed: seed)
     }
 
