@@ -103,6 +103,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             try await remote.acknowledge(try await replica.vector, of: try await replica.replicaID)
             try await replica.noteAcknowledged(try await remote.acknowledged())
             try await remote.requestSnapshot(covering: try await replica.behind)
+            try await remote.noteDamaged(report.damaged)
         } catch let error as SyncError where [.notAllowed, .diskFull].contains(error.code) {
             // A remote that may only be read can still be merged.
         }
@@ -170,6 +171,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                 } catch let error as SyncError where Self.passable.contains(error.code) {
                     passedOver.insert(item.name)
                     report.problems.append(.init(name: item.name, reason: error.reason))
+                    if error.code == .badData { report.damaged.append(item.name) }
                     break
                 } catch let error as SyncError
                     where error.code == .unreachable && vanished < Self.vanishedMax

@@ -18,6 +18,8 @@ package struct ExchangeReport: Sendable, Hashable {
     package var head: VersionVector?
     /// What was skipped at the remote, and why.
     package var problems: [BatchCatalog.Problem] = []
+    /// The names of batches that were damaged: they have to be sent again.
+    package var damaged: [String] = []
     /// What the replica has merged and cannot show: after a pull.
     package var waiting: [WaitingChanges] = []
     /// The replicas that have merged the same transactions as this one and differ from it.
@@ -33,6 +35,7 @@ package struct ExchangeReport: Sendable, Hashable {
         bytes += other.bytes
         compactedCount += other.compactedCount
         if !other.waiting.isEmpty { waiting = other.waiting }
+        damaged += other.damaged
         found = found ?? other.found
         head = other.head ?? head
         differences += other.differences.filter { !differences.contains($0) }

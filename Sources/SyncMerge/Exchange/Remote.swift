@@ -61,6 +61,12 @@ package protocol Remote: Sendable {
     /// - Throws: `unreachable` when the remote is not there.
     func requestedSnapshots() async throws -> [VersionVector]
 
+    /// Tells replicas that have the content which batches the replica found damaged when it fetched
+    /// them; none: it has what it needs. A batch that is damaged indeed is not in the catalog from
+    /// then on, so that it is sent again.
+    /// - Throws: `unreachable` when the remote is not there.
+    func noteDamaged(_ names: [String]) async throws
+
     /// The batches that the replica itself put there, where the remote keeps batches and there are
     /// more of them than `count`; empty otherwise.
     /// - Throws: `unreachable` when the remote is not there.
@@ -85,6 +91,7 @@ extension Remote {
     package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] { [] }
     package func requestSnapshot(covering collected: VersionVector) async throws {}
     package func requestedSnapshots() async throws -> [VersionVector] { [] }
+    package func noteDamaged(_ names: [String]) async throws {}
     package func remove(_ items: [BatchCatalog.Item]) async throws {}
     package func disconnect() async {}
 }

@@ -16,6 +16,11 @@ enum DirectoryLayout {
     /// The file in a replica's folder with the snapshot that it requests.
     static let asked = "asked"
 
+    /// The file in a replica's folder with the names of batches that it found damaged, a line each.
+    static let damaged = "damaged"
+    /// How many names are written and read of each replica: a batch that is named is read whole.
+    static let damagedMax = 16
+
     /// The marker's content: the format of the layout and the store.
     static func markerText(_ store: StoreID) -> String { "syncd remote 1\n\(store)\n" }
 

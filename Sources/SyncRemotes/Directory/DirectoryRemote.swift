@@ -108,7 +108,7 @@ package struct DirectoryRemote: Remote {
         let folder = DirectoryLayout.folder(of: replica)
         try files.makeFolder(folder)
         let file = folder + "/" + DirectoryLayout.name(of: envelope)
-        if let (_, size) = files.head(of: file, limit: 0), size == batch.count { return }
+        if let (bytes, _) = files.head(of: file, limit: batch.count + 1), bytes == batch { return }
         try files.write(batch, to: file, temporaryPrefix: DirectoryLayout.temporaryPrefix)
     }
 
@@ -172,6 +172,33 @@ package struct DirectoryRemote: Remote {
             sums[replica] = files.head(of: file, limit: StateSums.bytesMax)?.bytes
         }
         return sums
+    }
+
+    /// Names batches that were found damaged, in place of those named before.
+    /// - Throws: `unreachable`, `notAllowed`, `diskFull` when it cannot be written.
+    package func noteDamaged(_ names: [String]) async throws {
+        try checkMarker()
+        let folder = DirectoryLayout.folder(of: replica)
+        let file = folder + "/" + DirectoryLayout.damaged
+        if names.isEmpty { return try files.remove(file) }
+        let lines = names.prefix(DirectoryLayout.damagedMax).map { $0 + "\n" }
+        let text = Array(lines.joined().utf8)
+        if let (bytes, _) = files.head(of: file, limit: text.count + 1), bytes == text { return }
+        try files.makeFolder(folder)
+        try files.write(text, to: file, temporaryPrefix: DirectoryLayout.temporaryPrefix)
+    }
+
+    /// The batches that one of the replicas found damaged.
+    private func namedAsDamaged(in folders: [String]) -> Set<String> {
+        let bytesMax = DirectoryLayout.damagedMax * 128
+        var names: Set<String> = []
+        for folder in folders {
+            let file = folder + "/" + DirectoryLayout.damaged
+            guard let (bytes, _) = files.head(of: file, limit: bytesMax) else { continue }
+            let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+            names.formUnion(lines.prefix(DirectoryLayout.damagedMax).map(String.init))
+        }
+        return names
     }
 
     private func write(
@@ -298,10 +325,21 @@ package struct DirectoryRemote: Remote {
         try checkMarker()
         var items: [BatchCatalog.Item] = []
         var problems: [BatchCatalog.Problem] = []
-        for folder in files.names() ?? [] where ReplicaID(folder) != nil {
-            items += self.items(in: folder, problems: &problems)
-        }
-        return BatchCatalog(items, problems: problems)
+        let folders = (files.names() ?? []).filter { ReplicaID($0) != nil }
+        for folder in folders { items += self.items(in: folder, problems: &problems) }
+        let named = namedAsDamaged(in: folders)
+        let damaged = items.filter { named.contains($0.name) && !isWhole($0.name) }
+        problems += damaged.map { .init(name: $0.name, reason: Self.damage) }
+        return BatchCatalog(items.filter { !damaged.contains($0) }, problems: problems)
+    }
+
+    private static let damage = "its content is damaged; a replica that has it sends it again"
+
+    /// Whether the payload of a batch is what its envelope says: read only where a replica named
+    /// it, because that takes the whole file.
+    private func isWhole(_ name: String) -> Bool {
+        guard let bytes = try? files.read(name, limit: Self.fileBytesMax) else { return true }
+        return (try? BatchDecoder.parts(bytes)) != nil
     }
 
     /// The batches in one replica's folder. A file that disappears meanwhile is left out.

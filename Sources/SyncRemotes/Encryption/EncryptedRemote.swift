@@ -166,6 +166,11 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
         try await inner.requestedSnapshots()
     }
 
+    /// - Throws: what the inner remote throws.
+    package func noteDamaged(_ names: [String]) async throws {
+        try await inner.noteDamaged(names)
+    }
+
     /// Includes unencrypted batches: what replaces them is encrypted.
     /// - Throws: what the inner remote throws.
     package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] {

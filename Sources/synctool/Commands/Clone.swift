@@ -73,6 +73,12 @@ struct Clone: FileCommand {
             "\(path): \(Plural.text(report.pulledCount, of: "transaction")) pulled"
                 + " (\(ByteCount.text(Int64(report.bytes))))."
                 + " To keep it in sync: synctool sync \(Shell.quoted(path))")
+        try SkippedText(problems: report.problems).print()
+        if !report.problems.isEmpty {
+            try Terminal.error.line(
+                "\(path): what skipped files hold is missing here. A replica that has it sends it again; "
+                    + "then run: synctool sync \(Shell.quoted(path))")
+        }
         try missing.print()
         try waiting.print()
         if let difference { throw difference }

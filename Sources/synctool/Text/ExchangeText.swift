@@ -32,16 +32,10 @@ struct ExchangeText {
         }
         try Terminal.output.line(text)
         try waiting.print()
-        for problem in report.problems.prefix(10) {
-            try Terminal.error.line(
-                "  skipped \(Printable.text(problem.name)): "
-                    + Printable.text(names.naming(problem.reason)))
-        }
+        try SkippedText(problems: report.problems, names: names).print()
         for finding in [report.rewound, report.doubtful].compactMap({ $0 }) {
             try Terminal.error.line("  \(Printable.text(finding))")
         }
-        let rest = report.problems.count - 10
-        if rest > 0 { try Terminal.error.line("  skipped \(Plural.text(rest, of: "other file"))") }
     }
 
     /// The keys that docs/cli.md lists.
@@ -76,9 +70,12 @@ struct ExchangeText {
         if direction != .pull { parts.append("pushed \(report.pushedCount)") }
         let count = report.pushedCount + report.pulledCount
         var text = "\(remote): "
+        let skipped = report.problems.count
         text +=
             count == 0
-            ? "nothing to \(direction.rawValue)"
+            ? (skipped == 0
+                ? "nothing to \(direction.rawValue)"
+                : parts.joined(separator: ", ") + "; skipped \(Plural.text(skipped, of: "file"))")
             : parts.joined(separator: ", ") + " (\(ByteCount.text(Int64(report.bytes))))"
         if count == 0 {
             // What a program wrote with triggers switched off would be found by that alone.

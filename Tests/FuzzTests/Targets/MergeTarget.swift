@@ -80,6 +80,7 @@ enum MergeTarget {
             try? victim.close()
             try? honest.close()
         }
+        var isExchanged = true
         do {
             for batch in try victim.batches(since: honest.vector) { _ = try honest.merge(batch) }
             for batch in try honest.batches(since: victim.vector) { _ = try victim.merge(batch) }
@@ -87,12 +88,13 @@ enum MergeTarget {
         } catch let error as SyncError where error.code == .notSigned {
             // The member wrote without a signature to a replica that did not know its key yet:
             // another one, which knows it, passes that over from every sender.
-            return
+            isExchanged = false
         } catch {
             throw Finding("an honest exchange fails after a merge: \(error)")
         }
         try sound(scene.victim.path)
         try sound(scene.honest.path)
+        guard isExchanged else { return }
         for sql in [
             "SELECT count(*) FROM note WHERE text = 'after'",
             "SELECT text FROM item WHERE text LIKE '%.db' ORDER BY 1",

@@ -121,7 +121,7 @@ struct StoreOperations {
         return [
             ("digest", { while try store.digest() {} }),
             ("purge", { _ = try store.purge(beyond: limits) }),
-            ("revert", { if let last = try store.history().last { try store.revert(last.number) } }),
+            ("revert", { try store.history().last.map { _ = try store.revert($0.number) } }),
             ("restore", { _ = try store.restore(ObjectName(path: "note/2")) }),
             ("purge", { _ = try store.purge(force: true) }),
             ("history", { _ = try store.history() }),
@@ -146,7 +146,7 @@ struct StoreOperations {
             ("policies", { _ = try replica.policies() }),
             ("conflicts", { _ = try replica.conflicts(open: nil) }),
             ("members", { _ = try replica.members() }),
-            ("merge", { for batch in batches { try refusing("merge") { try replica.merge(batch) } } }),
+            ("merge", { try merge(into: replica) }),
             ("push", { _ = try replica.batches(since: VersionVector()) }),
             ("push", { _ = try replica.batches(since: (try? replica.vector) ?? VersionVector()) }),
             ("sums", { _ = try replica.sums }),
@@ -163,6 +163,10 @@ struct StoreOperations {
             ("missed", { _ = try replica.recordMissed() }),
             ("renew", { _ = try replica.renewIdentity() }),
         ]
+    }
+
+    private func merge(into replica: StoreReplica) throws {
+        for batch in batches { try refusing("merge") { try replica.merge(batch) } }
     }
 
     private func mend() throws {
