@@ -107,9 +107,10 @@ public final class StoreReplica: Sendable {
     ///   - id: ``ConflictRecord/id``.
     ///   - author: the author of the decision, for history.
     /// - Returns: what was done to the rows.
-    /// - Throws: ``SyncError``: `unknownObject` when there is no such conflict; `invalidArgument`
-    ///   when it is not open; `refused`, with the reason and what to do instead, when the tables
-    ///   cannot show what was chosen. Nothing is changed then.
+    /// - Throws: ``SyncError``: `unknownObject` when there is no such conflict; `refused` when it
+    ///   is not open, or, with the reason and what to do instead, when the tables cannot show what
+    ///   was chosen; `invalidArgument` for values that the conflict is not about. Nothing is changed
+    ///   then.
     @discardableResult
     public func resolve(
         _ id: Int64, keeping choice: ConflictRecord.Choice, author: String? = nil
