@@ -73,8 +73,11 @@ struct ConflictObstacle {
             let isReference = entity.references.contains { $0.columns.contains(column) }
             guard !isReference, let cell = entity.cellOfColumn[column], let conflict = open[cell]
             else { continue }
-            return (conflict, storage.schema.names.title(
-                ofColumn: entity.columns[column].name, of: entity.name))
+            return (
+                conflict,
+                storage.schema.names.title(
+                    ofColumn: entity.columns[column].name, of: entity.name)
+            )
         }
         return nil
     }

@@ -31,9 +31,12 @@ struct ConflictReader {
             try (isPart ? StoredKey.key(from: row.key) : nil)
             ?? lastKey(of: row.version.object, logged: row.key)
         let met = try row.metValue.map { try values($0, of: columns) } ?? NamedValues([])
-        let now = try presence == .deleted ? nil : key.map {
-            try present(identities, entity: row.entity, key: $0)
-        }
+        let now =
+            try presence == .deleted
+            ? nil
+            : key.map {
+                try present(identities, entity: row.entity, key: $0)
+            }
         let shown = row.isOpen ? now ?? NamedValues([]) : met
         // A row that outlives its delete shows no fact instead of it.
         let isRevived = row.version.cell < 0
@@ -121,7 +124,8 @@ struct ConflictReader {
     ) throws -> ConflictRecord.Side {
         let writer = try dot.flatMap(writers.writer)
         return ConflictRecord.Side(
-            values: values, isDelete: isDelete, author: writer?.author, time: writer?.time, replica: dot?.replica)
+            values: values, isDelete: isDelete, author: writer?.author, time: writer?.time,
+            replica: dot?.replica)
     }
 
     /// Authors and times of transactions, each read once.
