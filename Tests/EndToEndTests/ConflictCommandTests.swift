@@ -72,6 +72,107 @@ struct ConflictCommandTests {
         }
     }
 
+    @Test("a command names the conflict about the column that keeps the row out")
+    func hiddenByAnotherColumn() async throws {
+        try await withClash { scene in
+            try await scene.sql("b.db", "UPDATE u SET name = 'Bea' WHERE id = 2")
+            try await scene.sql("a.db", "UPDATE u SET name = 'Ann 2' WHERE id = 1")
+            for name in ["b.db", "a.db"] { try await scene.tool("sync", name).expectSuccess() }
+            let listed = try await scene.tool("conflicts", "a.db").expectSuccess().lines
+            let email = try #require(listed.first { $0.contains("email") }?.prefix { $0 != " " })
+            for line in listed {
+                let id = String(line.prefix { $0 != " " })
+                let shown = try await scene.tool("conflicts", "show", "a.db", id).expectSuccess()
+                #expect(
+                    shown.text.contains("conflicts resolve a.db \(email) --set email=VALUE"),
+                    "\(shown.text)")
+            }
+        }
+    }
+
+    /// Two replicas with an empty table, which both insert a row with one UNIQUE value.
+    private func withTwoInserts(_ body: (Scene) async throws -> Void) async throws {
+        try await Scene.with { scene in
+            let shared = "dir:" + scene.folder.path("shared")
+            mkdir(scene.folder.path("shared"), 0o755)
+            try await scene.sql(
+                "a.db",
+                """
+                CREATE TABLE u(id INTEGER PRIMARY KEY, email TEXT UNIQUE NOT NULL, name TEXT);
+                CREATE TABLE visit(id INTEGER PRIMARY KEY, u INTEGER NOT NULL REFERENCES u);
+                INSERT INTO u VALUES (9, 'old', 'Old')
+                """)
+            try await scene.tool("track", "a.db").expectSuccess()
+            try await scene.tool("remote", "add", "a.db", "origin", shared).expectSuccess()
+            try await scene.tool("sync", "a.db").expectSuccess()
+            try await scene.tool("clone", shared, "b.db").expectSuccess()
+            try await body(scene)
+        }
+    }
+
+    @Test("a row that became one with another is shown: told, listed and settled as such")
+    func rowOfTwo() async throws {
+        try await withTwoInserts { scene in
+            try await scene.sql("a.db", "INSERT INTO u VALUES (1, 'new', 'Ann')")
+            try await scene.tool("sync", "a.db").expectSuccess()
+            usleep(3000)  // the second write has a later time, in milliseconds
+            try await scene.sql("b.db", "INSERT INTO u VALUES (5, 'new', 'Bob')")
+            for name in ["b.db", "a.db"] { try await scene.tool("sync", name).expectSuccess() }
+            for (name, key) in [("a.db", "1"), ("b.db", "5")] {
+                let synced = try await scene.tool("sync", name).expectSuccess()
+                #expect(!synced.errors.contains("not shown"), "\(synced.errors)")
+                for command in ["status", "doctor"] {
+                    let told = try await scene.tool(command, name, "--direct")
+                    #expect(!told.text.contains("not shown"), "\(told.text)")
+                }
+                let json = try await scene.tool("conflicts", name, "--json").expectSuccess()
+                #expect(json.text.contains(#""state":"shown""#), "\(json.text)")
+                let shown = try await scene.tool("conflicts", "show", name, "1").expectSuccess()
+                #expect(shown.text.contains("current:    name 'Bob'"), "\(shown.text)")
+                #expect(shown.text.contains("u/\(key)"), "\(shown.text)")
+            }
+            // The log follows the row to another key.
+            try await scene.sql("a.db", "UPDATE u SET id = 7 WHERE id = 1")
+            let moved = try await scene.tool("conflicts", "show", "a.db", "1").expectSuccess()
+            #expect(moved.text.contains("u/7"), "\(moved.text)")
+            #expect(moved.text.contains("current:    name 'Bob'"), "\(moved.text)")
+            try await scene.tool("conflicts", "a.db", "--settle").expectSuccess()
+        }
+    }
+
+    @Test("a row that outlives its delete is shown; what is resolved is refused with status 1")
+    func deleteOverridden() async throws {
+        try await withTwoInserts { scene in
+            try await scene.sql("a.db", "DELETE FROM u WHERE id = 9")
+            try await scene.tool("sync", "a.db").expectSuccess()
+            try await scene.sql("b.db", "INSERT INTO visit VALUES (1, 9)")
+            for name in ["b.db", "a.db"] { try await scene.tool("sync", name).expectSuccess() }
+            func show() async throws -> String {
+                try await scene.tool("conflicts", "show", "a.db", "1").expectSuccess().text
+            }
+            let open = try await show()
+            #expect(open.contains("current:    shown, because other rows refer to it"), "\(open)")
+            #expect(open.contains("overridden: deleted"))
+            let json = try await scene.tool("conflicts", "a.db", "--json").expectSuccess().text
+            #expect(json.contains(#""shown":{"values":{},"deleted":false"#), "\(json)")
+            try await scene.tool("conflicts", "resolve", "a.db", "1", "--keep", "shown")
+                .expectSuccess()
+            let closed = try await show()
+            #expect(closed.contains("was shown:  shown"), "\(closed)")
+            #expect(closed.contains("resolved:   shown"), "\(closed)")
+
+            let again = try await scene.tool("conflicts", "resolve", "a.db", "1")
+            #expect(again.status == 1, "\(again)")
+            #expect(again.errors.contains("already resolved"))
+            for arguments in [["--all"], ["--all", "--expect", "3"]] {
+                let none = try await scene.run(["conflicts", "resolve", "a.db"] + arguments)
+                #expect(none.status == 1)
+                #expect(none.errors.contains("no conflict is open"), "\(none.errors)")
+                #expect(!none.errors.contains("--expect 0"), "\(none.errors)")
+            }
+        }
+    }
+
     @Test("a replica is named where its identifier is accepted, and history says where from")
     func names() async throws {
         try await withClash { scene in

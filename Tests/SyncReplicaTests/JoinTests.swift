@@ -5,6 +5,7 @@ import Testing
 @testable import SyncCore
 @testable import SyncMerge
 @testable import SyncReplica
+@testable import SyncValues
 
 /// Databases that were tracked apart and become replicas of one store.
 @Suite("Joining", .timeLimit(.minutes(15)))
@@ -68,6 +69,34 @@ struct JoinTests {
     private static let visits = """
         SELECT lower(mail), day, note FROM visit v JOIN person p ON p.id = v.person ORDER BY 1, 2, 3
         """
+
+    @Test("a join that fails leaves the store and its history as they were")
+    func failedJoin() throws {
+        let a = try TestStore(folder.file("a.db"), schema: Self.schema)
+        try a.run("INSERT INTO word VALUES ('hello', 1)")
+        let path = folder.file("b.db")
+        let b = try TestStore(path, schema: Self.schema)
+        try b.run("INSERT INTO word VALUES ('bye', 1)")
+        try b.replica.close()
+        let copy = folder.file("copy.db")
+        try StoreReplica.clone(at: copy, from: a.replica.batches(since: VersionVector())).close()
+        // Found when the rows are matched, after all that can be checked before.
+        try PlainConnection(copy).run("DROP TABLE syncd_header")
+        func state() throws -> (StoreID, Int, [[Value]]) {
+            let store = try Store.open(path)
+            defer { try? store.close() }
+            return (
+                store.id, try store.count(HistoryQuery()).transactions,
+                try b.rows("SELECT name FROM sqlite_schema ORDER BY 1")
+            )
+        }
+        let before = try state()
+        #expect(throws: SyncError.self) { try Store.join(path, to: copy, by: .separate) }
+        let after = try state()
+        #expect(before.1 == 1 && after == before)
+        try b.run("INSERT INTO word VALUES ('again', 1)")
+        #expect(try state().1 == 2)
+    }
 
     /// Everything that anybody wrote is shown, or in the conflict log.
     private func check(_ store: TestStore, _ texts: [String]) throws {

@@ -133,6 +133,147 @@ struct SchemaTravelTests {
         #expect(try b.rows("PRAGMA table_info(t)").count == 3)
     }
 
+    @Test("renames are renames: exchanged names, new columns of old names, views and indexes")
+    func appliesRenames() throws {
+        let (a, b) = try pair(
+            """
+            CREATE TABLE m(k TEXT PRIMARY KEY, v TEXT, w TEXT);
+            CREATE TABLE n(k TEXT PRIMARY KEY, v TEXT, w TEXT);
+            CREATE TABLE q(id INTEGER PRIMARY KEY, m TEXT REFERENCES m(k));
+            CREATE VIEW vm AS SELECT v FROM m; CREATE INDEX mi ON m(v);
+            INSERT INTO m VALUES ('m', 'v', 'w'); INSERT INTO n VALUES ('n', 'v', 'w');
+            INSERT INTO q VALUES (1, 'm')
+            """)
+        try Store.alter(
+            a.path,
+            running: """
+                ALTER TABLE m RENAME TO t; ALTER TABLE n RENAME TO m; ALTER TABLE t RENAME TO n;
+                ALTER TABLE n RENAME COLUMN v TO x; ALTER TABLE n RENAME COLUMN w TO y;
+                ALTER TABLE n ADD COLUMN v TEXT DEFAULT 'new';
+                CREATE TABLE fresh(id INTEGER PRIMARY KEY, u TEXT UNIQUE); CREATE INDEX fi ON fresh(u)
+                """)
+        try a.run("UPDATE n SET v = 'nv'; INSERT INTO fresh VALUES (1, 'f')")
+        try TestStore.sync(a, b)
+        let comparison = try #require(try b.replica.compareSchema())
+        #expect(comparison.differences.isEmpty, "\(comparison.differences)")
+        #expect(comparison.onlyHere.isEmpty && comparison.refused.isEmpty)
+        let kinds = comparison.changes.map(\.kind)
+        #expect(kinds.filter { $0 == .renameTable }.count == 3)
+        #expect(kinds.filter { $0 == .renameColumn }.count == 2)
+        #expect(
+            comparison.changes.suffix(3).map { "\($0.kind) \($0.name)" } == [
+                "newTable fresh", "newColumn n.v", "newIndex fi",
+            ])
+        try apply(b)
+        #expect(try b.replica.waiting.isEmpty)
+        #expect(try b.replica.compareSchema()?.isEqual == true)
+        #expect(try b.rows("SELECT k, x, y, v FROM n") == [["m", "v", "w", "nv"]])
+        #expect(try b.dump() == a.dump())
+        // Neither states it again, and both write the same facts.
+        #expect(try b.replica.batches(since: a.replica.vector).isEmpty)
+        try b.run("UPDATE n SET x = 'edited', v = 'too'")
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT x, v FROM n") == [["edited", "too"]])
+        // A new replica begins with the names and identities of now.
+        let c = try clone(b, "c.db")
+        #expect(try c.replica.compareSchema()?.isEqual == true)
+        try c.run("UPDATE n SET v = 'c', y = 'cy'; UPDATE m SET v = 'cm'")
+        try TestStore.sync(a, b, c)
+        for store in [b, c] { #expect(try store.dump() == a.dump()) }
+        #expect(try a.rows("SELECT v, y FROM n") == [["c", "cy"]])
+    }
+
+    @Test("a table that two replicas renamed at the same time is named, and keeps its name")
+    func namesConcurrentRenames() throws {
+        let (a, b) = try pair(Self.table)
+        try Store.alter(a.path, running: "ALTER TABLE t RENAME TO ta")
+        try Store.alter(b.path, running: "ALTER TABLE t RENAME COLUMN v TO vb")
+        _ = try a.replica.vector
+        usleep(3000)  // the second change has a later time, in milliseconds
+        _ = try b.replica.vector
+        try TestStore.sync(a, b)
+        let comparison = try #require(try a.replica.compareSchema())
+        #expect(comparison.changes.isEmpty, "\(comparison.changes)")
+        #expect(comparison.differences.map(\.name).contains("ta"))
+        #expect(comparison.differences.contains { $0.remedy?.contains("RENAME TO \"t\"") ?? false })
+    }
+
+    @Test("a name that something else has here is named; the rest is applied")
+    func namesWhatIsTaken() throws {
+        let (a, b) = try pair(Self.table + "; CREATE TABLE u(id INTEGER PRIMARY KEY, v TEXT)")
+        try b.run("CREATE VIEW taken AS SELECT 1 AS x")
+        try TestStore.sync(a, b)
+        try Store.alter(
+            a.path, running: "ALTER TABLE t RENAME TO taken; ALTER TABLE u RENAME TO free")
+        try TestStore.sync(a, b)
+        let comparison = try #require(try b.replica.compareSchema())
+        #expect(comparison.changes.map(\.name).contains("u"))
+        #expect(!comparison.changes.map(\.name).contains("t"))
+        #expect(comparison.differences.contains { $0.name == "t" && $0.reason.contains("taken") })
+        try apply(b)
+        #expect(try b.rows("SELECT count(*) FROM free") == [[0]])
+    }
+
+    @Test("a schema without identities names what may be renamed, and makes none of it")
+    func namesWithoutIdentities() throws {
+        let (a, b) = try pair(Self.table)
+        try Store.alter(
+            a.path, running: "ALTER TABLE t RENAME TO s; ALTER TABLE s ADD COLUMN w TEXT")
+        try TestStore.sync(a, b)
+        var record = try #require(try b.replica.storeSchema())
+        record.content.names = nil
+        record.revision += 1
+        try b.replica.noteSchemas([record])
+        let comparison = try #require(try b.replica.compareSchema())
+        #expect(comparison.changes.isEmpty, "\(comparison.changes)")
+        #expect(comparison.differences.map(\.name) == ["s"])
+    }
+
+    @Test("a drop travels, and what waited for the dropped column is settled")
+    func statesDrops() throws {
+        let (a, b) = try pair(Self.table)
+        try Store.alter(b.path, running: "ALTER TABLE t ADD COLUMN gone TEXT")
+        try b.run("UPDATE t SET gone = 'g'; CREATE TABLE lost(id INTEGER PRIMARY KEY)")
+        try Store.track(b.path, entities: .only(["lost"]))
+        try b.run("INSERT INTO lost VALUES (1)")
+        try TestStore.sync(a, b)
+        #expect(try a.replica.waiting.map(\.reason) == [.noTable, .noColumns(["gone"])])
+        try Store.alter(b.path, running: "ALTER TABLE t DROP COLUMN gone; DROP TABLE lost")
+        try TestStore.sync(a, b)
+        #expect(try a.replica.compareSchema()?.isEqual == true)
+        #expect(try a.replica.waiting.map(\.reason) == [.dropped([]), .dropped(["gone"])])
+    }
+
+    @Test("what needs a table that is left out is named with the reason")
+    func leavesOutWhatDepends() throws {
+        let (a, b) = try pair(Self.table)
+        try b.run(
+            """
+            CREATE TABLE own(id INTEGER PRIMARY KEY, v TEXT); CREATE INDEX oi ON own(v);
+            CREATE VIEW ov AS SELECT v FROM own; CREATE VIEW tv AS SELECT v FROM t
+            """)
+        try TestStore.sync(a, b)
+        let comparison = try #require(try a.replica.compareSchema())
+        #expect(comparison.changes.map(\.name) == ["tv"], "\(comparison.changes)")
+        let named = Dictionary(
+            uniqueKeysWithValues: comparison.differences.map { ($0.name, $0.reason) })
+        #expect(named["own"] != nil)
+        #expect(named["oi"]?.contains("no such table") == true, "\(named)")
+        #expect(named["ov"]?.contains("no such table") == true, "\(named)")
+    }
+
+    @Test("a UNIQUE column is named with the table's definition, not with what SQLite does inside")
+    func namesUniqueColumns() throws {
+        let (a, b) = try pair("CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)")
+        try a.run(
+            "DROP TABLE t; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT, code TEXT UNIQUE)")
+        try TestStore.sync(a, b)
+        let found = try #require(
+            try b.replica.compareSchema()?.differences.first { $0.name == "t.code" })
+        #expect(found.reason.contains("UNIQUE") && !found.reason.contains("sqlite_"), "\(found)")
+        #expect(found.remedy?.contains("code TEXT UNIQUE") == true, "\(found)")
+    }
+
     @Test("a schema of a remote is applied only as far as it was reviewed")
     func appliesNothingHostile() throws {
         let (a, b) = try pair(Self.table)

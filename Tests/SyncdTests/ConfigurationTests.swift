@@ -155,6 +155,17 @@ import Testing
         }
     }
 
+    @Test(arguments: ["/dev/null", "/dev"])
+    func whatIsNoFileIsSaidToBeNone(_ path: String) {
+        var configuration = Configuration(ConfigurationPaths(isSystem: true) { _ in nil })
+        let fault = #expect(throws: ConfigurationFault.self) {
+            try ConfigurationReader.read(
+                into: &configuration, file: path, isRequired: true,
+                storesDirectory: "/nonexistent")
+        }
+        #expect(fault?.reason.contains("not a regular file") == true, "\(fault as Any)")
+    }
+
     @Test func aUsersDaemonLivesBelowItsXDGFolders() {
         let paths = ConfigurationPaths(isSystem: false) { name in
             ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/7"][name]

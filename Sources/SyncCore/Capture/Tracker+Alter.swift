@@ -44,11 +44,21 @@ extension Tracker {
 
     /// Changes the schema as `body` does, and records the tables as they are afterwards: all of it
     /// in one transaction, like ``alter(_:)``.
-    /// - Parameter body: may leave the connection confined and without its authorizer.
+    /// - Parameters:
+    ///   - renames: ALTER TABLE … RENAME, before `body`: the tables are recorded under their new
+    ///     names before their columns change in another way.
+    ///   - body: may leave the connection confined and without its authorizer.
     /// - Throws: as ``alter(_:)``; what `body` throws, and then nothing has changed.
-    package func alter<Result>(making body: (Database) throws -> Result) throws -> Result {
+    package func alter<Result>(
+        running renames: [String] = [], making body: (Database) throws -> Result
+    ) throws -> Result {
         try write("alter") { db in
             try StoreDamage.requireReadable(db)
+            if !renames.isEmpty {
+                _ = try repairPresent(db)
+                for statement in renames { _ = try run(statement, in: db) }
+                try repairCapture(db, but: [.tableDropped, .newTable], isNothingMissed: true)
+            }
             let before = try EntityTable(db).live()
             let result = try body(db)
             if let damage = try StoreDamage.find(db) { throw Self.notTheirs(damage.missing.first) }

@@ -60,7 +60,7 @@ extension Tracker {
     }
 
     /// Makes the store what it has to be before tables are recorded.
-    private func begin(
+    func begin(
         _ work: inout TrackWork, in db: Database,
         mending: (_ db: Database, _ triggersAreRight: Bool) throws -> RepairReport?,
         alongside: (Database) throws -> Void
@@ -84,7 +84,7 @@ extension Tracker {
     }
 
     /// Records tables until the time of a slice is over, or all of them.
-    private func recordSlice(_ work: inout TrackWork, in db: Database) throws {
+    func recordSlice(_ work: inout TrackWork, in db: Database) throws {
         let start = ContinuousClock.now
         var isNew = false
         while let table = work.next {
@@ -135,7 +135,7 @@ extension Tracker {
         try transaction(db, .deferred, body)
     }
 
-    private static func writing<T>(_ db: Database, _ body: () throws -> T) throws -> T {
+    static func writing<T>(_ db: Database, _ body: () throws -> T) throws -> T {
         try transaction(db, .immediate, body)
     }
 
@@ -170,7 +170,7 @@ struct TrackPace: Sendable {
 }
 
 /// How far a call of `track` has come.
-private struct TrackWork {
+struct TrackWork {
     var look: SchemaLook
     let tablesAtOnceMax: Int
     let entities: EntityFilter

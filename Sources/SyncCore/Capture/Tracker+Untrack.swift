@@ -33,7 +33,8 @@ extension Tracker {
         }
     }
 
-    private func dropEverything(_ db: Database) throws -> UntrackReport {
+    @discardableResult
+    func dropEverything(_ db: Database) throws -> UntrackReport {
         try Metadata(db).requireKnownFormat()
         let objects = try StoreObjects(db)
         guard !objects.own.isEmpty else { throw Metadata.notTracked }

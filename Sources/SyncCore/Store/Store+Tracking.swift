@@ -48,6 +48,25 @@ extension Store {
         }
     }
 
+    /// Makes a database another store, without the history that it had: see
+    /// ``Tracker/restart(entities:options:attaching:alongside:finishing:)``.
+    /// - Throws: as that, and what opening throws.
+    package static func restart<Result>(
+        _ path: String, entities: [String], options: [String: CaptureOptions],
+        attaching attachment: String, finishing: (Database) throws -> Result
+    ) throws -> Result {
+        let tracker = try Tracker(path: path)
+        let result = try tracker.restart(
+            entities: entities, options: options, attaching: attachment,
+            alongside: { database in
+                guard let connection = database.sqliteConnection else { return }
+                try HistorySchema.create(connection)
+                try nameFile(database)
+            }, finishing: finishing)
+        try? tracker.takeFingerprints(within: fingerprintTime)
+        return result
+    }
+
     /// How long tracking takes fingerprints: enough for some ten thousand rows. The rows of larger
     /// tables are compared only after a daemon, or a command that digests, has taken the rest.
     private static let fingerprintTime = Duration.milliseconds(500)
@@ -265,12 +284,14 @@ extension Store {
     }
 
     /// Changes the schema as `body` does, and records the tables as they are afterwards, in one
-    /// transaction: see ``Tracker/alter(making:)``.
-    /// - Throws: as ``Tracker/alter(making:)``, and what opening throws.
+    /// transaction: see ``Tracker/alter(running:making:)``.
+    /// - Throws: as ``Tracker/alter(running:making:)``, and what opening throws.
     package static func alter<Result>(
-        _ path: String, making body: (Database) throws -> Result
+        _ path: String, running renames: [String] = [], making body: (Database) throws -> Result
     ) throws -> Result {
-        try explaining("alter", at: path) { try Tracker(path: path).alter(making: body) }
+        try explaining("alter", at: path) {
+            try Tracker(path: path).alter(running: renames, making: body)
+        }
     }
 
     /// The triggers that other programs have created on tables of the store, with the table of

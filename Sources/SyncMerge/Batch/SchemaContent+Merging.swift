@@ -12,7 +12,15 @@ extension SchemaContent {
     /// - Complexity: O(bytes of the schema)
     package var marks: SchemaMarks {
         var marks: SchemaMarks = [:]
-        for object in objects { marks[Self.key(object)] = Self.mark(Self.encoded(object)) }
+        for object in objects {
+            var writer = ByteWriter()
+            writer.append(raw: Self.encoded(object))
+            // The same text with another identity is another table.
+            if object.isTracked, let named = names?.first(where: { $0.isNamed(object.name) }) {
+                NameColumns.write([named], to: &writer)
+            }
+            marks[Self.key(object)] = Self.mark(writer.bytes)
+        }
         var writer = ByteWriter()
         writer.append(signed: settings.userVersion)
         writer.append(signed: settings.applicationID)
@@ -39,23 +47,76 @@ extension SchemaContent {
         func isOurs(_ key: String) -> Bool { marks[key] != base[key] }
         var own: [String: SchemaObject] = [:]
         for object in objects { own[Self.key(object)] = object }
+        let changed = objects.filter { isOurs(Self.key($0)) }
+        let ownIdentities = Set(changed.filter(\.isTracked).map { names.identity(of: $0.name) })
         var merged: [SchemaObject] = []
         var known: Set<String> = []
+        var foreign: [SchemaObject] = []
         for object in theirs.objects {
             let key = Self.key(object)
             known.insert(key)
             if !isOurs(key) {
+                // A table that both renamed has the name that was given last.
+                let isRenamed =
+                    object.isTracked
+                    && ownIdentities.contains(theirs.names.identity(of: object.name))
+                if isRenamed { continue }
                 merged.append(object)
+                foreign.append(object)
             } else if let own = own[key] {
                 merged.append(own)
             }
         }
-        merged += objects.filter { !known.contains(Self.key($0)) && isOurs(Self.key($0)) }
+        merged += changed.filter { !known.contains(Self.key($0)) }
         var settings = settings
         if !isOurs(Self.settingsKey) {
             settings.userVersion = theirs.settings.userVersion
             settings.applicationID = theirs.settings.applicationID
         }
-        return SchemaContent(merged, settings: settings, sequences: sequences)
+        return SchemaContent(
+            merged, settings: settings, sequences: sequences,
+            names: names.map { Self.merged($0, with: theirs.names ?? [], tables: foreign) })
+    }
+
+    /// The names of a merged schema.
+    /// - Parameter tables: those that the other schema has given.
+    private static func merged(
+        _ names: [EntityNames], with theirs: [EntityNames], tables: [SchemaObject]
+    ) -> [EntityNames] {
+        let given = Set(
+            tables.filter(\.isTracked).map { Optional(theirs).identity(of: $0.name) })
+        var merged = names.filter { !given.contains(Collation.lowercased($0.entity)) }
+        let known = Set(merged.map { Collation.lowercased($0.entity) })
+        merged += theirs.filter { !known.contains(Collation.lowercased($0.entity)) }
+        return merged
+    }
+}
+
+extension EntityNames {
+    /// Whether the table is called so.
+    fileprivate func isNamed(_ table: String) -> Bool {
+        name.map { Collation.lowercased($0) == Collation.lowercased(table) } ?? false
+    }
+}
+
+extension [EntityNames]? {
+    /// The folded identity of a table: its name where the names say nothing of it.
+    fileprivate func identity(of table: String) -> String {
+        Collation.lowercased(self?.first { $0.isNamed(table) }?.entity ?? table)
+    }
+}
+
+extension SchemaContent {
+    /// Whether the schema says that an entity, or a column of it, was dropped; false where it does
+    /// not know it.
+    package func hasDropped(_ column: String?, of entity: String) -> Bool {
+        let folded = Collation.lowercased(entity)
+        let named = names?.first { Collation.lowercased($0.entity) == folded }
+        guard let named else { return false }
+        let isHere = objects.contains { $0.isTracked && named.isNamed($0.name) }
+        guard isHere, let column else { return !isHere }
+        return named.columns.contains {
+            Collation.lowercased($0.key) == Collation.lowercased(column) && $0.value == nil
+        }
     }
 }

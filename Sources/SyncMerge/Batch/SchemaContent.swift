@@ -31,18 +31,23 @@ package struct SchemaContent: Sendable, Hashable {
     package var settings: Settings
     /// `sqlite_sequence` of the tracked tables: the greatest number that each ever had.
     package var sequences: [String: Int64]
+    /// What facts call the tables and columns, where that is not their name, and what was dropped;
+    /// nil: not stated, as by earlier programs. A table that is not named is called by its name.
+    package var names: [EntityNames]?
 
     /// Describes a schema.
     package init(
-        _ objects: [SchemaObject], settings: Settings = Settings(), sequences: [String: Int64] = [:]
+        _ objects: [SchemaObject], settings: Settings = Settings(),
+        sequences: [String: Int64] = [:], names: [EntityNames]? = nil
     ) {
         self.objects = objects
         self.settings = settings
         self.sequences = sequences
+        self.names = names
     }
 
-    /// Equal for schemas with the same objects, in whatever order they were made, `user_version`
-    /// and `application_id`.
+    /// Equal for schemas with the same objects, in whatever order they were made, `user_version`,
+    /// `application_id` and names.
     /// - Complexity: O(n log n) in the objects
     package var hash: [UInt8] {
         var writer = ByteWriter()
@@ -51,17 +56,19 @@ package struct SchemaContent: Sendable, Hashable {
         }
         writer.append(signed: settings.userVersion)
         writer.append(signed: settings.applicationID)
+        if let names, !names.isEmpty { NameColumns.write(names, to: &writer) }
         return Array(SHA256.hash(data: writer.bytes).prefix(16))
     }
 
     // MARK: Coding
 
-    private static let version: UInt8 = 1
+    /// Version 2 ends with the names; a schema without them is of version 1.
+    private static let versions: ClosedRange<UInt8> = 1...2
 
     /// The bytes of the schema.
     package var encoded: [UInt8] {
         var writer = ByteWriter()
-        writer.append(byte: Self.version)
+        writer.append(byte: names == nil ? 1 : 2)
         writer.append(signed: settings.userVersion)
         writer.append(signed: settings.applicationID)
         writer.append(signed: settings.pageSize)
@@ -74,6 +81,7 @@ package struct SchemaContent: Sendable, Hashable {
             writer.append(counted: Array(name.utf8))
             writer.append(signed: number)
         }
+        if let names { NameColumns.write(names, to: &writer) }
         return writer.bytes
     }
 
@@ -95,11 +103,11 @@ package struct SchemaContent: Sendable, Hashable {
             throw SyncError(.badData, "a schema of a batch is too large")
         }
         let version = try reader.byte()
-        guard version == Self.version else {
+        guard Self.versions.contains(version) else {
             throw SyncError(
                 .newerFormat,
-                "the batch has a schema of version \(version), this program reads version "
-                    + "\(Self.version)",
+                "the batch has a schema of version \(version), this program reads versions up to "
+                    + "\(Self.versions.upperBound)",
                 hint: "Update syncd on this machine")
         }
         settings = Settings()
@@ -125,6 +133,7 @@ package struct SchemaContent: Sendable, Hashable {
             let name = try reader.text()
             sequences[name] = try reader.signed()
         }
+        if version > 1 { names = try NameColumns.read(from: &reader) }
         guard reader.isAtEnd else { throw SyncError(.badData, "a schema has a tail") }
     }
 }

@@ -11,11 +11,20 @@ public struct WaitingChanges: Sendable, Hashable {
         case nameTaken(first: String)
         /// The table lacks these columns.
         case noColumns([String])
+        /// The columns, or the table where there are none, were dropped by the replica that had
+        /// them: they are in the history of the store alone.
+        case dropped([String])
         /// The columns that have these names here are other ones.
         case columnNamesTaken([String])
         /// The table has the columns, but its constraints combine them in another way than the
         /// sender's.
         case otherConstraints([String])
+    }
+
+    /// Whether nothing has to be done about it.
+    public var isSettled: Bool {
+        if case .dropped = reason { return true }
+        return false
     }
 
     /// The table's name at the sender.

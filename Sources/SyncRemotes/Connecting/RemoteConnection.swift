@@ -125,10 +125,11 @@ package struct RemoteConnection: Sendable {
     package func schemas(after snapshot: BatchEnvelope) async throws -> [SchemaRecord] {
         let path = try await remote.catalog(since: snapshot.upTo).path(since: snapshot.upTo)
         var records: [SchemaRecord] = []
+        var isRenamed = false
         for item in path where item.envelope.version == 1 || item.envelope.hasSections {
             do {
                 let batch = try BatchDecoder.decode(try await remote.fetch(item))
-                if batch.isRenamed { return [] }
+                isRenamed = isRenamed || batch.isRenamed
                 records += batch.statedSchemas
             } catch let error as SyncError
                 where [.badData, .unreachable, .notAllowed].contains(error.code)
@@ -136,7 +137,8 @@ package struct RemoteConnection: Sendable {
                 // Passed over, and reported, when it is to be merged.
             }
         }
-        return records
+        // What facts call the tables is not known then.
+        return isRenamed && records.newest?.content.names == nil ? [] : records
     }
 
     /// Copies the store behind the remote to a new file, for reading: the copy acknowledges and

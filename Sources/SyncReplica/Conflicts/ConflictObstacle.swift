@@ -11,6 +11,8 @@ struct ConflictObstacle {
     let state: MergeState
     /// The conflict's number, for the commands that the error names.
     let conflict: Int64
+    /// The open conflicts of the object before the decision, by cell.
+    let open: [Int: Int64]
 
     /// The error for an object whose chosen values are not shown.
     /// - Parameter fields: the values of the row.
@@ -45,16 +47,39 @@ struct ConflictObstacle {
     private func taken(
         _ columns: [Int], by holder: ShownRow, path: String, entity: MergeEntity
     ) throws -> SyncError {
-        let names = columns.map { entity.columns[$0].name }
+        let names = columns.map {
+            storage.schema.names.title(ofColumn: entity.columns[$0].name, of: entity.name)
+        }
         let listed = names.joined(separator: ", ").printable(countMax: 200)
         let other = try self.path(of: holder.name)
-        let assignment = Shell.quoted("\(names.last ?? "COLUMN")=VALUE")
+        let change = "change \(other) with SQL, then run: synctool sync DB"
+        let hint = setting(one: columns, of: entity).map { conflict, column in
+            "Give \(path) another value: synctool conflicts resolve DB \(conflict) "
+                + "--set \(Shell.quoted("\(column)=VALUE")). Or \(change)"
+        }
         return SyncError(
             .refused,
             "\(other) has the same value of \(listed), which is UNIQUE and which neither row can "
                 + "be without: \(path) is shown as soon as one of them has another one",
-            hint: "Give \(path) another value: synctool conflicts resolve DB \(conflict) "
-                + "--set \(assignment). Or change \(other) with SQL, then run: synctool sync DB")
+            hint: hint ?? "C\(change.dropFirst())")
+    }
+
+    /// The conflict that is about one of some columns, with the name of the column; nil: none is,
+    /// or all are references, which cannot be chosen by value.
+    private func setting(
+        one columns: [Int], of entity: MergeEntity
+    ) -> (conflict: Int64, column: String)? {
+        for column in columns.reversed() {
+            let isReference = entity.references.contains { $0.columns.contains(column) }
+            guard !isReference, let cell = entity.cellOfColumn[column], let conflict = open[cell]
+            else { continue }
+            return (
+                conflict,
+                storage.schema.names.title(
+                    ofColumn: entity.columns[column].name, of: entity.name)
+            )
+        }
+        return nil
     }
 
     /// The error for a delete that cannot be repeated.

@@ -24,32 +24,58 @@ struct ConflictReader {
         let identities = ConflictStorage.columns(from: row.columnNames)
         let columns = identities.map { storage.schema.names.title(ofColumn: $0, of: row.entity) }
         let object = try storage.objects.object(row.version.object)
-        let key = try lastKey(of: row.version.object, logged: row.key)
-        let presence: ConflictRecord.Presence =
-            object?.key != nil ? .shown : object?.state == .unresolved ? .notShown : .deleted
-        let met = try row.metValue.map { try values($0, of: columns) }
-        let rowNow = presence == .deleted ? nil : key
+        let presence = try presence(of: row.version.object, object)
+        // An object that is shown in the row of another one: the log has the key of that row.
+        let isPart = presence == .shown && object?.key == nil
+        let key =
+            try (isPart ? StoredKey.key(from: row.key) : nil)
+            ?? lastKey(of: row.version.object, logged: row.key)
+        let met = try row.metValue.map { try values($0, of: columns) } ?? NamedValues([])
+        let now =
+            try presence == .deleted
+            ? nil
+            : key.map {
+                try present(identities, entity: row.entity, key: $0)
+            }
+        let shown = row.isOpen ? now ?? NamedValues([]) : met
+        // A row that outlives its delete shows no fact instead of it.
+        let isRevived = row.version.cell < 0
         return ConflictRecord(
             id: row.id, entity: storage.schema.names.title(ofEntity: row.entity),
             key: key.flatMap { $0.isEmpty ? nil : ObjectKey($0) }, properties: columns,
             reason: row.reason ?? .lost, presence: presence,
             wasDeleted: try wasDeleted(row.version.object),
-            losing: try side(of: row.version.dot, values: try values(row.value, of: columns)),
+            losing: try side(
+                of: row.version.dot, values: try values(row.value, of: columns),
+                isDelete: isRevived),
             shown: try side(
-                of: row.met,
-                values: row.isOpen
-                    ? try present(identities, entity: row.entity, key: rowNow)
-                    : met ?? NamedValues([])),
-            decision: row.isOpen ? nil : try decision(of: row, columns: columns),
+                of: isRevived ? nil : row.met, values: shown,
+                isDelete: !isRevived && shown.pairs.isEmpty),
+            decision: row.isOpen
+                ? nil : try decision(of: row, columns: columns, record: object?.record),
             isOpen: row.isOpen)
     }
 
+    /// Where an object is. A living one without a key of its own is a part of another object's row,
+    /// unless its facts are in the log because it has none.
+    private func presence(
+        of uid: ObjectUID, _ object: StoredObject?
+    ) throws -> ConflictRecord.Presence {
+        guard let object else { return .deleted }
+        if object.key != nil { return .shown }
+        guard object.state == .unresolved else { return .deleted }
+        return try storage.conflicts.isHidden(uid) ? .notShown : .shown
+    }
+
     private func decision(
-        of row: ConflictStorage.Row, columns: [String]
+        of row: ConflictStorage.Row, columns: [String], record: ObjectRecord?
     ) throws -> ConflictRecord.Side? {
         guard row.closer != nil || row.closedValue != nil else { return nil }
-        let value = try row.closedValue.map { try values($0, of: columns) }
-        return try side(of: row.closer, values: value ?? NamedValues([]))
+        let value = try row.closedValue.map { try values($0, of: columns) } ?? NamedValues([])
+        let life = record?.life.first { $0.dot == row.closer }
+        return try side(
+            of: row.closer, values: value,
+            isDelete: life.map { $0.kind == .deleted } ?? (row.closedValue == nil))
     }
 
     /// The key of an object: of its row; of one without a row its private number, the key in the
@@ -93,10 +119,13 @@ struct ConflictReader {
         return key
     }
 
-    private func side(of dot: Dot?, values: NamedValues) throws -> ConflictRecord.Side {
+    private func side(
+        of dot: Dot?, values: NamedValues, isDelete: Bool
+    ) throws -> ConflictRecord.Side {
         let writer = try dot.flatMap(writers.writer)
         return ConflictRecord.Side(
-            values: values, author: writer?.author, time: writer?.time, replica: dot?.replica)
+            values: values, isDelete: isDelete, author: writer?.author, time: writer?.time,
+            replica: dot?.replica)
     }
 
     /// Authors and times of transactions, each read once.
@@ -139,9 +168,9 @@ struct ConflictReader {
     ///   - columns: their identities.
     ///   - entity: its identity.
     private func present(
-        _ columns: [String], entity: String, key: [Value]?
+        _ columns: [String], entity: String, key: [Value]
     ) throws -> NamedValues {
-        guard let key, let position = storage.schema.position(ofEntity: entity) else {
+        guard let position = storage.schema.position(ofEntity: entity) else {
             return NamedValues([])
         }
         let table = storage.schema.tables[position]

@@ -6,8 +6,11 @@ import SyncValues
 public struct ConflictRecord: Sendable, Hashable {
     /// The values of one side, with author and time.
     public struct Side: Sendable, Hashable {
-        /// The values of ``ConflictRecord/properties``; empty for a delete.
+        /// The values of ``ConflictRecord/properties``; empty where the conflict is about the
+        /// object's existence.
         public let values: NamedValues
+        /// Whether this side is a delete.
+        public let isDelete: Bool
         /// The author; nil when unknown.
         public let author: String?
         /// When it was written, by the writer's clock; nil when the transaction was dropped.
@@ -48,7 +51,7 @@ public struct ConflictRecord: Sendable, Hashable {
 
     /// Where an object is.
     public enum Presence: String, Sendable, Hashable {
-        /// It has a row.
+        /// It has a row, or is shown as a part of the row of another object.
         case shown
         /// It is alive and has no row: a constraint keeps it out, or what it refers to is absent.
         case notShown

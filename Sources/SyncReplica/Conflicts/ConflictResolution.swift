@@ -24,9 +24,9 @@ struct ConflictResolution {
     ///   - id: ``ConflictRecord/id``.
     ///   - author: the author of the decision, for history.
     /// - Returns: what was done to the rows.
-    /// - Throws: `unknownObject` when there is no such conflict, `invalidArgument` when it is not
-    ///   open, or for values that it does not have; `refused` when the tables cannot show what was
-    ///   chosen; SQLite errors.
+    /// - Throws: `unknownObject` when there is no such conflict; `refused` when it is not open, or
+    ///   when the tables cannot show what was chosen; `invalidArgument` for values that it does not
+    ///   have; SQLite errors.
     /// - Complexity: O(what is unresolved)
     func resolve(
         _ id: Int64, keeping choice: ConflictRecord.Choice, author: String?
@@ -36,13 +36,14 @@ struct ConflictResolution {
                 .unknownObject, "there is no conflict \(id)",
                 hint: "List them with: synctool conflicts DB")
         }
+        let open = try storage.conflicts.open(of: version.object)
         var wanted: [Field]?
         var isEnding = false
         let recording = AuthoredRecording(transaction, author: author, context: "conflict")
         let shown = try recording.record(about: [version.object]) { recorder, view in
             guard let conflict = view.conflicts[version] else {
                 throw SyncError(
-                    .invalidArgument, "conflict \(id) is already resolved",
+                    .refused, "conflict \(id) is already resolved",
                     hint: "List the open ones with: synctool conflicts DB")
             }
             switch choice {
@@ -63,7 +64,8 @@ struct ConflictResolution {
             }
         }
         let obstacle = ConflictObstacle(
-            storage: storage, view: shown.view, state: shown.state, conflict: id)
+            storage: storage, view: shown.view, state: shown.state, conflict: id,
+            open: open)
         try require(version, wanted: wanted, in: shown, or: obstacle)
         return ConflictOutcome(
             shown.differences, schema: storage.schema,

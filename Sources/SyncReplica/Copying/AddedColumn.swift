@@ -8,6 +8,8 @@ import SyncValues
 struct AddedColumn {
     /// `ALTER TABLE … ADD COLUMN …`
     let sql: String
+    /// Why no table gets such a column after it was made; nil: some do.
+    private let impossible: String?
 
     /// - Returns: nil where the definition is not found in the text of the table.
     init?(_ name: String, of theirs: TableSchema, to table: String) {
@@ -20,6 +22,15 @@ struct AddedColumn {
             return SQLName.isEqual(SQLName.unquoted(tokens.tokens[first].text), to: name)
         }
         guard let item else { return nil }
+        let isUnique = theirs.uniqueIndexes.contains { index in
+            index.origin == .constraint
+                && index.terms.contains { SQLName.isEqual($0.column ?? "", to: name) }
+        }
+        let isKey = theirs.key.contains { SQLName.isEqual($0, to: name) }
+        impossible =
+            isKey
+            ? "it is a part of the primary key"
+            : isUnique ? "it is UNIQUE, and SQLite adds no such column to a table" : nil
         sql = "ALTER TABLE \(SQLName.quoted(table)) ADD COLUMN \(tokens.text(item))"
     }
 
@@ -27,6 +38,7 @@ struct AddedColumn {
     /// that has a table with the columns that are here.
     /// - Throws: `internalFault` where no database in memory can be made.
     func objection(with ours: TableSchema) throws -> String? {
+        if let impossible { return impossible }
         let queue = try DatabaseQueue()
         defer { try? queue.close() }
         return try queue.inDatabase { database in

@@ -4,7 +4,8 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// Applies the changes of a ``SchemaComparison`` in the transaction that the connection is in.
+/// Applies the changes of a ``SchemaComparison``, after its renames, in the transaction that the
+/// connection is in.
 struct SchemaApplying {
     private let comparison: SchemaComparison
 

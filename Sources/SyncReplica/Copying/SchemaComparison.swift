@@ -7,6 +7,10 @@ public struct SchemaComparison: Sendable, Hashable {
     public struct Change: Sendable, Hashable {
         /// What is done.
         public enum Kind: String, Sendable {
+            /// RENAME TO.
+            case renameTable
+            /// RENAME COLUMN.
+            case renameColumn
             /// CREATE TABLE, and its rows are synchronised.
             case newTable
             /// CREATE TABLE of one whose rows are not synchronised.

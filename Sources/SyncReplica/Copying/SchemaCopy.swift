@@ -22,7 +22,7 @@ struct SchemaCopy {
     }
 
     /// Makes the untracked and virtual tables, and the triggers that fill these.
-    /// - Throws: SQLite errors; as ``Store/alter(_:making:)``.
+    /// - Throws: SQLite errors; as ``Store/alter(_:running:making:)``.
     func makeIndexes(at path: String) throws {
         let first = review.accepted.filter { object in
             switch object.kind {
@@ -40,7 +40,7 @@ struct SchemaCopy {
     /// Makes the rest, rebuilds the indexes over other tables, and sets what programs read of the
     /// file.
     /// - Returns: what is not made.
-    /// - Throws: SQLite errors; as ``Store/alter(_:making:)``.
+    /// - Throws: SQLite errors; as ``Store/alter(_:running:making:)``.
     func finish(at path: String) throws -> [RefusedObject] {
         try Store.alter(path) { database in
             // The synchronised tables are those that the new replica began with.

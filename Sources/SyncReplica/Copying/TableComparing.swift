@@ -66,10 +66,11 @@ struct TableComparing {
 
     private func names(_ columns: [String]) -> [String] { columns.map(SQLName.folded) }
 
-    /// An expression without what SQLite does not distinguish.
+    /// An expression without what SQLite does not distinguish: ALTER TABLE … RENAME quotes names.
     static func normal(_ sql: String) -> String {
-        SQLTokens(sql).tokens.map { $0.text.first == "'" ? $0.text : SQLName.folded($0.text) }
-            .joined(separator: " ")
+        SQLTokens(sql).tokens.map { token in
+            token.text.first == "'" ? token.text : SQLName.folded(SQLName.unquoted(token.text))
+        }.joined(separator: " ")
     }
 
     private static func uniques(_ table: TableSchema) -> Set<String> {

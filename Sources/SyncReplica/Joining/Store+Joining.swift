@@ -23,7 +23,8 @@ extension Store {
     ///   - copy: a replica of the store that no other connection has open.
     ///   - method: which rows are the same objects.
     /// - Throws: ``SyncError``: `refused` when it has exchanged batches already, or when tables or
-    ///   columns of the store were renamed; as ``track``. Nothing has changed then.
+    ///   columns of the store were renamed; as ``track``. Nothing has changed then: the history is
+    ///   deleted in the transaction that joins.
     /// - Complexity: O(n log n) in the rows
     package static func join(
         _ path: String, to copy: String, by method: JoinMethod
@@ -58,17 +59,13 @@ extension Store {
             }
         }
         return try explaining("join", at: path) {
-            try untrack(path)
-            try track(path, entities: .only(layouts.keys.sorted()), options: layouts)
-            let queue = try DatabaseOpener.open(path)
-            let same = try queue.writeWithoutTransaction { database in
-                try database.execute(sql: "ATTACH ? AS theirs", arguments: [copy])
-                defer { try? database.execute(sql: "DETACH theirs") }
-                return try adoptIdentity(
+            let same = try restart(
+                path, entities: layouts.keys.sorted(), options: layouts, attaching: copy
+            ) { database in
+                try adoptIdentity(
                     of: store, policies: policies, signing: signing, names: names, in: database,
                     matching: method)
             }
-            try queue.close()
             return JoinReport(dropped: dropped, same: same)
         }
     }
@@ -88,8 +85,8 @@ extension Store {
         return (opened.id, policies, signing, names.foreign.sent(with: names.own))
     }
 
-    /// Adopts the store's identifier and policies, and its identities of the rows, in one
-    /// transaction.
+    /// Adopts the store's identifier and policies, and its identities of the rows, in the
+    /// transaction that the connection is in.
     private static func adoptIdentity(
         of store: StoreID, policies: Value, signing: Value, names: [EntityNames],
         in database: Database, matching method: JoinMethod
@@ -102,23 +99,22 @@ extension Store {
             $0.kind == .table && tracked.contains(SQLName.folded($0.name))
         }
         let bound = SchemaNames(names, tables: tables)
+        try CollationCheck(connection).require(tables)
         let match = try JoinMatch(
             connection, tables: tables,
             schema: try ReplicaSchema(tables, names: bound, policies: chosen))
-        return try RawTransaction.write(on: connection) {
-            try JoinedNames.drop(connection)
-            try RawTransaction.execute(JoinedNames.createSQL, on: connection)
-            let same = try match.write(method)
-            let settings = Metadata(connection)
-            if !names.isEmpty {
-                for sql in StoreBlueprint.names { try RawTransaction.execute(sql, on: connection) }
-                try NameStorage(connection).write(bound, foreign: ForeignNames())
-            }
-            try settings.set(.joined, to: .integer(try match.beginning() - 1))
-            try settings.set(.store, to: .blob(store.bytes))
-            if policies != .null { try settings.set(.policies, to: policies) }
-            if signing != .null { try settings.set(.signing, to: signing) }
-            return same
+        try JoinedNames.drop(connection)
+        try RawTransaction.execute(JoinedNames.createSQL, on: connection)
+        let same = try match.write(method)
+        let settings = Metadata(connection)
+        if !names.isEmpty {
+            for sql in StoreBlueprint.names { try RawTransaction.execute(sql, on: connection) }
+            try NameStorage(connection).write(bound, foreign: ForeignNames())
         }
+        try settings.set(.joined, to: .integer(try match.beginning() - 1))
+        try settings.set(.store, to: .blob(store.bytes))
+        if policies != .null { try settings.set(.policies, to: policies) }
+        if signing != .null { try settings.set(.signing, to: signing) }
+        return same
     }
 }

@@ -10,7 +10,7 @@ import SyncValues
 /// Invariants
 /// - What this replica states is its schema, and of the store's what it did not change itself
 ///   (``SchemaContent/merged(with:since:)``): objects that are refused, or not applied yet, stay.
-/// - A schema that another replica states already is not stated a second time; nor is that of a
+/// - A schema that is the newest already is not stated a second time; nor is that of a
 ///   database that joined a store, or of a new replica, before it changes.
 struct SchemaRecording {
     private let transaction: MergeTransaction
@@ -28,7 +28,9 @@ struct SchemaRecording {
     /// - Throws: SQLite errors.
     /// - Complexity: O(schema)
     func record() throws {
-        let present = try PresentSchema(transaction.database).content()
+        var present = try PresentSchema(transaction.database).content()
+        present.names = storage.schema.names.stated(
+            with: present.objects.filter(\.isTracked).map(\.name))
         let marks = present.marks
         let seen = try schemas.seen()
         guard seen != marks else { return }
@@ -44,7 +46,8 @@ struct SchemaRecording {
         let newest = known.newest
         let content = newest.map { present.merged(with: $0.content, since: seen) } ?? present
         let hash = content.hash
-        if known.contains(where: { $0.content.hash == hash }) { return }
+        // What an older one has is stated again: a change that was taken back is a change.
+        if newest?.content.hash == hash { return }
         try write(content, at: try carrier(), revision: (newest?.revision ?? 0) + 1)
     }
 

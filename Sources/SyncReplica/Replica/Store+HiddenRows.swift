@@ -1,4 +1,5 @@
 import SyncCore
+import SyncMerge
 import SyncStorage
 import SyncValues
 
@@ -41,9 +42,10 @@ private enum HiddenRows {
         let select = try Statement(
             """
             SELECT count(DISTINCT c.uid) FROM syncd_conflict c JOIN syncd_object o USING(uid)
-            WHERE c.closed IS NULL AND o.key IS NULL AND o.state = ?1
+            WHERE c.closed IS NULL AND o.key IS NULL AND o.state = ?1 AND c.reason = ?2
             """, on: connection)
         select.bind(StoredObject.State.unresolved.rawValue, at: 1)
+        select.bind(ConflictReason.hidden.rawValue, at: 2)
         defer { select.reset() }
         return try select.step() ? Int(select.integer(0)) : 0
     }

@@ -33,9 +33,10 @@ extension StoreReplica {
         guard let first = batches.first else {
             throw SyncError(.badData, "there is no snapshot to begin with", operation: "clone")
         }
-        // A schema does not say what was called otherwise before a rename.
         let later = try batches.dropFirst().map(BatchDecoder.decode)
-        let schemas = later.contains(where: \.isRenamed) ? [] : later.flatMap(\.schemas)
+        var schemas = later.flatMap(\.schemas)
+        // Such a schema does not say what was called otherwise before a rename.
+        if schemas.newest?.content.names == nil, later.contains(where: \.isRenamed) { schemas = [] }
         let replica = try create(at: path, from: first, schemas: schemas)
         for batch in batches.dropFirst() { _ = try replica.merge(batch) }
         try replica.close()

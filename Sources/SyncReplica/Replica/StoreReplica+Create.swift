@@ -11,7 +11,7 @@ extension StoreReplica {
     ///
     /// The file gets its name when it is complete.
     ///
-    /// Views, and triggers that do not fill an index, are made by ``completeCopy(at:consenting:)``
+    /// Views, and triggers that do not fill an index, are made by ``completeCopy(at:consent:)``
     /// after the last batch.
     /// - Parameters:
     ///   - schemas: what batches that follow state of the schema; the newest of all is made.
@@ -56,36 +56,44 @@ extension StoreReplica {
     }
 
     /// The schema that a new replica begins with: the newest of the store, where that has all
-    /// tables and columns of the sender under the sender's names. Facts are about identities, and
-    /// only the sender's names of these are known. So where tables or columns were renamed, by the
-    /// sender or elsewhere, the new one begins with the tables of the sender, and
-    /// `synctool schema` lists the rest.
+    /// tables and columns of the sender, by identity. Where it does not say what facts call them,
+    /// the sender's names alone are known: if the sender has renamed any, the new one begins with
+    /// the tables of the sender, and `synctool schema` lists the rest.
     /// - Returns: nil: the tables and indexes of the snapshot.
     private static func firstSchema(
         of batch: Batch, among records: [SchemaRecord], draft: String
     ) throws -> SchemaContent? {
-        guard let content = records.newest?.content, !batch.isRenamed else { return nil }
+        guard let content = records.newest?.content, content.names != nil || !batch.isRenamed
+        else { return nil }
         guard !batch.extras.schema.isEmpty else { return content }
-        let present = try columns(of: ReceivedSchema(batch), draft: draft)
+        let present = try columns(
+            of: ReceivedSchema(batch), names: ownNames(of: batch), draft: draft)
         guard
-            let known = try? columns(of: ReceivedSchema(batch, content: content), draft: draft),
+            let known = try? columns(
+                of: ReceivedSchema(batch, content: content), names: content.names ?? [],
+                draft: draft),
             known.isSuperset(of: present)
         else { return nil }
         return content
     }
 
-    /// Each table with each of its columns, folded.
+    /// The identity of each table with that of each of its columns, folded.
     private static func columns(
-        of schema: ReceivedSchema, draft: String
+        of schema: ReceivedSchema, names: [EntityNames], draft: String
     ) throws -> Set<[String]> {
         defer { try? removeDraft(draft) }
         try schema.create(at: draft, mode: 0o600)
         let queue = try DatabaseOpener.open(draft)
         defer { try? queue.close() }
         let tables = try queue.read { try SchemaReader($0).tables() }
+        let identities = SchemaNames(names, tables: tables.filter { $0.kind == .table })
         return Set(
             tables.flatMap { table in
-                table.columns.map { [SQLName.folded(table.name), SQLName.folded($0.name)] }
+                let entity = SQLName.folded(identities.identity(ofTable: table.name))
+                return table.columns.map { column in
+                    let identity = identities.identity(ofColumn: column.name, table: table.name)
+                    return [entity, SQLName.folded(identity)]
+                }
             })
     }
 
@@ -120,7 +128,7 @@ extension StoreReplica {
                 try settings.set(.stated, to: .integer(0))
                 // Nor is its schema a change.
                 try settings.set(.structure, to: .text("{}"))
-                try adoptNames(of: batch, in: database, on: connection)
+                try adoptNames(of: batch, content: content, in: database, on: connection)
                 if !batch.extras.policies.isEmpty {
                     try settings.set(.policies, to: .text(batch.extras.policies))
                 }
@@ -129,14 +137,37 @@ extension StoreReplica {
         try queue.close()
     }
 
-    /// The new replica calls its tables and columns in facts as the sender does.
+    /// The names of what the sender has, without those that it has heard of: another replica may
+    /// have given a column the name that one of the sender has.
+    private static func ownNames(of batch: Batch) -> [EntityNames] {
+        batch.names.map { named in
+            // What is forwarded follows in a second description.
+            let described = batch.entities.filter { SQLName.isEqual($0.name, to: named.entity) }
+                .map { Set($0.cells.joined().map(SQLName.folded)) }
+            let own = described.dropFirst().reduce(described.first ?? []) { $0.subtracting($1) }
+            var named = named
+            named.columns = named.columns.filter { identity, name in
+                guard let name, own.contains(SQLName.folded(name)) else { return true }
+                return own.contains(SQLName.folded(identity))
+            }
+            return named
+        }
+    }
+
+    /// The new replica calls its tables and columns in facts as the one does whose schema it has.
     private static func adoptNames(
-        of batch: Batch, in database: Database, on connection: OpaquePointer
+        of batch: Batch, content: SchemaContent?, in database: Database,
+        on connection: OpaquePointer
     ) throws {
-        guard !batch.names.isEmpty else { return }
+        let stated = content?.names ?? ownNames(of: batch)
+        guard !stated.isEmpty || !batch.names.isEmpty else { return }
         try ReplicationTables.create(connection)
+        let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
         let names = SchemaNames(
-            batch.names, tables: try SchemaReader(database).tables().filter { $0.kind == .table })
+            stated,
+            tables: try SchemaReader(database).tables().filter {
+                $0.kind == .table && tracked.contains(SQLName.folded($0.name))
+            })
         var foreign = ForeignNames()
         foreign.note(batch, own: names)
         try NameStorage(connection).write(names, foreign: foreign)

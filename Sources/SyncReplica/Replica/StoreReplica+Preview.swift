@@ -7,8 +7,9 @@ extension StoreReplica {
     /// - Parameters:
     ///   - id: ``ConflictRecord/id``, of an open conflict.
     ///   - choice: the decision.
-    /// - Throws: ``SyncError``: `unknownObject` when there is no such conflict, `invalidArgument`
-    ///   when it is not open; `busy`, and SQLite errors.
+    /// - Returns: what is done, or why it is refused.
+    /// - Throws: ``SyncError``: `unknownObject` when there is no such conflict; `invalidArgument`
+    ///   as ``resolve(_:keeping:author:)``; `busy`, and SQLite errors.
     /// - Complexity: as ``resolve(_:keeping:author:)``; the write lock is held meanwhile.
     public func preview(
         _ id: Int64, keeping choice: ConflictRecord.Choice

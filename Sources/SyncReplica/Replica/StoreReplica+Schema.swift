@@ -22,8 +22,8 @@ extension StoreReplica {
     ///   - consent: called with what writes tracked tables or is recursive, before it is made; nil:
     ///     that is not made.
     ///   - wall: the clock, in milliseconds.
-    /// - Throws: ``SyncError``: as ``init(_:)`` and ``Store/alter(_:making:)``; what `consent`
-    ///   throws.
+    /// - Throws: ``SyncError``: as ``init(_:)`` and ``Store/alter(_:running:making:)``; what
+    ///   `consent` throws.
     /// - Complexity: O(schema, and rows of the tables that have a full-text index)
     package static func completeCopy(
         at path: String, consent: (([RefusedObject]) throws -> Void)? = nil,
@@ -32,9 +32,10 @@ extension StoreReplica {
         func opened<Result>(_ body: (StoreReplica) throws -> Result) throws -> Result {
             try Self.opened(path, wall: wall, body)
         }
-        guard let content = try opened({ try $0.storeSchema() })?.content else {
+        guard let schema = try opened({ try $0.storeSchema() }) else {
             return CopyReport(refused: [], isSchemaKnown: false)
         }
+        let content = schema.content
         if let consent {
             let review = try SchemaReview(content, consents: false)
             try consent(review.refused.filter(\.needsConsent))
@@ -42,7 +43,7 @@ extension StoreReplica {
         try opened { try $0.expectSchemaChange() }
         let refused = try SchemaCopy(content, consenting: consent != nil).finish(at: path)
         _ = try opened { try $0.vector }
-        return CopyReport(refused: refused, isSchemaKnown: true)
+        return CopyReport(refused: refused, isSchemaKnown: schema.revision > 0)
     }
 
     private static func opened<Result>(
@@ -78,11 +79,44 @@ extension StoreReplica {
     public func compareSchema(consenting consents: Bool = false) throws -> SchemaComparison? {
         try run("schema") { session in
             try session.transact { transaction in
-                guard let schema = try transaction.storage.schemas.all().newest else { return nil }
+                let storage = transaction.storage
+                let known = try storage.schemas.all()
+                guard let schema = known.newest else { return nil }
+                let own = known.first { $0.dot.replica == transaction.identity.replica }
+                let names = SchemaComparing.Names(
+                    own: storage.schema.names, isRenamed: try transaction.settings.isRenamed(),
+                    isConcurrent: try own.map {
+                        try !Self.isKnown($0, to: schema, headers: storage.headers)
+                    } ?? false)
                 var comparing = try SchemaComparing(
-                    schema, consenting: consents, in: transaction.database,
-                    isRenamed: try transaction.settings.isRenamed())
+                    schema, consenting: consents, in: transaction.database, names: names)
                 return try comparing.run()
+            }
+        }
+    }
+
+    /// Whether the replica of a schema had merged another one when it stated its own. What was
+    /// collected is older than all that is merged now: the order of the revisions has to do.
+    private static func isKnown(
+        _ own: SchemaRecord, to schema: SchemaRecord, headers: HeaderStorage
+    ) throws -> Bool {
+        guard own.dot.replica != schema.dot.replica else { return true }
+        guard let header = try headers.details(schema.dot)?.header else {
+            return own.revision < schema.revision
+        }
+        return header.seen.covers(own.dot)
+    }
+
+    /// A table or column that is made with the name of the store is the one of its identity.
+    private func noteNames() throws {
+        try run("schema") { session in
+            try session.transact { transaction in
+                let newest = try transaction.storage.schemas.all().newest
+                guard let sent = newest?.content.names else { return }
+                let storage = NameStorage(session.connection)
+                let (own, before) = try storage.read()
+                let foreign = before.noting(sent, besides: own)
+                if foreign != before { try storage.write(own, foreign: foreign) }
             }
         }
     }
@@ -90,15 +124,21 @@ extension StoreReplica {
     /// Applies changes in one transaction, tracks the new tables, and shows what waited for them.
     /// - Parameter comparison: of this database; what has changed since fails.
     /// - Returns: what was not made.
-    /// - Throws: ``SyncError``: as ``Store/alter(_:making:)`` and
+    /// - Throws: ``SyncError``: as ``Store/alter(_:running:making:)`` and
     ///   ``Store/track(_:entities:options:)``.
     /// - Complexity: O(schema, and waiting facts)
     public static func applySchema(
         _ comparison: SchemaComparison, at path: String
     ) throws -> [RefusedObject] {
         // What comes from the store's schema is no change that this replica states.
-        try opened(path) { try $0.expectSchemaChange() }
-        let failed = try Store.alter(path) { database in
+        try opened(path) {
+            try $0.noteNames()
+            try $0.expectSchemaChange()
+        }
+        let renames = comparison.changes.filter {
+            $0.kind == .renameTable || $0.kind == .renameColumn
+        }
+        let failed = try Store.alter(path, running: renames.map(\.sql)) { database in
             try SchemaApplying(comparison).apply(in: database)
         }
         let tables = comparison.changes.filter { $0.kind == .newTable || $0.kind == .track }

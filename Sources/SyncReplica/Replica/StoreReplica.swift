@@ -107,9 +107,10 @@ public final class StoreReplica: Sendable {
     ///   - id: ``ConflictRecord/id``.
     ///   - author: the author of the decision, for history.
     /// - Returns: what was done to the rows.
-    /// - Throws: ``SyncError``: `unknownObject` when there is no such conflict; `invalidArgument`
-    ///   when it is not open; `refused`, with the reason and what to do instead, when the tables
-    ///   cannot show what was chosen. Nothing is changed then.
+    /// - Throws: ``SyncError``: `unknownObject` when there is no such conflict; `refused` when it
+    ///   is not open, or, with the reason and what to do instead, when the tables cannot show what
+    ///   was chosen; `invalidArgument` for values that the conflict is not about. Nothing is
+    ///   changed then.
     @discardableResult
     public func resolve(
         _ id: Int64, keeping choice: ConflictRecord.Choice, author: String? = nil
@@ -248,12 +249,16 @@ extension StoreReplica: Replica {
         let outgoing = try run("push") { session in
             try session.transact { transaction in
                 let policies = transaction.storage.policies
+                // Beside a snapshot the schema of a replica with other names would mislead, where
+                // it does not say what they are names of.
+                let known = try transaction.storage.schemas.all()
+                let isMisleading =
+                    try since.isEmpty && known.newest?.content.names == nil
+                    && transaction.settings.isRenamed()
                 let outgoing = OutgoingBatches(
                     storage: transaction.storage, identity: session.identity,
                     schema: try session.schemaStatements(of: transaction.schema),
-                    // Beside a snapshot the schema of a replica with other names would mislead.
-                    schemas: try since.isEmpty && transaction.settings.isRenamed()
-                        ? [] : transaction.storage.schemas.all(),
+                    schemas: isMisleading ? [] : known,
                     policies: policies == MergePolicies() ? "" : try policies.json(),
                     names: try NameStorage(session.connection).read().foreign
                         .sent(with: transaction.schema.names))

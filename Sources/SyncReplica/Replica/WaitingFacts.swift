@@ -7,11 +7,13 @@ struct WaitingFacts {
     private let connection: OpaquePointer
     private let unknown: UnknownFacts
     private let schema: ReplicaSchema
+    private let schemas: SchemaStorage
 
     init(_ storage: ReplicaStorage) {
         connection = storage.connection
         unknown = storage.unknown
         schema = storage.schema
+        schemas = storage.schemas
     }
 
     private var names: SchemaNames { schema.names }
@@ -23,6 +25,8 @@ struct WaitingFacts {
         let registers = try unknown.registers()
         let foreign = try NameStorage(connection).read().foreign
         let dropped = registers.filter(schema.hasDropped)
+        guard dropped.count < registers.count else { return [] }
+        let newest = try schemas.all().newest?.content
         return try UnknownFacts.counts(connection, besides: dropped).map { entity, count in
             let title =
                 names.entity(entity)?.name ?? foreign.name(ofEntity: entity)
@@ -33,14 +37,17 @@ struct WaitingFacts {
             return WaitingChanges(
                 entity: title, count: count,
                 reason: try reason(
-                    for: entity, title: title, columns: Set(columns), foreign: foreign))
+                    for: entity, title: title, columns: Set(columns), foreign: foreign,
+                    newest: newest))
         }
     }
 
     private func reason(
-        for entity: String, title: String, columns: Set<String>, foreign: ForeignNames
+        for entity: String, title: String, columns: Set<String>, foreign: ForeignNames,
+        newest: SchemaContent?
     ) throws -> WaitingChanges.Reason {
         guard let position = schema.position(ofEntity: entity) else {
+            if newest?.hasDropped(nil, of: entity) ?? false { return .dropped([]) }
             if let other = schema.position(of: title) {
                 return .nameTaken(first: SchemaIdentity.title(schema.merge.entities[other].name))
             }
@@ -56,6 +63,9 @@ struct WaitingFacts {
         }
         let titles = missing.map {
             foreign.name(ofColumn: $0, of: entity) ?? SchemaIdentity.title($0)
+        }
+        if let newest, missing.allSatisfy({ newest.hasDropped($0, of: entity) }) {
+            return .dropped(Set(titles).sorted())
         }
         let taken = Set(titles.filter { schema.column($0, of: position) != nil }).sorted()
         return taken.isEmpty ? .noColumns(Set(titles).sorted()) : .columnNamesTaken(taken)

@@ -68,12 +68,20 @@ struct ForeignNames: Sendable, Hashable {
                 for column in entity.cells.joined() { set(nil, ofColumn: column, of: entity.name) }
             }
         }
-        for sent in batch.names {
-            if own.entity(sent.entity) == nil { set(sent.name, ofEntity: sent.entity) }
+        self = noting(batch.names, besides: own)
+    }
+
+    /// With what another replica calls that which is not here.
+    /// - Complexity: O(columns)
+    func noting(_ names: [EntityNames], besides own: SchemaNames) -> ForeignNames {
+        var noted = self
+        for sent in names {
+            if own.entity(sent.entity) == nil { noted.set(sent.name, ofEntity: sent.entity) }
             for (column, name) in sent.columns where own.column(column, of: sent.entity) == nil {
-                set(name, ofColumn: column, of: sent.entity)
+                noted.set(name, ofColumn: column, of: sent.entity)
             }
         }
+        return noted
     }
 
     /// Without what this replica has or had.

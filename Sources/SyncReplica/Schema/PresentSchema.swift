@@ -20,7 +20,10 @@ struct PresentSchema {
             sequences: try sequences(of: objects.filter(\.isTracked).map(\.name)))
     }
 
-    private func objects(tracked: Set<String>) throws -> [SchemaObject] {
+    /// The objects of a database.
+    /// - Parameter tracked: the folded names of the tracked tables.
+    /// - Throws: SQLite errors.
+    func objects(tracked: Set<String>) throws -> [SchemaObject] {
         let kinds = Dictionary(
             try Row.fetchAll(
                 database, sql: "SELECT name, type FROM pragma_table_list WHERE schema = 'main'"

@@ -12,6 +12,7 @@ final class ConflictStorage {
     private let replicas: ReplicaNames
     private let selectOpen: Statement
     private let selectOpenOf: Statement
+    private let selectHidden: Statement
     private let countOpen: Statement
     private let insert: Statement
     private let close: Statement
@@ -81,6 +82,9 @@ final class ConflictStorage {
         let open = "SELECT \(Column.list) FROM syncd_conflict WHERE closed IS NULL"
         selectOpen = try Statement(open, on: connection)
         selectOpenOf = try Statement(open + " AND uid = ?1", on: connection)
+        selectHidden = try Statement(
+            "SELECT 1 FROM syncd_conflict WHERE uid = ?1 AND closed IS NULL AND reason = ?2",
+            on: connection)
         countOpen = try Statement(
             "SELECT count(*) FROM (SELECT 1 FROM syncd_conflict WHERE closed IS NULL LIMIT ?1)",
             on: connection)
@@ -159,6 +163,26 @@ final class ConflictStorage {
             "SELECT \(Column.list) FROM syncd_conflict WHERE id = ?1", on: connection)
         select.bind(id, at: 1)
         return try select.step() ? try row(select).version : nil
+    }
+
+    /// Whether an object is kept out of the tables: then its facts are open conflicts for this
+    /// reason.
+    func isHidden(_ uid: ObjectUID) throws -> Bool {
+        selectHidden.bind(uid.bytes, at: 1)
+        selectHidden.bind(ConflictReason.hidden.rawValue, at: 2)
+        defer { selectHidden.reset() }
+        return try selectHidden.step()
+    }
+
+    /// The open conflicts about the cells of an object: the newest entry of each cell.
+    func open(of uid: ObjectUID) throws -> [Int: Int64] {
+        var open: [Int: Int64] = [:]
+        selectOpenOf.bind(uid.bytes, at: 1)
+        while try selectOpenOf.step() {
+            let row = try row(selectOpenOf)
+            open[row.version.cell] = max(row.id, open[row.version.cell] ?? row.id)
+        }
+        return open
     }
 
     /// The open conflicts.
@@ -267,7 +291,7 @@ final class ConflictStorage {
                     ?? formerKey(id.object),
                 met: Self.shownInstead(of: id, in: view, record: record))
             if let known, known.reason == entry.reason, known.value == entry.value,
-                known.met == entry.met
+                known.met == entry.met, Self.key(of: entry) ?? known.key == known.key
             {
                 continue
             }
@@ -357,13 +381,16 @@ final class ConflictStorage {
             at: Parameter.columnNames)
         insert.bind(entry.reason.rawValue, at: Parameter.reason)
         insert.bind(entry.value, at: Parameter.value)
-        let key = entry.key.map { StoredKey.value(of: $0, as: .packed) }
-        insert.bind(key ?? .null, at: Parameter.key)
+        insert.bind(Self.key(of: entry) ?? .null, at: Parameter.key)
         let metReplica = try entry.met.map { Value.integer(try replicas.number(of: $0.replica)) }
         insert.bind(metReplica ?? .null, at: Parameter.metReplica)
         insert.bind(entry.met.map { .integer($0.number) } ?? .null, at: Parameter.metNumber)
         insert.bind(number, at: Parameter.opened)
         try insert.run()
+    }
+
+    private static func key(of entry: Entry) -> Value? {
+        entry.key.map { StoredKey.value(of: $0, as: .packed) }
     }
 
     /// The fields of a fact as `syncd_conflict.value` holds them.

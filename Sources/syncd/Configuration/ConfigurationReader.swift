@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Logging
 import SyncRemotes
 import SyncReplica
@@ -167,15 +168,29 @@ struct ConfigurationReader {
 
     private static func contents(of file: String, isRequired: Bool) throws -> String? {
         do {
+            guard isRegular(file) else {
+                throw ConfigurationFault(
+                    in: file,
+                    "it is not a regular file. For a configuration without stores name an empty "
+                        + "file")
+            }
             return try String(contentsOfFile: file, encoding: .utf8)
         } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
             if !isRequired { return nil }
             throw ConfigurationFault(in: file, "there is no such file")
         } catch let error as CocoaError where error.code == .fileReadNoPermission {
             throw ConfigurationFault(in: file, "permission denied: this user may not read the file")
+        } catch let fault as ConfigurationFault {
+            throw fault
         } catch {
             throw ConfigurationFault(in: file, "the file cannot be read as UTF-8 text")
         }
+    }
+
+    /// Whether it is a file with an end, or not there: reading tells which.
+    private static func isRegular(_ file: String) -> Bool {
+        var status = stat()
+        return stat(file, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
     }
 
     private static func storeFiles(in directory: String) throws -> [String] {

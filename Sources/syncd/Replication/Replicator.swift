@@ -256,8 +256,9 @@ actor Replicator {
                     log.error("\(error)", metadata: ["store": .string(path)])
                 }
             }
-            if report.pulledCount > 0, !report.waiting.isEmpty {
-                let tables = report.waiting.map { "\($0.count) of \($0.entity)" }
+            let waiting = report.waiting.filter { !$0.isSettled }
+            if report.pulledCount > 0, !waiting.isEmpty {
+                let tables = waiting.map { "\($0.count) of \($0.entity)" }
                 let list = tables.joined(separator: ", ")
                 log.warning(
                     "changes wait for missing tables or columns: \(list); see: synctool sync",

@@ -241,6 +241,14 @@ struct Checkup {
         if hidden > 0 {
             result.checked.append(TypedPath(path).fillingIn(HiddenText.line(hidden)))
         }
+        let defaults = try StoreReplica.differentDefaults(StorePath.absolute(path))
+        for line in DefaultsText(differences: defaults, names: names, path: path).lines {
+            result.findings.append(
+                Finding(
+                    problem: line.trimmingCharacters(in: .whitespaces),
+                    hint: "Or rebuild the table with one DEFAULT everywhere: "
+                        + "synctool schema \(Shell.quoted(path))"))
+        }
         for comparison in try Store.comparisons(StorePath.absolute(path)) {
             let time = LocalTime.ago(comparison.time, now: now)
             if let problem = comparison.problem.map({ Printable.text(names.naming($0)) }) {

@@ -15,6 +15,10 @@ struct StatusReport: Sendable {
     var names = KnownNames()
     /// Rows that a constraint keeps out of the tables, read from the file.
     var hiddenRows = 0
+    /// Columns whose default differs from that of another replica, read from the file.
+    var defaults: [DifferentDefault] = []
+    /// Changes that the tables have no place for, read from the file.
+    var waiting: [WaitingChanges] = []
 
     var store: StoreSummary { report.store }
 
@@ -24,6 +28,13 @@ struct StatusReport: Sendable {
         object["daemon"] = .bool(directReason == nil)
         object["replicaName"] = .text(store.replica.flatMap { names[$0] })
         object["hiddenRows"] = .integer(Int64(hiddenRows))
+        if !waiting.isEmpty {
+            object["waiting"] = WaitingText(waiting: waiting, path: store.path).json
+        }
+        if !defaults.isEmpty {
+            object["differentDefaults"] =
+                DefaultsText(differences: defaults, path: store.path).json
+        }
         object["comparisons"] = .array(
             comparisons.map { comparison in
                 .object([

@@ -50,10 +50,11 @@ struct Clone: FileCommand {
         var options = RemoteEntry.Options()
         options.encrypted = key == nil ? nil : true
         options.synctool = synctool
-        let (report, refused) = try await CloneRun(
+        let result = try await CloneRun(
             url: url, path: StorePath.absolute(path), remoteName: name, options: options,
             ring: ring, allowsSchema: allowSchema
         ).run()
+        let (report, refused) = (result.report, result.refused)
         let missing = RefusedText(refused: refused, path: path)
         // The new replica is complete; it may have been made of what differs from the others.
         let difference = StateDifference.error(report.differences, path: path)
@@ -64,6 +65,7 @@ struct Clone: FileCommand {
                 duration: .now - begin, compared: nil, path: path
             ).json
             if !refused.isEmpty { json["notMade"] = missing.json }
+            if !result.isSchemaKnown { json["schemaKnown"] = .bool(false) }
             try Terminal.output.json(json)
             try waiting.print()
             if let difference { throw difference }
@@ -76,10 +78,17 @@ struct Clone: FileCommand {
         try SkippedText(problems: report.problems).print()
         if !report.problems.isEmpty {
             try Terminal.error.line(
-                "\(path): what skipped files hold is missing here. A replica that has it sends it again; "
-                    + "then run: synctool sync \(Shell.quoted(path))")
+                "\(path): what skipped files hold is missing here. A replica that has it sends it "
+                    + "again; then run: synctool sync \(Shell.quoted(path))")
         }
         try missing.print()
+        if !result.isSchemaKnown {
+            try Terminal.error.line(
+                "  not known: what the store has beside these tables and their indexes (views, "
+                    + "triggers, other tables): its replicas do not state it. On each of them run: "
+                    + "synctool upgrade DB; then: synctool sync DB; then here: synctool schema "
+                    + "\(Shell.quoted(path)) --from \(Shell.quoted(name)) --apply")
+        }
         try waiting.print()
         if let difference { throw difference }
     }

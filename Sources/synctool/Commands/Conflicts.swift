@@ -197,6 +197,12 @@ extension Conflicts {
                 let named = entity.map { " of \($0)" } ?? ""
                 let option = entity.map { " --entity \(Shell.quoted($0))" } ?? ""
                 let side = (keep ?? .losing).rawValue
+                guard !open.isEmpty else {
+                    throw SyncError(
+                        .refused,
+                        "no conflict\(named) is open" + (expect.map { ", not \($0)" } ?? ""),
+                        path: path, hint: "There is nothing to resolve: synctool conflicts DB")
+                }
                 throw SyncError(
                     .refused,
                     "\(Plural.text(open.count, of: "conflict"))\(named) "

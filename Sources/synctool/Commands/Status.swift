@@ -27,6 +27,9 @@ struct Status: StoreCommand {
             report.comparisons = (try? Store.comparisons(StorePath.absolute(path))) ?? []
             report.names = (try? Store.replicaNames(StorePath.absolute(path))) ?? KnownNames()
             report.hiddenRows = (try? Store.hiddenRowCount(StorePath.absolute(path))) ?? 0
+            report.defaults =
+                (try? StoreReplica.differentDefaults(StorePath.absolute(path))) ?? []
+            report.waiting = (try? StoreReplica.waiting(StorePath.absolute(path))) ?? []
             if output.isJSON { return try Terminal.output.json(report.json) }
             let typed = TypedPath(path)
             for line in StatusText.lines(report, named: path) {

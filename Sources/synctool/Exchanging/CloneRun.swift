@@ -16,11 +16,21 @@ struct CloneRun {
 
     private var part: String { path + ".syncd-part" }
 
-    /// - Returns: what was pulled, the snapshot included when this run fetched it; and the objects
-    ///   of the store's schema that were not made.
+    /// What a clone is.
+    struct Result {
+        /// What was pulled, the snapshot included when this run fetched it.
+        var report: ExchangeReport
+        /// The objects of the store's schema that were not made.
+        var refused: [RefusedObject]
+        /// Whether a replica stated the schema of the store: otherwise the new one has the
+        /// synchronised tables and their indexes.
+        var isSchemaKnown: Bool
+    }
+
+    /// - Returns: what was made.
     /// - Throws: `refused` when the file exists, or the remote has no snapshot; `unreachable`;
     ///   `notAllowed` when a key is missing; `readOnly` when the file cannot be renamed.
-    func run() async throws -> (report: ExchangeReport, refused: [RefusedObject]) {
+    func run() async throws -> Result {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw SyncError(
                 .refused, "the file already exists", path: path,
@@ -48,7 +58,7 @@ struct CloneRun {
                 .readOnly, "cannot rename \(part): \(String(cString: strerror(errno)))", path: path,
                 hint: "Check the permissions of the folder, then run the command again")
         }
-        return (report, copy.refused)
+        return Result(report: report, refused: copy.refused, isSchemaKnown: copy.isSchemaKnown)
     }
 
     /// Whether an earlier run has written the snapshot. Removes an incomplete file.

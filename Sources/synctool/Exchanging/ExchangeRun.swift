@@ -67,16 +67,19 @@ struct ExchangeRun {
                 let names = try replica.replicaNames()
                 let unsynced = UnsyncedText(rows: try replica.unsyncedRows(), path: path)
                 let hiddenRows = try replica.hiddenRowCount()
+                let defaults = DefaultsText(
+                    differences: try replica.differentDefaults(), names: names, path: path)
                 let text = ExchangeText(
                     remote: entry.name, report: report, direction: direction,
                     conflicts: try replica.conflicts().count, duration: .now - begin,
                     compared: try replica.lastComparison(), path: path, names: names,
-                    hiddenRows: hiddenRows, unsynced: unsynced)
+                    hiddenRows: hiddenRows, unsynced: unsynced, defaults: defaults)
                 try text.print(asJSON: isJSON)
                 try MemberText.printNew(
                     try replica.members(), names: names, besides: known, path: path)
                 try printUntracked(of: replica)
                 try HiddenText.print(hiddenRows, path: path)
+                try defaults.print()
                 try unsynced.print()
             })
         // Everything was sent and merged: what differs is told after that.

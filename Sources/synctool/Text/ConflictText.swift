@@ -17,7 +17,11 @@ struct ConflictText {
 
     func details(_ conflict: ConflictRecord) -> [String] {
         let isHidden = conflict.isOpen && conflict.presence == .notShown
-        let current = isHidden ? "not shown" + by(conflict.shown) : side(conflict.shown)
+        let isHeld = conflict.reason == .deleteLost && conflict.isOpen
+        let current =
+            isHidden
+            ? "not shown" + by(conflict.shown)
+            : isHeld ? "shown, because other rows refer to it" : side(conflict.shown)
         var lines = [
             line(conflict),
             "  current:    " + current,
@@ -49,8 +53,8 @@ struct ConflictText {
     }
 
     private func side(_ side: ConflictRecord.Side) -> String {
-        let values =
-            side.values.pairs.isEmpty ? "deleted" : TransactionText.values(side.values)
+        if side.isDelete { return "deleted" + by(side) }
+        let values = side.values.pairs.isEmpty ? "shown" : TransactionText.values(side.values)
         return values + by(side)
     }
 
@@ -76,7 +80,8 @@ struct ConflictText {
 
     private func json(_ side: ConflictRecord.Side) -> JSONObject {
         [
-            "values": Self.json(side.values), "author": .text(side.author),
+            "values": Self.json(side.values), "deleted": .bool(side.isDelete),
+            "author": .text(side.author),
             "timestamp": .text(side.time?.description),
             "replica": .text(side.replica?.description),
             "replicaName": .text(side.replica.flatMap { names[$0] }),

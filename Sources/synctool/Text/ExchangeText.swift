@@ -22,10 +22,14 @@ struct ExchangeText {
     var hiddenRows = 0
     /// Rows that synchronising leaves out, or that lost what they refer to.
     var unsynced: UnsyncedText?
+    /// Columns whose default differs from that of another replica.
+    var defaults: DefaultsText?
 
     /// - Throws: ``OutputClosed``.
     func print(asJSON isJSON: Bool) throws {
-        let waiting = WaitingText(waiting: report.waiting, remote: remote, path: path)
+        // What was dropped is told when it comes, and by status.
+        let open = report.pulledCount > 0 ? report.waiting : report.waiting.filter { !$0.isSettled }
+        let waiting = WaitingText(waiting: open, remote: remote, path: path)
         if isJSON {
             try Terminal.output.json(json)
             return try waiting.print()
@@ -60,6 +64,9 @@ struct ExchangeText {
             object["waiting"] = WaitingText(waiting: report.waiting, path: path).json
         }
         if hiddenRows > 0 { object["hiddenRows"] = .integer(Int64(hiddenRows)) }
+        if let defaults, !defaults.differences.isEmpty {
+            object["differentDefaults"] = defaults.json
+        }
         if let unsynced, !unsynced.rows.isEmpty { object["unsynced"] = unsynced.json }
         return object
     }

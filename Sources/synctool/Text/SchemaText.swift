@@ -58,6 +58,7 @@ struct SchemaText {
     }
 
     private static let words: [SchemaComparison.Change.Kind: String] = [
+        .renameTable: "rename table", .renameColumn: "rename column",
         .newTable: "table", .newUntrackedTable: "untracked table", .track: "tracked table",
         .newColumn: "column", .newIndex: "index", .newVirtualTable: "virtual table",
         .newView: "view", .newTrigger: "trigger",

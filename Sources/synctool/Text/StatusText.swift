@@ -53,6 +53,11 @@ enum StatusText {
             lines.append(
                 "  " + Terminal.output.styled(HiddenText.line(status.hiddenRows), as: .changed))
         }
+        lines +=
+            DefaultsText(
+                differences: status.defaults, names: status.names, path: name
+            ).lines
+        lines += WaitingText(waiting: status.waiting, path: name).lines
         for finding in report.findings {
             let problem = "problem: \(Printable.text(finding))"
             lines.append("  " + Terminal.output.styled(problem, as: .changed))

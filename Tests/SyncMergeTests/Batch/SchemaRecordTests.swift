@@ -30,8 +30,18 @@ struct SchemaRecordTests {
             changed[place] ^= 0xff
             _ = try? SchemaContent(changed)
         }
+        var named = Self.content
+        named.names = [
+            EntityNames(entity: "a", name: "t", columns: ["x": "y", "z": nil]),
+            EntityNames(entity: "b", name: nil),
+        ]
+        #expect(try SchemaContent(named.encoded) == named)
+        #expect(named.hash != Self.content.hash)
+        for end in named.encoded.indices {
+            #expect(throws: SyncError.self) { _ = try SchemaContent(Array(named.encoded[..<end])) }
+        }
         var newer = bytes
-        newer[0] = 2
+        newer[0] = 3
         #expect(throws: SyncError(.newerFormat, "")) { _ = try SchemaContent(newer) }
     }
 

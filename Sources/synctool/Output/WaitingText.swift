@@ -13,8 +13,11 @@ struct WaitingText {
     ///
     /// - Throws: ``OutputClosed``.
     func print() throws {
-        for changes in waiting { try Terminal.error.line("  " + line(changes)) }
+        for text in lines { try Terminal.error.line(text) }
     }
+
+    /// The same lines.
+    var lines: [String] { waiting.map { "  " + line($0) } }
 
     /// One object for each table.
     var json: JSONValue {
@@ -24,7 +27,7 @@ struct WaitingText {
                 switch changes.reason {
                 case .noTable, .notTracked, .nameTaken: columns = []
                 case .noColumns(let names), .columnNamesTaken(let names),
-                    .otherConstraints(let names):
+                    .otherConstraints(let names), .dropped(let names):
                     columns = names
                 }
                 return .object([
@@ -43,15 +46,24 @@ struct WaitingText {
         case .noColumns: return "noColumns"
         case .columnNamesTaken: return "columnNamesTaken"
         case .otherConstraints: return "otherConstraints"
+        case .dropped: return "dropped"
         }
     }
 
     private func line(_ changes: WaitingChanges) -> String {
         let name = Self.quoted(changes.entity)
         let database = Shell.quoted(path)
+        if case .dropped(let names) = changes.reason {
+            let list = names.map(Self.quoted).joined(separator: ", ")
+            let what = names.isEmpty ? "the table" : "the column \(list)"
+            return "\(Plural.text(changes.count, of: "change")) of \(name) "
+                + "\(changes.count == 1 ? "is" : "are") kept and not shown: \(what) was dropped by "
+                + "the replica that had it. Nothing has to be done"
+        }
         let verb = changes.count == 1 ? "waits" : "wait"
         var text = "\(Plural.text(changes.count, of: "change")) of \(name) \(verb): "
         switch changes.reason {
+        case .dropped: break
         case .noTable:
             text += "this database has no table \(name)."
             text += " Run: \(remedy)"
@@ -59,11 +71,13 @@ struct WaitingText {
             text += "the table \(name) is not tracked in this database."
             text += " Run: synctool track \(database)"
         case .nameTaken(let first):
-            text += Self.nameTaken(name, first: Self.quoted(first), database: database)
+            text += nameTaken(name, first: Self.quoted(first), database: database)
         case .columnNamesTaken(let names):
             let list = names.map(Self.quoted).joined(separator: ", ")
             text += "the column \(list) of this database is another one, which was renamed, or was"
-            text += " added when the sender's had been renamed or dropped. Rename or drop it, then"
+            text +=
+                " added when the sender's had been renamed or dropped. To rename it as the store"
+            text += " did: \(remedy). Or rename or drop it, then"
             text += " add the sender's: synctool alter \(database) 'ALTER TABLE ...'"
         case .noColumns(let names):
             let list = names.map(Self.quoted).joined(separator: ", ")
@@ -78,12 +92,13 @@ struct WaitingText {
         return text
     }
 
-    private static func nameTaken(_ name: String, first: String, database: String) -> String {
+    private func nameTaken(_ name: String, first: String, database: String) -> String {
         (name == first
             ? "the sender has another table of this name, and renamed or dropped the one that is "
                 + "here."
             : "the table \(name) of this database is another one, which was renamed from \(first).")
-            + " Rename it, and create the sender's: synctool alter \(database) 'ALTER TABLE ...';"
+            + " To rename it as the store did: \(remedy). Or rename it, and create the sender's:"
+            + " synctool alter \(database) 'ALTER TABLE ...';"
             + " then run: synctool track \(database)"
     }
 
