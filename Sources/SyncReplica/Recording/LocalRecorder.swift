@@ -112,7 +112,10 @@ struct LocalRecorder {
         }
         // Unresolved rows, too: without its target a row of the tables has no place in the view.
         while try loader.addTargets(ofRows: Self.insideKeys(of: loader.region)) {}
-        if hasUnresolved { try loadWhatWritersSaw(with: loader) }
+        if hasUnresolved, try !hasLoadedWhatWritersSaw(with: loader) {
+            let region = try RegionLoader.whole(in: storage)
+            return try recording.recorded(on: region, view: View(region.state))
+        }
         for _ in 0..<RegionUpdate.roundsMax {
             let region = loader.region
             let outcome = try recording.recorded(on: region, view: View(region.state))
@@ -136,15 +139,17 @@ struct LocalRecorder {
 
     /// Loads the rows around unresolved ones, as the view before the commit needs them. Without the
     /// row that has its UNIQUE value, a row that was shown with NULL would count as written.
-    private func loadWhatWritersSaw(with loader: RegionLoader) throws {
+    /// - Returns: whether that came to an end; if not, everything has to be loaded.
+    private func hasLoadedWhatWritersSaw(with loader: RegionLoader) throws -> Bool {
         for _ in 0..<RegionUpdate.roundsMax {
             let region = loader.region
             let view = View(region.state)
             let image = try storage.image(of: view, in: region)
             guard try loader.loadMissing(for: region.state, view: view, image: image) else {
-                return
+                return true
             }
         }
+        return false
     }
 
     /// The keys of the rows of a region that are no boundary rows.
