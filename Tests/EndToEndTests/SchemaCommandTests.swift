@@ -196,7 +196,7 @@ struct SchemaCommandTests {
             ).expectSuccess()
             try await scene.tool("sync", "a.db").expectSuccess()
             try await scene.tool("clone", url, "new.db").expectSuccess()
-            try await scene.sql("new.db", "UPDATE n SET x = 'new' WHERE k = 'm'")
+            try await scene.sql("new.db", "UPDATE m SET v = 'new' WHERE k = 'm'")
             try await scene.tool("sync", "new.db").expectSuccess()
             try await scene.tool("sync", "a.db").expectSuccess()
             try await scene.tool("sync", "old.db").expectSuccess()
@@ -204,11 +204,10 @@ struct SchemaCommandTests {
             #expect(try await scene.sql("old.db", "SELECT v FROM m") == "new\n")
             for path in ["old.db", "new.db"] {
                 let shown = try await scene.tool("schema", path).expectSuccess().text
-                #expect(
-                    shown.contains("rename column n.v") == (path == "old.db"), "\(path): \(shown)")
+                #expect(shown.contains("rename column n.v"), "\(path): \(shown)")
+                try await scene.tool("schema", path, "--apply").expectSuccess()
+                #expect(try await scene.sql(path, "SELECT x FROM n") == "new\n", "\(path)")
             }
-            try await scene.tool("schema", "old.db", "--apply").expectSuccess()
-            #expect(try await scene.sql("old.db", "SELECT x FROM n") == "new\n")
             for path in ["old.db", "new.db"] {
                 let shown = try await scene.tool("schema", path).expectSuccess().text
                 #expect(shown.contains("has the schema of the store"), "\(path): \(shown)")

@@ -56,44 +56,35 @@ extension StoreReplica {
     }
 
     /// The schema that a new replica begins with: the newest of the store, where that has all
-    /// tables and columns of the sender, by identity. Where it does not say what facts call them,
-    /// the sender's names alone are known: if the sender has renamed any, the new one begins with
-    /// the tables of the sender, and `synctool schema` lists the rest.
+    /// tables and columns of the sender under the sender's names. Where tables or columns were
+    /// renamed, by the sender or elsewhere, the new one begins with the tables of the sender, and
+    /// `synctool schema` lists the rest: the renames among it.
     /// - Returns: nil: the tables and indexes of the snapshot.
     private static func firstSchema(
         of batch: Batch, among records: [SchemaRecord], draft: String
     ) throws -> SchemaContent? {
-        guard let content = records.newest?.content, content.names != nil || !batch.isRenamed
-        else { return nil }
+        guard let content = records.newest?.content, !batch.isRenamed else { return nil }
         guard !batch.extras.schema.isEmpty else { return content }
-        let present = try columns(
-            of: ReceivedSchema(batch), names: ownNames(of: batch), draft: draft)
+        let present = try columns(of: ReceivedSchema(batch), draft: draft)
         guard
-            let known = try? columns(
-                of: ReceivedSchema(batch, content: content), names: content.names ?? [],
-                draft: draft),
+            let known = try? columns(of: ReceivedSchema(batch, content: content), draft: draft),
             known.isSuperset(of: present)
         else { return nil }
         return content
     }
 
-    /// The identity of each table with that of each of its columns, folded.
+    /// Each table with each of its columns, folded.
     private static func columns(
-        of schema: ReceivedSchema, names: [EntityNames], draft: String
+        of schema: ReceivedSchema, draft: String
     ) throws -> Set<[String]> {
         defer { try? removeDraft(draft) }
         try schema.create(at: draft, mode: 0o600)
         let queue = try DatabaseOpener.open(draft)
         defer { try? queue.close() }
         let tables = try queue.read { try SchemaReader($0).tables() }
-        let identities = SchemaNames(names, tables: tables.filter { $0.kind == .table })
         return Set(
             tables.flatMap { table in
-                let entity = SQLName.folded(identities.identity(ofTable: table.name))
-                return table.columns.map { column in
-                    let identity = identities.identity(ofColumn: column.name, table: table.name)
-                    return [entity, SQLName.folded(identity)]
-                }
+                table.columns.map { [SQLName.folded(table.name), SQLName.folded($0.name)] }
             })
     }
 
@@ -128,7 +119,7 @@ extension StoreReplica {
                 try settings.set(.stated, to: .integer(0))
                 // Nor is its schema a change.
                 try settings.set(.structure, to: .text("{}"))
-                try adoptNames(of: batch, content: content, in: database, on: connection)
+                try adoptNames(of: batch, in: database, on: connection)
                 if !batch.extras.policies.isEmpty {
                     try settings.set(.policies, to: .text(batch.extras.policies))
                 }
@@ -154,17 +145,15 @@ extension StoreReplica {
         }
     }
 
-    /// The new replica calls its tables and columns in facts as the one does whose schema it has.
+    /// The new replica calls its tables and columns in facts as the sender does.
     private static func adoptNames(
-        of batch: Batch, content: SchemaContent?, in database: Database,
-        on connection: OpaquePointer
+        of batch: Batch, in database: Database, on connection: OpaquePointer
     ) throws {
-        let stated = content?.names ?? ownNames(of: batch)
-        guard !stated.isEmpty || !batch.names.isEmpty else { return }
+        guard !batch.names.isEmpty else { return }
         try ReplicationTables.create(connection)
         let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
         let names = SchemaNames(
-            stated,
+            ownNames(of: batch),
             tables: try SchemaReader(database).tables().filter {
                 $0.kind == .table && tracked.contains(SQLName.folded($0.name))
             })

@@ -53,6 +53,24 @@ package struct SimulatedSchema: Sendable {
         columnNames = merge.entities.map { $0.columns.map(\.name) }
     }
 
+    /// The same schema in a file that calls some tables (column '') and columns otherwise than they
+    /// were called first.
+    func named(as names: [(table: String, column: String, name: String)]) -> SimulatedSchema {
+        var schema = self
+        for (position, entity) in merge.entities.enumerated() {
+            schema.tableNames[position] = entity.name
+            schema.columnNames[position] = entity.columns.map(\.name)
+            for given in names where given.table.lowercased() == entity.name.lowercased() {
+                if given.column.isEmpty { schema.tableNames[position] = given.name }
+                let column = entity.columns.firstIndex {
+                    $0.name.lowercased() == given.column.lowercased()
+                }
+                if let column { schema.columnNames[position][column] = given.name }
+            }
+        }
+        return schema
+    }
+
     /// The statements that create the tables and indexes.
     var statements: [String] {
         tables

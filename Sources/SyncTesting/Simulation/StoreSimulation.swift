@@ -191,7 +191,7 @@ package struct StoreSimulation {
                 for batch in try SimulatedBatch.all(snapshot).dropFirst() {
                     _ = try store.merge(batch)
                 }
-                try store.completeCopy()
+                try store.completeCopy(mayLack: renaming != nil)
                 stores.append(store)
             }
         }
@@ -569,7 +569,7 @@ package struct StoreSimulation {
         let store = try SimulatedStore(
             clone: path, of: first, other.schema, name: "Z", file: .draw(&filing))
         for batch in try SimulatedBatch.all(batches).dropFirst() { _ = try store.merge(batch) }
-        try store.completeCopy()
+        try store.completeCopy(mayLack: renaming != nil)
         return store
     }
 

@@ -31,6 +31,17 @@ struct CloneRun {
     /// - Throws: `refused` when the file exists, or the remote has no snapshot; `unreachable`;
     ///   `notAllowed` when a key is missing; `readOnly` when the file cannot be renamed.
     func run() async throws -> Result {
+        do {
+            return try await complete()
+        } catch var error as SyncError where error.code == .diskFull {
+            error.hint =
+                "Free some space, then run the command again: it goes on with \(Shell.quoted(part))."
+                + " To give up: rm \(Shell.quoted(part))*"
+            throw error
+        }
+    }
+
+    private func complete() async throws -> Result {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw SyncError(
                 .refused, "the file already exists", path: path,
