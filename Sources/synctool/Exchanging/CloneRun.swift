@@ -35,8 +35,8 @@ struct CloneRun {
             return try await complete()
         } catch var error as SyncError where error.code == .diskFull {
             error.hint =
-                "Free some space, then run the command again: it goes on with \(Shell.quoted(part))."
-                + " To give up: rm \(Shell.quoted(part))*"
+                "Free some space, then run the command again: it goes on with "
+                + "\(Shell.quoted(part)). To give up: rm \(Shell.quoted(part))*"
             throw error
         }
     }
