@@ -54,6 +54,9 @@ struct DamagedBatchTests {
         let b = try SimulatedPeer("B", schema: .notes)
         let found = try await Exchange(b, with: try remote("B")).pull()
         #expect(found.pulledCount == 1 && found.problems.count == 1)
+        // Until it is sent again it stays named: nobody fetches what no catalog has.
+        let second = try await Exchange(b, with: try remote("B")).pull()
+        #expect(second.pulledCount == 0 && second.problems.count == 1)
         let again = try await Exchange(a, with: try remote("A")).sync()
         #expect(again.pushedCount == 1)
         #expect(try await Exchange(b, with: try remote("B")).pull().pulledCount == 1)

@@ -174,14 +174,17 @@ package struct DirectoryRemote: Remote {
         return sums
     }
 
-    /// Names batches that were found damaged, in place of those named before.
+    /// Names batches that were found damaged, beside those named before that still are: these are
+    /// in no catalog, and so nobody fetches them.
     /// - Throws: `unreachable`, `notAllowed`, `diskFull` when it cannot be written.
     package func noteDamaged(_ names: [String]) async throws {
         try checkMarker()
         let folder = DirectoryLayout.folder(of: replica)
         let file = folder + "/" + DirectoryLayout.damaged
-        if names.isEmpty { return try files.remove(file) }
-        let lines = names.prefix(DirectoryLayout.damagedMax).map { $0 + "\n" }
+        let before = namedAsDamaged(in: [folder]).filter { !isWhole($0) }
+        let all = Set(names).union(before).sorted()
+        if all.isEmpty { return try files.remove(file) }
+        let lines = all.prefix(DirectoryLayout.damagedMax).map { $0 + "\n" }
         let text = Array(lines.joined().utf8)
         if let (bytes, _) = files.head(of: file, limit: text.count + 1), bytes == text { return }
         try files.makeFolder(folder)
@@ -329,7 +332,9 @@ package struct DirectoryRemote: Remote {
         for folder in folders { items += self.items(in: folder, problems: &problems) }
         let named = namedAsDamaged(in: folders)
         let damaged = items.filter { named.contains($0.name) && !isWhole($0.name) }
-        problems += damaged.map { .init(name: $0.name, reason: Self.damage) }
+        problems += damaged.map {
+            .init(name: $0.name, reason: Self.damage, envelope: $0.envelope)
+        }
         return BatchCatalog(items.filter { !damaged.contains($0) }, problems: problems)
     }
 

@@ -54,7 +54,7 @@ enum RemoteReach {
         let names = lost.entries.map { "replica \($0.replica) up to \($0.number)" }
         return "rewound: \(url.printable(countMax: 200)) lacks transactions that it had ("
             + names.joined(separator: ", ")
-            + "): it was put back to an earlier state. Every replica "
+            + "): it was put back to an earlier state, or files were damaged. Every replica "
             + "that has them sends them again with: synctool sync DB"
     }
 }

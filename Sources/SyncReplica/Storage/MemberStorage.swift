@@ -2,7 +2,7 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// `syncd_member`: the decision about each member that is in force, whoever made it.
+/// `syncd_member`: the decision about each member that is in force, no matter who made it.
 ///
 /// Invariant: of two replicas that have seen the same decisions, both have the same ones here.
 ///
