@@ -38,6 +38,8 @@ struct TransactionBuilder {
     private(set) var isWithoutDrafts = false
     private var drafts: [Draft] = []
     private var current: [EntityKey: Int] = [:]
+    /// The drafts of deletes whose keys were inserted again.
+    private var deletedBefore: [EntityKey: Int] = [:]
     /// New key → the draft of the row's delete, between the record of a key change and the insert.
     private var origins: [EntityKey: Int] = [:]
     /// What the last delete ended: a key, and the draft of the row that had it.
@@ -77,6 +79,7 @@ struct TransactionBuilder {
         isWithoutDrafts = true
         drafts = []
         current = [:]
+        deletedBefore = [:]
         origins = [:]
         ended = nil
         openDeletes = OpenDeletes()
@@ -95,7 +98,12 @@ struct TransactionBuilder {
     private mutating func draft(
         of entity: TrackedEntity, record: LogRecord, key: ObjectKey, state: Draft.State
     ) -> Int {
-        current[EntityKey(entity: entity.id, key: key)] = drafts.count
+        let name = EntityKey(entity: entity.id, key: key)
+        if let index = current.updateValue(drafts.count, forKey: name),
+            drafts[index].state == .deleted
+        {
+            deletedBefore[name] = index
+        }
         drafts.append(
             Draft(entity: entity, key: key, seq: record.seq, state: state, end: record.seq))
         return drafts.count - 1
@@ -190,7 +198,8 @@ struct TransactionBuilder {
         case .inserted:
             ended = (name, drafts[index].origin)
             drafts[index].state = .nothing
-            reviveDelete(of: entity, key: key, before: index)
+            // Deleted, inserted, deleted: the first delete is what remains.
+            if let earlier = deletedBefore[name] { current[name] = earlier }
             return false
         case .updated, .replacing:
             drafts[index].state = .deleted
@@ -199,15 +208,6 @@ struct TransactionBuilder {
             drafts[index].cause = cause
             return true
         }
-    }
-
-    /// Deleted, inserted, deleted: the first delete is what remains.
-    private mutating func reviveDelete(of entity: TrackedEntity, key: ObjectKey, before end: Int) {
-        let earlier = drafts[..<end].lastIndex {
-            $0.entity.id == entity.id && $0.key == key && $0.state == .deleted
-        }
-        guard let earlier else { return }
-        current[EntityKey(entity: entity.id, key: key)] = earlier
     }
 
     /// The last draft of an object that the transaction inserted and deleted, and that was not

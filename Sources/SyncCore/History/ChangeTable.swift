@@ -25,8 +25,10 @@ package enum ChangeTable {
         WHERE seq > ?1 AND seq <= ?2 ORDER BY seq LIMIT ?3
         """
 
-    /// The kinds, keys and seqs of the changes after ?1.
-    static let kindsSQL = "SELECT op, key, seq FROM syncd_change WHERE seq > ?1 ORDER BY seq"
+    /// The kinds, keys and seqs of the changes after ?1 up to ?2.
+    static let kindsSQL = """
+        SELECT op, key, seq FROM syncd_change WHERE seq > ?1 AND seq <= ?2 ORDER BY seq
+        """
 
     /// The newest change with the key ?1 and the `op` ?2 up to ?3.
     static let newestOfObjectSQL =

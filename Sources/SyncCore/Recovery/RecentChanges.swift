@@ -8,8 +8,11 @@ struct RecentChanges {
     init(_ connection: OpaquePointer, catalog: EntityCatalog) throws {
         let metadata = Metadata(connection)
         let current = try metadata.currentFingerprints()
+        let digested = try metadata.position(.digested)
+        // What is after it belongs to a large transaction that is digested in part: the log has it.
         let changes = try Statement(ChangeTable.kindsSQL, on: connection)
         changes.bind(try metadata.position(.fingerprinted), at: 1)
+        changes.bind(digested, at: 2)
         while try changes.step() {
             let op = changes.integer(0)
             guard let kind = Change.Kind(rawValue: Int(op & 7)),
@@ -19,7 +22,7 @@ struct RecentChanges {
             kinds[entity.lineage, default: [:]][changes.value(1)] = kind
         }
         let log = try LogReader(connection, catalog: catalog)
-        try log.seek(after: try metadata.position(.digested), upTo: .max)
+        try log.seek(after: digested, upTo: .max)
         defer { log.finish() }
         var builder = TransactionBuilder()
         while let record = try log.next() {
