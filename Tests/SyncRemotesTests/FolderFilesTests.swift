@@ -62,7 +62,7 @@ import Testing
     @Test func aPipeIsNotOpened() throws {
         mkfifo(directory.file("pipe"), 0o600)
         #expect(files.head(of: "pipe", limit: 10) == nil)
-        #expect(files.isIrregular("pipe"))
+        #expect(throws: SyncError(.badData, "")) { try files.look(at: "pipe", limit: 10) }
         #expect(files.names(in: "pipe") == nil)
     }
 

@@ -24,15 +24,22 @@ package struct BatchCatalog: Sendable {
         package let missingKey: KeyID?
         /// The envelope of an intact batch that is left out.
         package let envelope: BatchEnvelope?
+        /// Of a file or folder that is there and cannot be read: the code of the error.
+        package let unread: SyncError.Code?
+        /// What makes it readable.
+        package let remedy: String?
 
         /// Describes what is wrong.
         package init(
-            name: String, reason: String, missingKey: KeyID? = nil, envelope: BatchEnvelope? = nil
+            name: String, reason: String, missingKey: KeyID? = nil,
+            envelope: BatchEnvelope? = nil, unread: SyncError.Code? = nil, remedy: String? = nil
         ) {
             self.name = name
             self.reason = reason
             self.missingKey = missingKey
             self.envelope = envelope
+            self.unread = unread
+            self.remedy = remedy
         }
     }
 

@@ -48,14 +48,16 @@ extension Exchange {
     /// Where a push starts: the remote's head, but of a replica that signs without the batches that
     /// claim more of it than it has sent. A writer of the remote could otherwise make it
     /// believe that its next transactions are there already.
+    /// - Parameter known: what counts as present though it cannot be read.
     /// - Throws: what the remote and the replica throw.
-    func startOfPush(from head: VersionVector) async throws -> VersionVector {
+    func startOfPush(
+        from head: VersionVector, knowing known: VersionVector
+    ) async throws -> VersionVector {
         let own = try await replica.replicaID
         let sent = try await replica.sent ?? 0
         guard try await replica.isSigning, head[own] > sent else { return head }
         let items = try await remote.catalog(since: VersionVector()).items
             .filter { $0.envelope.upTo[own] <= sent }
-        return BatchCatalog(items).reach(
-            since: VersionVector(), for: try await replica.membership)
+        return BatchCatalog(items).reach(since: known, for: try await replica.membership)
     }
 }

@@ -12,6 +12,8 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     package let replica: Local
     /// The remote.
     package let remote: Peer
+    /// How far the remote led after an exchange before.
+    private let knownReach: @Sendable () async throws -> VersionVector
     private let progress: @Sendable (Report) -> Void
 
     /// How often in succession a batch may vanish between catalog and fetch.
@@ -23,13 +25,18 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     }
 
     /// An exchange between a replica and a remote.
-    /// - Parameter progress: called after each batch, with what was moved so far.
+    /// - Parameters:
+    ///   - knownReach: how far the remote led after an exchange before; asked where some of it
+    ///     cannot be read.
+    ///   - progress: called after each batch, with what was moved so far.
     package init(
         _ replica: Local, with remote: Peer,
+        knownReach: @escaping @Sendable () async throws -> VersionVector = { VersionVector() },
         progress: @escaping @Sendable (Report) -> Void = { _ in }
     ) {
         self.replica = replica
         self.remote = remote
+        self.knownReach = knownReach
         self.progress = progress
     }
 
@@ -42,7 +49,9 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         try await replica.requireMembership()
         let members = try await replica.membership
         let own = try await replica.replicaID
-        var head = try await remote.head(for: members)
+        let (survey, known) = try await survey(for: members)
+        report.problems = survey.unread
+        var head = survey.vector
         // The admission must not depend on the batches of the one who is admitted.
         if head[own] < members.decided {
             head = try await remote.head(for: members.beforeDecisions)
@@ -50,7 +59,8 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         if remote.keepsBatches { report.found = head }
         report.head = head
         try await requireOwn(upTo: head)
-        let since = try await startOfPush(from: head).meet(try await replica.vector)
+        let since = try await startOfPush(from: head, knowing: known)
+            .meet(try await replica.vector)
         for batch in try await replica.batches(since: since) {
             let envelope = try BatchEnvelope.read(batch).envelope
             try await remote.append(batch)
@@ -68,6 +78,20 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         }
         report.differences = try await compare()
         return report
+    }
+
+    /// How far the remote leads. What is there and cannot be read was not removed: up to where the
+    /// remote led before, it is not sent again, but for own transactions, which are in the own
+    /// folder.
+    /// - Returns: also what was taken as known: nothing where all can be read.
+    private func survey(
+        for members: Membership
+    ) async throws -> (RemoteHead, known: VersionVector) {
+        let survey = try await remote.survey(for: members, knowing: VersionVector())
+        guard !survey.unread.isEmpty else { return (survey, VersionVector()) }
+        let own = try await replica.replicaID
+        let known = VersionVector(try await knownReach().entries.filter { $0.replica != own })
+        return (try await remote.survey(for: members, knowing: known), known)
     }
 
     /// Sends a snapshot that another replica requested because it missed a collection, unless there

@@ -42,6 +42,9 @@ package struct ExchangeReport: Sendable, Hashable {
         problems += other.problems.filter { !problems.contains($0) }
     }
 
+    /// Why it was not complete: something at the remote could not be read.
+    package var denial: SyncError? { problems.denial }
+
     /// A key that some batches need and that is missing here.
     package var missingKey: KeyID? { problems.lazy.compactMap(\.missingKey).first }
 }

@@ -26,6 +26,14 @@ package protocol Remote: Sendable {
     /// - Throws: `unreachable` when the remote is not there.
     func head(for members: Membership) async throws -> VersionVector
 
+    /// The same, with what cannot be read.
+    /// - Parameter known: how far the remote has led before, without the asking replica's own
+    ///   transactions: what cannot be read counts as present, up to there.
+    /// - Throws: `unreachable` when the remote is not there.
+    func survey(
+        for members: Membership, knowing known: VersionVector
+    ) async throws -> RemoteHead
+
     /// The bytes of a batch of the catalog.
     /// - Throws: `unreachable` when the remote or the batch is not there any more.
     func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8]
@@ -87,6 +95,11 @@ extension Remote {
     /// A remote that keeps transactions, not batches, has merged them itself.
     package func head(for members: Membership) async throws -> VersionVector {
         try await head()
+    }
+    package func survey(
+        for members: Membership, knowing known: VersionVector
+    ) async throws -> RemoteHead {
+        RemoteHead(try await head(for: members))
     }
     package func ownBatches(ifMoreThan count: Int) async throws -> [BatchCatalog.Item] { [] }
     package func requestSnapshot(covering collected: VersionVector) async throws {}

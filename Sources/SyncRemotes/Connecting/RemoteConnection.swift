@@ -65,20 +65,26 @@ package struct RemoteConnection: Sendable {
     }
 
     /// Pushes, pulls, or both.
-    /// - Parameter progress: gets the totals so far, after each batch.
+    /// - Parameters:
+    ///   - knownReach: how far the remote led after an exchange before.
+    ///   - progress: gets the totals so far, after each batch.
     /// - Throws: as ``Exchange``. What was moved before the error stays.
     package func exchange(
         _ direction: ExchangeDirection, of replica: some Replica,
+        knownReach: @escaping @Sendable () async throws -> VersionVector = { VersionVector() },
         progress: @escaping @Sendable (ExchangeReport) -> Void = { _ in }
     ) async throws -> ExchangeReport {
-        try await Self.exchange(direction, of: replica, with: remote, progress: progress)
+        func run(_ remote: some Remote) async throws -> ExchangeReport {
+            let exchange = Exchange(
+                replica, with: remote, knownReach: knownReach, progress: progress)
+            return try await Self.run(exchange, direction)
+        }
+        return try await run(remote)
     }
 
-    private static func exchange(
-        _ direction: ExchangeDirection, of replica: some Replica, with remote: some Remote,
-        progress: @escaping @Sendable (ExchangeReport) -> Void
+    private static func run(
+        _ exchange: Exchange<some Replica, some Remote>, _ direction: ExchangeDirection
     ) async throws -> ExchangeReport {
-        let exchange = Exchange(replica, with: remote, progress: progress)
         switch direction {
         case .push: return try await exchange.push()
         case .pull: return try await exchange.pull()
@@ -93,7 +99,8 @@ package struct RemoteConnection: Sendable {
     }
 
     /// The batch that a new replica starts from: of the intact ones, the one that leads furthest.
-    /// - Throws: `notAllowed` when a key is missing; `refused` when there is none; `unreachable`.
+    /// - Throws: `notAllowed` when a key or a permission is missing; `refused` when there is none;
+    ///   `unreachable`.
     /// - Complexity: decodes the whole batch, and each damaged one before it.
     package func snapshot() async throws -> (envelope: BatchEnvelope, bytes: [UInt8]) {
         var catalog = try await remote.catalog(since: VersionVector())
@@ -110,6 +117,7 @@ package struct RemoteConnection: Sendable {
         if let key = catalog.problems.lazy.compactMap(\.missingKey).first {
             throw BatchSeal.missingKey(key)
         }
+        if let denial = catalog.problems.denial { throw denial }
         throw SyncError(
             .refused, "the remote has no readable snapshot to start from",
             hint: "On a replica that uses this remote run: synctool push FILE")
@@ -142,16 +150,17 @@ package struct RemoteConnection: Sendable {
     }
 
     /// Copies the store behind the remote to a new file, for reading: the copy acknowledges and
-    /// sends nothing.
+    /// sends nothing. No other user may read it: what it becomes part of may be private.
     /// - Throws: as ``snapshot()``, and what merging the rest throws.
     package func copy(to path: String) async throws {
         let snapshot = try await snapshot()
         let replica = try StoreReplica.create(
             at: path, from: snapshot.bytes,
-            schemas: try await schemas(after: snapshot.envelope))
+            schemas: try await schemas(after: snapshot.envelope), isPrivate: true)
         defer { try? replica.close() }
         let report = try await Self.inspect(remote, into: replica)
         if let key = report.missingKey { throw BatchSeal.missingKey(key) }
+        if let denial = report.denial { throw denial }
     }
 
     private static func inspect(

@@ -10,7 +10,8 @@ extension StoreReplica {
     ///   - progress: gets the totals so far, after each batch.
     ///   - whileConnected: runs after the exchange, on the same connection.
     ///   - completed: gets the report after the connection has ended, also when a key is missing.
-    /// - Returns: what was moved.
+    /// - Returns: what was moved; what could not be read is a
+    ///   ``SyncMerge/ExchangeReport/denial`` in it.
     /// - Throws: as ``RemoteConnection/init(_:store:replica:ring:)`` and ``Exchange``;
     ///   `notAllowed` when a key is missing; what the two closures throw.
     package func exchange(
@@ -22,13 +23,16 @@ extension StoreReplica {
         var report = try await RemoteConnection.with(
             entry, store: storeID, replica: replicaID, ring: ring
         ) { connection in
-            let report = try await connection.exchange(direction, of: self, progress: progress)
+            let report = try await connection.exchange(
+                direction, of: self, knownReach: { try self.knownReach(of: entry.url) },
+                progress: progress)
             try await whileConnected(connection)
             return report
         }
         if let found = report.found {
             report.rewound = try noteReach(
-                found, after: report.head, isWhole: report.problems.isEmpty, at: entry.url)
+                found, after: report.head, isWhole: report.problems.isEmpty,
+                unread: report.denial?.reason, at: entry.url)
         }
         report.doubtful = try doubtful.problem
         try completed(report)

@@ -21,6 +21,9 @@ enum DirectoryLayout {
     /// How many names are written and read of each replica: a batch that is named is read whole.
     static let damagedMax = 16
 
+    /// The files in a replica's folder beside its batches.
+    static let notes = [merged, sums, asked, damaged]
+
     /// The marker's content: the format of the layout and the store.
     static func markerText(_ store: StoreID) -> String { "syncd remote 1\n\(store)\n" }
 

@@ -89,6 +89,15 @@ package struct DirectoryRemote: Remote {
         try catalog().reach(since: VersionVector(), for: members)
     }
 
+    /// The same, with what cannot be read.
+    /// - Throws: as ``head()``.
+    /// - Complexity: as ``head()``.
+    package func survey(
+        for members: Membership, knowing known: VersionVector
+    ) async throws -> RemoteHead {
+        RemoteHead(try catalog(), for: members, knowing: known)
+    }
+
     /// The bytes of a batch.
     /// - Throws: `unreachable` when the file no longer exists; `badData` when it is too large.
     package func fetch(_ item: BatchCatalog.Item) async throws -> [UInt8] {
@@ -245,10 +254,12 @@ package struct DirectoryRemote: Remote {
     package static func store(of path: String) throws -> StoreID {
         let marker = path + "/" + DirectoryLayout.marker
         let files = FolderFiles(path)
-        guard let (bytes, _) = files.head(of: DirectoryLayout.marker, limit: 256) else {
+        let (found, denial) = Self.marker(among: files)
+        guard let bytes = found else {
             guard files.names() != nil else {
                 throw unreadable(path, remedy: "Mount it, then try again")
             }
+            if let denial { throw denial }
             throw SyncError(
                 .unreachable,
                 "the folder has no readable file \(DirectoryLayout.marker): it is not mounted, not "
@@ -266,6 +277,19 @@ package struct DirectoryRemote: Remote {
                 hint: "Wait until the folder is fully copied, or restore this file")
         }
         return store
+    }
+
+    /// The bytes of the marker; or why they cannot be read, where they are there.
+    private static func marker(
+        among files: FolderFiles
+    ) -> (bytes: [UInt8]?, denial: SyncError?) {
+        do {
+            return (try files.look(at: DirectoryLayout.marker, limit: 256)?.bytes, nil)
+        } catch let error as SyncError where error.code != .badData {
+            return (nil, error)
+        } catch {
+            return (nil, nil)
+        }
     }
 
     /// Why a folder cannot be listed.
@@ -328,7 +352,10 @@ package struct DirectoryRemote: Remote {
         try checkMarker()
         var items: [BatchCatalog.Item] = []
         var problems: [BatchCatalog.Problem] = []
-        let folders = (files.names() ?? []).filter { ReplicaID($0) != nil }
+        guard let names = files.names() else {
+            throw Self.unreadable(path, remedy: "Mount it, then try again")
+        }
+        let folders = names.filter { ReplicaID($0) != nil }
         for folder in folders { items += self.items(in: folder, problems: &problems) }
         let named = namedAsDamaged(in: folders)
         let damaged = items.filter { named.contains($0.name) && !isWhole($0.name) }
@@ -352,26 +379,38 @@ package struct DirectoryRemote: Remote {
         in folder: String, problems: inout [BatchCatalog.Problem]
     ) -> [BatchCatalog.Item] {
         var items: [BatchCatalog.Item] = []
-        for file in files.names(in: folder) ?? []
-        where file.hasSuffix(DirectoryLayout.suffix) {
-            let name = folder + "/" + file
-            do {
-                guard let envelope = try envelope(of: name) else { continue }
-                items.append(.init(name: name, envelope: envelope))
-            } catch let error as SyncError {
-                problems.append(.init(name: name, reason: error.reason))
-            } catch {
-                problems.append(.init(name: name, reason: "\(error)"))
+        do {
+            let present = try files.list(folder) ?? []
+            for file in present where file.hasSuffix(DirectoryLayout.suffix) {
+                let name = folder + "/" + file
+                do {
+                    guard let envelope = try envelope(of: name) else { continue }
+                    items.append(.init(name: name, envelope: envelope))
+                } catch {
+                    problems.append(Self.problem(of: name, error))
+                }
             }
+            let notes = DirectoryLayout.notes.filter(present.contains)
+            problems += files.unread(among: notes, in: folder).map(Self.problem)
+        } catch {
+            problems.append(Self.problem(of: folder, error))
         }
         return items
     }
 
+    private static func problem(of name: String, _ error: any Error) -> BatchCatalog.Problem {
+        guard let error = error as? SyncError else { return .init(name: name, reason: "\(error)") }
+        let isUnread = [.notAllowed, .unreachable].contains(error.code)
+        return .init(
+            name: name, reason: error.reason, unread: isUnread ? error.code : nil,
+            remedy: isUnread ? error.hint : nil)
+    }
+
     /// The envelope of a file; nil when the file does not exist.
-    /// - Throws: `badData` when it is not an intact batch of this store.
+    /// - Throws: `badData` when it is not an intact batch of this store; `notAllowed`,
+    ///   `unreachable` when it cannot be read.
     private func envelope(of name: String) throws -> BatchEnvelope? {
-        guard let (bytes, size) = files.head(of: name, limit: Self.headBytes) else {
-            if files.isIrregular(name) { throw SyncError(.badData, "not a regular file") }
+        guard let (bytes, size) = try files.look(at: name, limit: Self.headBytes) else {
             return nil
         }
         let (envelope, start) = try BatchEnvelope.read(bytes)

@@ -23,50 +23,61 @@ struct FolderFiles: Sendable {
 
     /// The names in the folder or in a subfolder, sorted; nil when it does not exist or cannot be
     /// read.
-    func names(in folder: String? = nil) -> [String]? {
-        guard let descriptor = openFolder(folder) else { return nil }
+    func names(in folder: String? = nil) -> [String]? { try? list(folder) }
+
+    /// The same; nil when it does not exist.
+    /// - Throws: `notAllowed`, `unreachable` when it cannot be listed, or what is in it cannot be
+    ///   opened; `badData` when something else is in its place.
+    func list(_ folder: String?) throws -> [String]? {
+        let name = folder ?? ""
+        guard let descriptor = openFolder(folder) else { return try nothing(at: name) }
         guard let stream = fdopendir(descriptor) else {
+            let number = errno
             close(descriptor)
-            return nil
+            throw unread(name, for: number)
         }
         defer { closedir(stream) }
+        var status = stat()
+        // Without search permission the names can be listed, and nothing else.
+        guard fstatat(descriptor, ".", &status, 0) == 0 else { return try nothing(at: name) }
         var names: [String] = []
+        errno = 0
         while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+            let found = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            if name != ".", name != ".." { names.append(name) }
+            if found != ".", found != ".." { names.append(found) }
+            errno = 0
         }
+        guard errno == 0 else { return try nothing(at: name) }
         return names.sorted()
     }
 
     /// The first bytes of a file, at most `limit`, and the file's size in bytes; nil when there is
     /// no regular file of the name, or it cannot be read.
     func head(of name: String, limit: Int) -> (bytes: [UInt8], size: Int)? {
+        try? look(at: name, limit: limit)
+    }
+
+    /// The same; nil when nothing has the name.
+    /// - Throws: `notAllowed`, `unreachable` when it cannot be read; `badData` when it is no
+    ///   regular file.
+    func look(at name: String, limit: Int) throws -> (bytes: [UInt8], size: Int)? {
         let (folder, last) = Self.parts(of: name)
-        guard let directory = openFolder(folder) else { return nil }
+        guard let directory = openFolder(folder) else { return try nothing(at: folder ?? "") }
         defer { close(directory) }
         let descriptor = openat(
             directory, last, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else { return try nothing(at: name) }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            return nil
-        }
+        guard fstat(descriptor, &status) == 0 else { return try nothing(at: name) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw Self.irregular }
         let size = Int(status.st_size)
-        let bytes = Self.bytes(of: descriptor, count: min(limit, size))
-        return bytes.map { ($0, size) }
-    }
-
-    /// Whether something else than a regular file has the name.
-    func isIrregular(_ name: String) -> Bool {
-        let (folder, last) = Self.parts(of: name)
-        guard let directory = openFolder(folder) else { return false }
-        defer { close(directory) }
-        var status = stat()
-        return fstatat(directory, last, &status, AT_SYMLINK_NOFOLLOW) == 0
-            && status.st_mode & S_IFMT != S_IFREG
+        guard let bytes = Self.bytes(of: descriptor, count: min(limit, size)) else {
+            return try nothing(at: name)
+        }
+        return (bytes, size)
     }
 
     /// The first bytes of an open file; nil for an error.
@@ -86,9 +97,10 @@ struct FolderFiles: Sendable {
     }
 
     /// The bytes of a file.
-    /// - Throws: `unreachable` when there is none; `badData` when it exceeds `limit`.
+    /// - Throws: `unreachable` when there is none; `badData` when it exceeds `limit`; as
+    ///   ``look(at:limit:)``.
     func read(_ name: String, limit: Int) throws -> [UInt8] {
-        guard let (bytes, size) = head(of: name, limit: limit) else {
+        guard let (bytes, size) = try look(at: name, limit: limit) else {
             throw SyncError(.unreachable, "the file no longer exists", path: full(name))
         }
         guard size == bytes.count else {
@@ -211,7 +223,7 @@ struct FolderFiles: Sendable {
 
     // MARK: Names
 
-    private func full(_ name: String) -> String { path + "/" + name }
+    func full(_ name: String) -> String { name.isEmpty ? path : path + "/" + name }
 
     private static func parts(of name: String) -> (folder: String?, last: String) {
         guard let slash = name.lastIndex(of: "/") else { return (nil, name) }
@@ -219,7 +231,7 @@ struct FolderFiles: Sendable {
     }
 
     /// A descriptor of the folder, or of a subfolder that is no link; nil, and errno.
-    private func openFolder(_ folder: String?) -> Int32? {
+    func openFolder(_ folder: String?) -> Int32? {
         let root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard root >= 0 else { return nil }
         guard let folder else { return root }

@@ -85,11 +85,19 @@ package struct EncryptedRemote<Inner: Remote>: Remote {
     /// The same without the batches that the members refuse.
     /// - Throws: as ``head()``.
     package func head(for members: Membership) async throws -> VersionVector {
+        try await survey(for: members, knowing: VersionVector()).vector
+    }
+
+    /// The same, with what cannot be read.
+    /// - Throws: as ``head()``.
+    package func survey(
+        for members: Membership, knowing known: VersionVector
+    ) async throws -> RemoteHead {
         let catalog = try await catalog(since: VersionVector())
         if let key = catalog.problems.lazy.compactMap(\.missingKey).first {
             throw BatchSeal.missingKey(key)
         }
-        return catalog.reach(since: VersionVector(), for: members)
+        return RemoteHead(catalog, for: members, knowing: known)
     }
 
     /// The bytes of a batch.

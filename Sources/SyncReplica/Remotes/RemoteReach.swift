@@ -49,6 +49,18 @@ enum RemoteReach {
         return findings
     }
 
+    /// How far a remote led after the last exchange with it.
+    /// - Throws: SQLite errors; `badData` for a stored vector that cannot be read.
+    static func known(of url: String, on connection: OpaquePointer) throws -> VersionVector {
+        guard try SchemaReader.hasTable("syncd_reach", on: connection) else {
+            return VersionVector()
+        }
+        let select = try Statement(
+            "SELECT vector FROM syncd_reach WHERE url = ?1", on: connection)
+        select.bind(.text(url), at: 1)
+        return try select.step() ? try VersionVector(stored: select.blob(0)) : VersionVector()
+    }
+
     /// What a remote lacks, as a sentence.
     static func problem(_ lost: VersionVector, at url: String) -> String {
         let names = lost.entries.map { "replica \($0.replica) up to \($0.number)" }
@@ -61,17 +73,30 @@ enum RemoteReach {
 
 extension StoreReplica {
     /// Compares how far a remote leads with how far it led after the last exchange.
-    /// - Parameters: as in ``RemoteReach/note(_:after:isWhole:at:on:)``.
+    /// - Parameters: as in ``RemoteReach/note(_:after:isWhole:at:on:)``; `unread` says what of it
+    ///   could not be read, for `status`.
     /// - Returns: what is wrong, as a sentence; nil: it has all that it had.
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     package func noteReach(
-        _ found: VersionVector, after: VersionVector?, isWhole: Bool, at url: String
+        _ found: VersionVector, after: VersionVector?, isWhole: Bool, unread: String? = nil,
+        at url: String
     ) throws -> String? {
         try run("sync") { session in
             try session.transact { _ in
+                try UnreadRemotes.note(unread, at: url, on: session.connection)
                 let lost = try RemoteReach.note(
                     found, after: after, isWhole: isWhole, at: url, on: session.connection)
                 return lost.isEmpty ? nil : RemoteReach.problem(lost, at: url)
+            }
+        }
+    }
+
+    /// How far a remote led after the last exchange with it; empty: unknown.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    package func knownReach(of url: String) throws -> VersionVector {
+        try run("sync") { session in
+            try session.transact { _ in
+                try RemoteReach.known(of: url, on: session.connection)
             }
         }
     }

@@ -5,15 +5,28 @@ import SyncValues
 
 extension Store {
     /// What the last exchanges found, for `status`: replicas that differ, remotes that lack what
-    /// they had, rows that the snapshot of one member alone leaves out.
+    /// they had or could not be read, rows that the snapshot of one member alone leaves out.
     /// - Throws: ``SyncError``: SQLite errors; `badData` for vectors that cannot be read.
     package func exchangeFindings() throws -> [String] {
         try comparisons().compactMap(\.problem)
             + explaining("status") {
                 try reading.read {
-                    try RemoteReach.findings($0.connection) + Self.doubts($0.connection)
+                    try RemoteReach.findings($0.connection)
+                        + UnreadRemotes.findings($0.connection) + Self.doubts($0.connection)
                 }
             }
+    }
+
+    /// What was wrong with the remotes of a file at the last exchange, for `doctor`.
+    /// - Throws: as ``Store/open(_:)`` and ``exchangeFindings()``.
+    package static func remoteFindings(_ path: String) throws -> [String] {
+        let store = try Store.open(path, isResolved: false, isMending: false)
+        defer { try? store.close() }
+        return try store.explaining("doctor") {
+            try store.reading.read {
+                try RemoteReach.findings($0.connection) + UnreadRemotes.findings($0.connection)
+            }
+        }
     }
 
     private static func doubts(_ connection: OpaquePointer) throws -> [String] {

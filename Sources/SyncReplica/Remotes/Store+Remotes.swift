@@ -41,12 +41,13 @@ extension Store {
     /// Removes a remote from the store; the data there is not changed.
     /// - Throws: ``SyncError``: `refused` when there is none of the name; SQLite errors.
     package func remove(remote name: String) throws {
-        _ = try remote(name)
+        let url = try remote(name).url
         try explaining("remote") {
             try live.withState { connection, _ in
                 try RawTransaction.write(on: connection) {
                     try Statement("DELETE FROM syncd_remote WHERE name = ?1", on: connection)
                         .run(.text(name))
+                    try UnreadRemotes.note(nil, at: url, on: connection)
                 }
             }
         }

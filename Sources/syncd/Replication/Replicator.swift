@@ -29,6 +29,8 @@ actor Replicator {
         var watches: [String: FolderWatch] = [:]
         /// What was logged of each remote's last exchange.
         var differences: [String: [StateDifference]] = [:]
+        /// What could not be read at the remotes.
+        var denials: [String: SyncError] = [:]
         var isBusy = false
         /// Who the file belonged to when the store was opened.
         var owner: UInt32 = geteuid()
@@ -256,6 +258,12 @@ actor Replicator {
                     log.error("\(error)", metadata: ["store": .string(path)])
                 }
             }
+            if stores[path]?.denials[name]?.reason != report.denial?.reason {
+                stores[path]?.denials[name] = report.denial
+                if let denial = report.denial {
+                    log.warning("sync \(name): \(denial)", metadata: ["store": .string(path)])
+                }
+            }
             let waiting = report.waiting.filter { !$0.isSettled }
             if report.pulledCount > 0, !waiting.isEmpty {
                 let tables = waiting.map { "\($0.count) of \($0.entity)" }
@@ -286,11 +294,12 @@ actor Replicator {
         }
         let used = store.entries.values.map { entry in
             let schedule = store.schedules[entry.name]
+            let error = schedule?.error ?? store.denials[entry.name]
             return RemoteStatus(
                 name: entry.name, url: entry.url,
-                state: schedule?.due == nil ? .syncing : schedule?.error == nil ? .idle : .failed,
+                state: schedule?.due == nil ? .syncing : error == nil ? .idle : .failed,
                 lastSync: schedule?.lastSuccess, behindSince: schedule?.behindSince,
-                error: schedule?.error?.reason)
+                error: error?.reason)
         }
         return (used + ignored).sorted { $0.name < $1.name }
     }

@@ -58,6 +58,10 @@ struct Clone: FileCommand {
         let missing = RefusedText(refused: refused, path: path)
         // The new replica is complete; it may have been made of what differs from the others.
         let difference = StateDifference.error(report.differences, path: path)
+        var denial = report.denial
+        denial?.hint =
+            "What could be read is in the new replica. When the rest may be read, run: "
+            + "synctool sync \(Shell.quoted(path))"
         let waiting = WaitingText(waiting: report.waiting, remote: name, path: path)
         if output.isJSON {
             var json = ExchangeText(
@@ -68,7 +72,7 @@ struct Clone: FileCommand {
             if !result.isSchemaKnown { json["schemaKnown"] = .bool(false) }
             try Terminal.output.json(json)
             try waiting.print()
-            if let difference { throw difference }
+            if let failure = difference ?? denial { throw failure }
             return
         }
         try Terminal.output.line(
@@ -76,7 +80,7 @@ struct Clone: FileCommand {
                 + " (\(ByteCount.text(Int64(report.bytes))))."
                 + " To keep it in sync: synctool sync \(Shell.quoted(path))")
         try SkippedText(problems: report.problems).print()
-        if !report.problems.isEmpty {
+        if report.problems.contains(where: { $0.unread == nil }) {
             try Terminal.error.line(
                 "\(path): what skipped files hold is missing here. A replica that has it sends it "
                     + "again; then run: synctool sync \(Shell.quoted(path))")
@@ -90,6 +94,6 @@ struct Clone: FileCommand {
                     + "\(Shell.quoted(path)) --from \(Shell.quoted(name)) --apply")
         }
         try waiting.print()
-        if let difference { throw difference }
+        if let failure = difference ?? denial { throw failure }
     }
 }

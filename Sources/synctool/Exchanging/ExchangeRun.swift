@@ -87,6 +87,7 @@ struct ExchangeRun {
             error.reason = try replica.replicaNames().naming(error.reason).printable(countMax: 2000)
             throw error
         }
+        if let denial = report.denial { throw denial }
     }
 
     private func printUntracked(of replica: StoreReplica) throws {

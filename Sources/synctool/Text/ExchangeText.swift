@@ -54,8 +54,12 @@ struct ExchangeText {
         ]
         if !report.problems.isEmpty {
             object["passedOver"] = .array(
-                report.problems.map {
-                    .object(["name": .string($0.name), "reason": .string($0.reason)])
+                report.problems.map { problem in
+                    var object: JSONObject = [
+                        "name": .string(problem.name), "reason": .string(problem.reason),
+                    ]
+                    if let remedy = problem.remedy { object["hint"] = .string(remedy) }
+                    return .object(object)
                 })
         }
         if let rewound = report.rewound { object["rewound"] = .string(rewound) }

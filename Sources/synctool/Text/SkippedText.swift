@@ -14,7 +14,8 @@ struct SkippedText {
         for problem in problems.prefix(Self.linesMax) {
             try Terminal.error.line(
                 "  skipped \(Printable.text(problem.name)): "
-                    + Printable.text(names.naming(problem.reason)))
+                    + Printable.text(names.naming(problem.reason))
+                    + (problem.remedy.map { ". " + Printable.text($0) } ?? ""))
         }
         let rest = problems.count - Self.linesMax
         if rest > 0 { try Terminal.error.line("  skipped \(Plural.text(rest, of: "other file"))") }
