@@ -6,6 +6,9 @@ import SyncStorage
 import SyncValues
 
 extension StoreReplica {
+    /// What the name of a new file has after it until its first content is complete.
+    package static let draftEnding = ".syncd-clone"
+
     /// Makes a new replica from a snapshot: a new tracked database with the schema of the snapshot,
     /// in which the snapshot is merged. Batches that follow are merged into it.
     ///
@@ -15,8 +18,10 @@ extension StoreReplica {
     /// after the last batch.
     /// - Parameters:
     ///   - schemas: what batches that follow state of the schema; the newest of all is made.
-    ///   - isPrivate: no other user may read it: it will have keys.
-    /// - Throws: ``SyncError``: `refused` when the file exists; `badData` when the batch is no
+    ///   - isPrivate: no other user may read it, from its first byte on: it will have keys, or is
+    ///     not complete.
+    /// - Throws: ``SyncError``: `refused` when the file exists, or when something that this user
+    ///   did not make has the name of a temporary file; `badData` when the batch is no
     ///   snapshot, or its schema has a statement that ``ReceivedSchema`` does not run; `readOnly`.
     /// - Complexity: O(rows and facts of the store)
     package static func create(
@@ -35,8 +40,8 @@ extension StoreReplica {
                 .refused, "the file exists", operation: "clone", path: path,
                 hint: "Choose another name, or remove it first")
         }
-        let draft = path + ".syncd-clone"
-        try removeDraft(draft)
+        let draft = path + draftEnding
+        try DraftFile(draft).remove()
         do {
             let content = try firstSchema(
                 of: batch, among: batch.schemas + schemas, draft: draft)
@@ -49,7 +54,7 @@ extension StoreReplica {
             try replica.close()
             try FileManager.default.moveItem(atPath: draft, toPath: path)
         } catch {
-            try? removeDraft(draft)
+            try? DraftFile(draft).remove()
             throw Store.explained(error, path: path, operation: "clone")
         }
         return try StoreReplica(path, wall: wall)
@@ -80,7 +85,7 @@ extension StoreReplica {
     private static func columns(
         of schema: ReceivedSchema, draft: String
     ) throws -> Set<[String]> {
-        defer { try? removeDraft(draft) }
+        defer { try? DraftFile(draft).remove() }
         try schema.create(at: draft, mode: 0o600)
         let queue = try DatabaseOpener.open(draft)
         defer { try? queue.close() }
@@ -89,13 +94,6 @@ extension StoreReplica {
             tables.flatMap { table in
                 table.columns.map { [SQLName.folded(table.name), SQLName.folded($0.name)] }
             })
-    }
-
-    private static func removeDraft(_ draft: String) throws {
-        for ending in ["", "-wal", "-shm", "-journal"]
-        where FileManager.default.fileExists(atPath: draft + ending) {
-            try FileManager.default.removeItem(atPath: draft + ending)
-        }
     }
 
     private static func makeEmptyStore(

@@ -180,6 +180,14 @@ struct Checkup {
                     hint: "Drop it: sqlite3 \(Shell.quoted(path)) "
                         + Shell.quoted("DROP TRIGGER " + name)))
         }
+        for name in TemporaryDatabases.remains(of: StorePath.absolute(path)) {
+            result.findings.append(
+                Finding(
+                    problem: "\(name) is a temporary file of a command that was ended, and may "
+                        + "hold rows of the store",
+                    hint: "Where no clone or remote add --join runs now: rm "
+                        + Shell.quoted(name)))
+        }
         guard isWhole else { return result }
         let status = try await access.status()
         result.checked.append(Self.daemonLine(status.directReason, path: path))
@@ -248,6 +256,12 @@ struct Checkup {
                     problem: line.trimmingCharacters(in: .whitespaces),
                     hint: "Or rebuild the table with one DEFAULT everywhere: "
                         + "synctool schema \(Shell.quoted(path))"))
+        }
+        for problem in try Store.remoteFindings(StorePath.absolute(path)) {
+            result.findings.append(
+                Finding(
+                    problem: Printable.text(problem),
+                    hint: "Then run: synctool sync \(Shell.quoted(path))"))
         }
         for comparison in try Store.comparisons(StorePath.absolute(path)) {
             let time = LocalTime.ago(comparison.time, now: now)

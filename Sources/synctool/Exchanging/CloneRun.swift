@@ -1,9 +1,11 @@
 import Foundation
 import SyncRemotes
 import SyncReplica
+import SyncStorage
 
 /// Creates a new replica from a remote. The file has a temporary name until it is complete: the
-/// next run continues from there after an interruption.
+/// next run continues from there after an interruption. Until then no other user may read it, and
+/// a file of that name that this user did not make is neither used nor changed.
 struct CloneRun {
     let url: String
     /// The absolute path of the new database.
@@ -14,7 +16,7 @@ struct CloneRun {
     /// Whether triggers that write tracked tables, and what is recursive, are made.
     var allowsSchema = false
 
-    private var part: String { path + ".syncd-part" }
+    private var part: String { TemporaryDatabases.clone(of: path) }
 
     /// What a clone is.
     struct Result {
@@ -28,7 +30,8 @@ struct CloneRun {
     }
 
     /// - Returns: what was made.
-    /// - Throws: `refused` when the file exists, or the remote has no snapshot; `unreachable`;
+    /// - Throws: `refused` when the file exists, when something that this user did not make has
+    ///   the temporary name, or the remote has no snapshot; `unreachable`;
     ///   `notAllowed` when a key is missing; `readOnly` when the file cannot be renamed.
     func run() async throws -> Result {
         do {
@@ -42,9 +45,9 @@ struct CloneRun {
     }
 
     private func complete() async throws -> Result {
-        guard !FileManager.default.fileExists(atPath: path) else {
+        if let present = DraftFile(path).remains.first {
             throw SyncError(
-                .refused, "the file already exists", path: path,
+                .refused, "the file already exists", path: present,
                 hint: "Choose another name, or remove the file first")
         }
         let address = try RemoteAddress(url)
@@ -64,17 +67,21 @@ struct CloneRun {
         }
         let show = { refused in try RefusedText(refused: refused, path: path).printTexts() }
         let copy = try StoreReplica.completeCopy(at: part, consent: allowsSchema ? show : nil)
-        guard rename(part, path) == 0 else {
+        guard try DraftFile(part).isPresent(), rename(part, path) == 0 else {
             throw SyncError(
                 .readOnly, "cannot rename \(part): \(String(cString: strerror(errno)))", path: path,
                 hint: "Check the permissions of the folder, then run the command again")
         }
+        if ring.keys.isEmpty { try DraftFile(path).share() }
         return Result(report: report, refused: copy.refused, isSchemaKnown: copy.isSchemaKnown)
     }
 
     /// Whether an earlier run has written the snapshot. Removes an incomplete file.
     private func hasBegun(cloning store: StoreID) throws -> Bool {
-        guard FileManager.default.fileExists(atPath: part) else { return false }
+        guard try DraftFile(part).isPresent() else {
+            try DraftFile(part).remove()
+            return false
+        }
         do {
             let opened = try Store.open(part)
             defer { try? opened.close() }
@@ -84,9 +91,7 @@ struct CloneRun {
         } catch is SyncError {
             // A file that cannot be opened is incomplete.
         }
-        for ending in ["", "-wal", "-shm"] {
-            try? FileManager.default.removeItem(atPath: part + ending)
-        }
+        try DraftFile(part).remove()
         return false
     }
 
@@ -94,9 +99,8 @@ struct CloneRun {
         with entry: RemoteEntry, store: StoreID
     ) async throws -> ExchangeReport {
         let (snapshot, schemas) = try await snapshot(of: entry, store: store)
-        // Who reads the file has the keys.
         try StoreReplica.create(
-            at: part, from: snapshot.bytes, schemas: schemas, isPrivate: !ring.keys.isEmpty
+            at: part, from: snapshot.bytes, schemas: schemas, isPrivate: true
         ).close()
         let opened = try Store.open(part)
         defer { try? opened.close() }
@@ -120,7 +124,7 @@ struct CloneRun {
                 let snapshot = try await connection.snapshot()
                 return (snapshot, try await connection.schemas(after: snapshot.envelope))
             }
-        } catch var error as SyncError where error.code == .notAllowed {
+        } catch var error as SyncError where error.code == .notAllowed && !error.isDenial {
             error.hint =
                 "On a replica that has the key run: synctool key share REPLICA > PACKET; "
                 + "then here: synctool clone --key PACKET \(Shell.quoted(url)) "

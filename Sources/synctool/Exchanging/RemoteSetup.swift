@@ -91,14 +91,18 @@ struct RemoteSetup {
         try checkSchema()
     }
 
-    /// - Throws: `refused` when the folder has encrypted batches and the entry does not encrypt.
+    /// - Throws: `refused` when the folder has encrypted batches and the entry does not encrypt;
+    ///   `notAllowed` when none of its batches may be read.
     private func requireEncryption(like store: StoreID) async throws {
         guard case .directory(let folder) = address, !entry.isEncrypted else { return }
         let remote = try DirectoryRemote(
             folder, store: store, replica: DirectoryRemote.observer)
-        guard let sealed = try await remote.catalog(since: VersionVector()).firstSealed,
-            let key = sealed.envelope.key
-        else { return }
+        let catalog = try await remote.catalog(since: VersionVector())
+        guard let sealed = catalog.firstSealed, let key = sealed.envelope.key else {
+            // What cannot be read may be encrypted.
+            if catalog.items.isEmpty, let denial = catalog.problems.denial { throw denial }
+            return
+        }
         // Without the key a join says which one is missing.
         if joinMethod != nil, try ownRing()[key] == nil { return }
         let add = "synctool remote add DB \(entry.name) \(Shell.quoted(entry.url))"
@@ -142,9 +146,9 @@ struct RemoteSetup {
                 hint: "To join it, add --join by-key, by-unique or separate (see: synctool help "
                     + "remote add). Or clone it: synctool clone \(Shell.quoted(entry.url)) NEWFILE")
         }
-        let copy = absolute + ".syncd-join"
-        removeCopy(copy)
-        defer { removeCopy(copy) }
+        let copy = TemporaryDatabases.join(of: absolute)
+        try TemporaryDatabases.removeJoin(of: absolute)
+        defer { try? TemporaryDatabases.removeJoin(of: absolute) }
         try await download(other, to: copy, joiningBy: joinMethod)
         let report = try Store.join(absolute, to: copy, by: joinMethod)
         try Terminal.error.line(
@@ -162,17 +166,15 @@ struct RemoteSetup {
             try await RemoteConnection.with(
                 entry, store: other, replica: DirectoryRemote.observer, ring: ring
             ) { try await $0.copy(to: copy) }
-        } catch var error as SyncError where error.code == .notAllowed && packet == nil {
+        } catch var error as SyncError
+            where error.code == .notAllowed && !error.isDenial && packet == nil
+        {
             error.hint =
                 "On a replica that has the key run: synctool key share REPLICA > PACKET; "
                 + "then here: synctool remote add DB \(entry.name) \(Shell.quoted(entry.url)) "
                 + "--join \(method.rawValue) --key PACKET"
             throw error
         }
-    }
-
-    private func removeCopy(_ database: String) {
-        for ending in ["", "-wal", "-shm", ".syncd-clone"] { unlink(database + ending) }
     }
 
     /// A store that has never sent anything signs from its first transaction on, and one that
