@@ -106,7 +106,8 @@ let package = Package(
         .executableTarget(
             name: "synctool",
             dependencies: [
-                "SyncReplica", "SyncCore", "SyncMerge", "SyncClient", "SyncRemotes", "Varlink",
+                "SyncReplica", "SyncCore", "SyncStorage", "SyncMerge", "SyncClient", "SyncRemotes",
+                "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .executableTarget(
