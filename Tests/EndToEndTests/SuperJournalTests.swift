@@ -6,7 +6,7 @@ import Testing
 /// write a database can write such a journal: the programs must not delete other files for it.
 @Suite("Journals that name other files", .timeLimit(.minutes(5)))
 struct SuperJournalTests {
-    @Test("a file that a journal names stays, with the daemon and without", arguments: [true, false])
+    @Test("a file that a journal names stays, with a daemon and without", arguments: [true, false])
     func theNamedFileStays(besideDaemon: Bool) async throws {
         try await Scene.with { scene in
             try await scene.sql("item.db", "CREATE TABLE item(id INTEGER PRIMARY KEY, v)")

@@ -122,7 +122,7 @@ struct Watch: StoreCommand {
             } else if isJSON {
                 try Terminal.output.json(NoticeLine.json(notice, store: name))
             } else {
-                let prefix = name.map { _ in Terminal.output.styled(shown, as: .faint) + "  " } ?? ""
+                let prefix = name == nil ? "" : Terminal.output.styled(shown, as: .faint) + "  "
                 let lines: [String]
                 if case .transaction(let transaction) = notice {
                     lines = text.withLock { $0.lines(transaction) }
