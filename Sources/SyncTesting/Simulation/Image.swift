@@ -10,8 +10,13 @@ struct Image {
         rows tables: [RowKey: [Value]]
     ) throws {
         numbers.assign(for: view, schema: schema, before: before)
+        // A row that was given another key is shown under an identity of before.
         var present: [ObjectUID: [Value]] = [:]
-        for (key, name) in before { present[name] = tables[key] }
+        let renamed = before.filter { view.shownAs[$0.value] != $0.value }
+        for (key, name) in renamed.sorted(by: { $0.value < $1.value }) {
+            if let host = view.shownAs[name] { present[host] = tables[key] }
+        }
+        for (key, name) in before where view.shownAs[name] == name { present[name] = tables[key] }
         func value(_ field: Field) -> Value {
             switch field {
             case .value(let value): return value
