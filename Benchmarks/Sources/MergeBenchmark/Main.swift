@@ -48,6 +48,12 @@ enum MergeBenchmark {
             let walls = figures[name].map { $0.map(\.ours.wall) } ?? []
             print("\(name): one write transaction of", String(format: "%.2f s", median(walls)))
         }
+        for (name, tally) in last.tallies {
+            print(
+                "\(name): \(tally.plainObjects) objects stated row by row,",
+                "\(tally.regionObjects) with a region \(tally.obstacles),",
+                "\(tally.transactionCount) transactions, the longest \(tally.longestTransaction)")
+        }
     }
 
     private static func report(_ name: String, _ figures: [Round.Figures], _ rows: Int) {

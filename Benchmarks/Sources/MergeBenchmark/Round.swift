@@ -29,6 +29,9 @@ struct Round {
     /// How often it wrote meanwhile.
     private(set) var waits = 0
 
+    /// What each replica did.
+    private(set) var tallies: [(String, MergeTally)] = []
+
     private let folder: String
     private let first: [Row]
     private let newer: [Row]
@@ -105,6 +108,7 @@ struct Round {
         add(
             "apply, remote loses", loses, again,
             try seconds { try applied.apply(edits, isWinning: false) })
+        tallies = [("source", source.tally), ("copy", copy.tally)]
         for replica in [source, copy, waiting] { try replica.close() }
     }
 
@@ -141,6 +145,7 @@ struct Round {
         let ours = try Measure.of { try replica.state() }
         let plain = try Peer(folder + "/plain-" + file, isNew: true)
         add(name, ours, try seconds { try plain.upsert(first) })
+        tallies.append((name, replica.tally))
         try replica.close()
     }
 
