@@ -306,7 +306,8 @@ extension Tracker {
         }
         var successor = entity
         var layout = try currentLayout(of: entity, table: table, triggers: present)
-        let isRekeyed = layout.hasOtherKey(than: entity.layout)
+        // Otherwise it is the same layout, and its renames are those that led to it.
+        let isRekeyed = layout.previous == entity.id && layout.hasOtherKey(than: entity.layout)
         // Its rows are other objects, which are not to be compared with those of the former key.
         if isRekeyed { layout.previous = nil }
         if layout != entity.layout || table.name != entity.name {

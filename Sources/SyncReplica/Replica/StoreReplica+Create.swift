@@ -63,7 +63,10 @@ extension StoreReplica {
     private static func firstSchema(
         of batch: Batch, among records: [SchemaRecord], draft: String
     ) throws -> SchemaContent? {
-        guard let content = records.newest?.content, !batch.isRenamed else { return nil }
+        guard let content = records.newest?.content, !batch.isRenamed,
+            // Names that were exchanged are all there, and mean something else.
+            !(content.names ?? []).contains(where: \.isRenamed)
+        else { return nil }
         guard !batch.extras.schema.isEmpty else { return content }
         let present = try columns(of: ReceivedSchema(batch), draft: draft)
         guard
