@@ -106,7 +106,7 @@ let package = Package(
         .executableTarget(
             name: "synctool",
             dependencies: [
-                "SyncReplica", "SyncCore", "SyncMerge", "SyncClient", "SyncRemotes", "SyncStorage",
+                "SyncReplica", "SyncCore", "SyncStorage", "SyncMerge", "SyncClient", "SyncRemotes",
                 "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),

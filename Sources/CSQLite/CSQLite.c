@@ -100,6 +100,27 @@ int syncd_sqlite_open_files_alone(void) {
     return vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_file);
 }
 
+#ifndef SQLITE_OPEN_SUPER_JOURNAL
+#define SQLITE_OPEN_SUPER_JOURNAL SQLITE_OPEN_MASTER_JOURNAL
+#endif
+
+static int (*open_of_unix)(sqlite3_vfs *, const char *, sqlite3_file *, int, int *);
+
+static int open_unless_super_journal(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int flags, int *opened) {
+    if (!(flags & SQLITE_OPEN_SUPER_JOURNAL)) return open_of_unix(vfs, path, file, flags, opened);
+    file->pMethods = 0;
+    return SQLITE_CANTOPEN;
+}
+
+int syncd_sqlite_leave_super_journals(void) {
+    sqlite3_vfs *vfs = sqlite3_vfs_find("unix");
+    if (!vfs || !vfs->xOpen) return SQLITE_NOTFOUND;
+    if (vfs->xOpen == open_unless_super_journal) return SQLITE_OK;
+    open_of_unix = vfs->xOpen;
+    vfs->xOpen = open_unless_super_journal;
+    return SQLITE_OK;
+}
+
 // Of CLinux. Declared here, because the C targets depend on nothing of the package: SyncStorage links both.
 void syncd_guard_mapping(void *address, size_t length);
 void syncd_forget_mapping(void *address);

@@ -89,6 +89,7 @@ struct Syncd: AsyncParsableCommand {
         // Thousands of connections, most of which read a few pages.
         _ = syncd_sqlite_set_page_cache_start(0)
         DatabaseOpener.refuseSpecialFiles()
+        DatabaseOpener.leaveSuperJournals()
         DatabaseOpener.surviveTruncation()
         DatabaseOpener.limitForeignStatements(to: foreignStatementMax)
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SyncCore
+import SyncStorage
 
 #if canImport(Glibc)
     import Glibc
@@ -11,6 +12,7 @@ enum Main {
         // A reader that closes the pipe, as `head` does, is an error of write(), not a signal.
         signal(SIGPIPE, SIG_IGN)
         CoreDumps.disable()
+        DatabaseOpener.leaveSuperJournals()
         var command = parse(Array(CommandLine.arguments.dropFirst()))
         do {
             if var command = command as? any AsyncParsableCommand {

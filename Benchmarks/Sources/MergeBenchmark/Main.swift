@@ -7,7 +7,12 @@ import SyncCore
 ///     swift run -c release --package-path Benchmarks MergeBenchmark [ROWS] [FOLDER] [ROUNDS]
 ///
 /// Medians of three rounds. Plain SQL is what a program would write by hand: prepared upserts or
-/// updates, a hundred in a transaction; for `extract`, a read of all rows.
+/// updates, a hundred in a transaction; for `extract`, a read of all rows. The last column is how
+/// much the memory of the process rose.
+///
+/// *First statement*: what the first push of a database with rows does, of rows that are older than
+/// history or logged. *Local statement*: what a push does of an update of every row. Each is one
+/// write transaction.
 @main
 enum MergeBenchmark {
     static func main() throws {
@@ -39,17 +44,30 @@ enum MergeBenchmark {
             String(
                 format: "longest wait of a writer meanwhile %.0f ms (%d writes in the last round)",
                 median(waits) * 1000, last.waits))
+        for name in Round.statements {
+            let walls = figures[name].map { $0.map(\.ours.wall) } ?? []
+            print("\(name): one write transaction of", String(format: "%.2f s", median(walls)))
+        }
+        for (name, tally) in last.tallies {
+            print(
+                "\(name): \(tally.plainObjects) objects stated row by row,",
+                "\(tally.regionObjects) with a region \(tally.obstacles),",
+                "\(tally.transactionCount) transactions, the longest \(tally.longestTransaction)")
+        }
     }
 
     private static func report(_ name: String, _ figures: [Round.Figures], _ rows: Int) {
-        let ours = median(figures.map(\.ours))
-        let plain = median(figures.map { $0.ours / $0.plain })
-        let session = median(figures.compactMap { round in round.session.map { $0 / round.plain } })
+        let ours = median(figures.map(\.ours.processor))
+        let plain = median(figures.map { $0.ours.processor / $0.plain })
+        let session = figures.compactMap { round in round.session.map { $0 / round.plain } }
+        let compared = session.isEmpty ? "" : String(format: "; session %.2f x", median(session))
         print(
             name.padding(toLength: 26, withPad: " ", startingAt: 0),
             String(
-                format: "%7.3f s %9.0f rows/s   %6.2f x plain SQL (%.3f s; session %.2f x)", ours,
-                Double(rows) / ours, plain, median(figures.map(\.plain)), session))
+                format: "%7.3f s %9.0f rows/s   %6.2f x plain SQL (%.3f s",
+                ours, Double(rows) / ours, plain, median(figures.map(\.plain))) + compared + ")",
+            String(
+                format: "%4.0f MB", median(figures.map { Double($0.ours.memoryBytes) / 1e6 })))
     }
 
     private static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }

@@ -3,16 +3,22 @@ import SyncReplica
 
 /// One run of everything on files of its own.
 struct Round {
-    /// Seconds of one measure, ours beside plain SQL's and the session extension's.
+    /// One measure, ours beside plain SQL's and the session extension's, in seconds of processor
+    /// time.
     struct Figures {
-        let ours: Double
+        let ours: Measure
         let plain: Double
         var session: Double?
     }
 
-    static let names = [
-        "extract", "apply to an empty store", "apply, remote wins", "apply, remote loses",
-    ]
+    static let names =
+        [
+            "extract", "apply to an empty store", "apply, causal", "apply, remote wins",
+            "apply, remote loses",
+        ] + statements
+
+    /// Those of the measures that are one write transaction.
+    static let statements = ["first statement", "first statement, logged", "local statement"]
 
     /// Bytes of the inserts of all rows.
     private(set) var batchBytes = 0
@@ -22,6 +28,9 @@ struct Round {
     private(set) var longestWait = 0.0
     /// How often it wrote meanwhile.
     private(set) var waits = 0
+
+    /// What each replica did.
+    private(set) var tallies: [(String, MergeTally)] = []
 
     private let folder: String
     private let first: [Row]
@@ -37,6 +46,13 @@ struct Round {
 
     /// The figures by name.
     mutating func run() throws -> [(String, Figures)] {
+        try runMerges()
+        try runFirstStatement("older.db", "first statement", isLogged: false)
+        try runFirstStatement("logged.db", "first statement, logged", isLogged: true)
+        return figures
+    }
+
+    private mutating func runMerges() throws {
         let sourceWriter = try Peer(folder + "/source.db", isNew: true)
         try Store.track(folder + "/source.db")
         let source = try StoreReplica(folder + "/source.db")
@@ -54,16 +70,19 @@ struct Round {
         try recorded.upsert(first)
         var batches: [[UInt8]] = []
         var inserts = Data()
-        let extract = try seconds { batches = try source.export(after: start) }
+        let extract = try Measure.of { batches = try source.export(after: start) }
         let read = try seconds { _ = try sourceWriter.readAll() }
         let take = try seconds { inserts = try recorded.changeset() }
-        add(0, extract, read, take)
+        add("extract", extract, read, take)
         batchBytes = batches.reduce(0) { $0 + $1.count }
         changesetBytes = inserts.count
         add(
-            1, try seconds { try copy.mergeAll(batches) }, try seconds { try plain.upsert(first) },
+            "apply to an empty store", try Measure.of { try copy.mergeAll(batches) },
+            try seconds { try plain.upsert(first) },
             try seconds { try applied.apply(inserts, isWinning: true) })
         try wait(in: waiting, batches)
+
+        try runCausal(from: source, sourceWriter, to: copy, plain, recorded, applied)
 
         // Remote wins: the copy edits first, the source after it.
         try Peer(folder + "/copy.db").retitle(Row.make(first.count, "older"))
@@ -77,21 +96,63 @@ struct Round {
         try recorded.retitle(newer)
         let edits = try recorded.changeset()
         let edited = try source.export(after: before)
-        let update = try seconds { try plain.retitle(newer) }
+        let again = try seconds { try plain.retitle(newer) }
         let losing = try copy.export(after: try source.position())
-        let ours = try seconds { try copy.mergeAll(edited) }
-        add(2, ours, update, try seconds { try applied.apply(edits, isWinning: true) })
+        add(
+            "apply, remote wins", try Measure.of { try copy.mergeAll(edited) }, again,
+            try seconds { try applied.apply(edits, isWinning: true) })
 
         // Remote loses: what the copy wrote arrives at the source, which has newer values.
-        let loses = try seconds { try source.mergeAll(losing) }
+        let loses = try Measure.of { try source.mergeAll(losing) }
         try applied.retitle(Row.make(first.count, "last"))
-        add(3, loses, update, try seconds { try applied.apply(edits, isWinning: false) })
+        add(
+            "apply, remote loses", loses, again,
+            try seconds { try applied.apply(edits, isWinning: false) })
+        tallies = [("source", source.tally), ("copy", copy.tally)]
         for replica in [source, copy, waiting] { try replica.close() }
-        return figures
     }
 
-    private mutating func add(_ name: Int, _ ours: Double, _ plain: Double, _ session: Double) {
-        figures.append((Self.names[name], Figures(ours: ours, plain: plain, session: session)))
+    /// Nobody else touched what the source updates.
+    private mutating func runCausal(
+        from source: StoreReplica, _ writer: Peer, to copy: StoreReplica, _ plain: Peer,
+        _ recorded: Peer, _ applied: Peer
+    ) throws {
+        let known = try copy.position()
+        let causal = Row.make(first.count, "causal")
+        try writer.retitle(causal)
+        let stating = try Measure.of { try source.state() }
+        let updates = try source.export(after: known)
+        let update = try seconds { try plain.retitle(causal) }
+        add("local statement", stating, update)
+        try recorded.record()
+        try recorded.retitle(causal)
+        let changes = try recorded.changeset()
+        add(
+            "apply, causal", try Measure.of { try copy.mergeAll(updates) }, update,
+            try seconds { try applied.apply(changes, isWinning: true) })
+    }
+
+    /// What the first push, the first pull and `remote add` of a database with rows do.
+    /// - Parameter isLogged: whether the rows are written after `track`; else they are older.
+    private mutating func runFirstStatement(
+        _ file: String, _ name: String, isLogged: Bool
+    ) throws {
+        let writer = try Peer(folder + "/" + file, isNew: true)
+        if !isLogged { try writer.upsert(first) }
+        try Store.track(folder + "/" + file)
+        if isLogged { try writer.upsert(first) }
+        let replica = try StoreReplica(folder + "/" + file)
+        let ours = try Measure.of { try replica.state() }
+        let plain = try Peer(folder + "/plain-" + file, isNew: true)
+        add(name, ours, try seconds { try plain.upsert(first) })
+        tallies.append((name, replica.tally))
+        try replica.close()
+    }
+
+    private mutating func add(
+        _ name: String, _ ours: Measure, _ plain: Double, _ session: Double? = nil
+    ) {
+        figures.append((name, Figures(ours: ours, plain: plain, session: session)))
     }
 
     /// A person writes a little every two milliseconds while batches are merged.
@@ -101,18 +162,8 @@ struct Round {
         (longestWait, waits) = try meter.end()
     }
 
-    /// Processor time: what else runs on the machine, and the pauses that a merge leaves to
-    /// writers, do not count.
     private func seconds(_ body: () throws -> Void) rethrows -> Double {
-        let start = Self.processorSeconds
-        try body()
-        return Self.processorSeconds - start
-    }
-
-    private static var processorSeconds: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        try Measure.of(body).processor
     }
 }
 

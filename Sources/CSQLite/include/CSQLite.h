@@ -42,6 +42,13 @@ int syncd_sqlite_use_tables_alone(sqlite3 *connection);
 // SQLITE_NOTFOUND where the layer is another one. Initializes SQLite: after sqlite3_config().
 int syncd_sqlite_open_files_alone(void);
 
+// From now on SQLite's Unix layer opens no super-journal, in the whole process: the file that the journal of a
+// transaction over several databases names. SQLite would delete the named file once no journal in it is left, and who
+// writes a journal can name any file. The transaction is rolled back all the same; the first statement that finds such
+// a journal ends with SQLITE_CANTOPEN, and the named file stays. Returns as syncd_sqlite_open_files_alone() does. To
+// be called before other threads use SQLite.
+int syncd_sqlite_leave_super_journals(void);
+
 // From now on the mappings that SQLite's Unix layer makes are guarded (syncd_guard_mapping), in the whole process.
 // Returns as syncd_sqlite_open_files_alone() does, and initializes SQLite, too.
 int syncd_sqlite_guard_mappings(void);

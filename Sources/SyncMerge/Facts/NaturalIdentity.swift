@@ -11,10 +11,10 @@ import Crypto
 /// folded by the column's collation.
 ///
 /// This encoding can never change: identities made with it are in stores.
-enum NaturalIdentity {
+package enum NaturalIdentity {
     /// The identity of the `generation`-th object with this key; the first is 0. A generation is
     /// skipped when its identity has become part of another object.
-    static func uid(of entity: MergeEntity, key: [Field], generation: Int) -> ObjectUID {
+    package static func uid(of entity: MergeEntity, key: [Field], generation: Int) -> ObjectUID {
         var bytes = SHA256()
         update(&bytes, with: Array(Collation.lowercased(entity.name).utf8))
         update(&bytes, with: UInt64(generation))

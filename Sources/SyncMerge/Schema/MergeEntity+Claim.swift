@@ -12,6 +12,8 @@ extension MergeEntity {
         package let columns: [Int]
         /// The columns whose values are claimed; those of a condition are not among them.
         let changeable: [Int]
+        /// The columns that expressions or a condition name: of the others the values are claimed.
+        let computed: [Int]
         /// The columns of a condition, with the values that may take a row out of the index.
         let flags: [Int]
         private let collations: [Collation]
@@ -21,6 +23,7 @@ extension MergeEntity {
         package init(_ columns: [Int], collations: [Collation]) {
             self.columns = columns
             changeable = columns
+            computed = []
             flags = []
             self.collations = collations
             compute = nil
@@ -31,17 +34,19 @@ extension MergeEntity {
         ///   - columns: all that it depends on.
         ///   - changeable: those whose values are claimed.
         ///   - flags: those of its condition.
+        ///   - computed: those that an expression or the condition names; nil: any.
         ///   - collations: how UNIQUE compares each claimed value.
         ///   - compute: the claimed values by the values of `columns`; nil for a row that is not
         ///     in the index. A reference among these denotes a private number: it may be compared
         ///     with another reference and with NULL, and with nothing else.
         package init(
-            _ columns: [Int], changeable: [Int], flags: [Int], collations: [Collation],
-            compute: @escaping @Sendable ([Field]) -> [Field]?
+            _ columns: [Int], changeable: [Int], flags: [Int], computed: [Int]? = nil,
+            collations: [Collation], compute: @escaping @Sendable ([Field]) -> [Field]?
         ) {
             self.columns = columns
             self.changeable = changeable
             self.flags = flags
+            self.computed = computed ?? columns
             self.collations = collations
             self.compute = compute
         }

@@ -124,7 +124,7 @@ package struct MergeEntity: Sendable {
 
     /// Whether a CHECK, a NOT NULL or the type of a STRICT table refuses the row: a replica whose
     /// schema allows more has written it.
-    func refuses(_ row: [Field]) -> Bool {
+    package func refuses(_ row: [Field]) -> Bool {
         let isUnfit = bounded.contains { column in
             guard case .value(let value) = row[column] else { return false }
             if value == .null { return columns[column].isRequired }
@@ -134,5 +134,5 @@ package struct MergeEntity: Sendable {
     }
 
     /// Whether there is anything that could refuse a row.
-    var mayRefuse: Bool { !bounded.isEmpty || !checks.isEmpty }
+    package var mayRefuse: Bool { !bounded.isEmpty || !checks.isEmpty }
 }

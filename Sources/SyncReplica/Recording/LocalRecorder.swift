@@ -41,6 +41,7 @@ struct LocalRecorder {
                 of: entries, schema: schema, catalog: storage.history.catalog),
             identity: transaction.identity, former: former,
             joined: isFirst ? try JoinedNames(transaction.connection, schema: schema) : nil)
+        if isFirst, try hasStatedRows(recording) { return true }
         let outcome: LocalRecording.Outcome
         if isFirst {
             let region = try RegionLoader.whole(in: storage)
@@ -61,6 +62,20 @@ struct LocalRecorder {
         guard outcome.isSettled else { return false }
         try StateVerifier(transaction).verify(after: "recording local transactions")
         try RegionUpdate(transaction).renumber(after: outcome.recorded.view)
+        return true
+    }
+
+    /// Records all rows without a view of them.
+    /// - Returns: false where that is not possible; nothing is recorded then.
+    private func hasStatedRows(_ recording: LocalRecording) throws -> Bool {
+        guard !transaction.environment.isGeneral else { return false }
+        if let obstacle = try FirstStatement(recording, in: transaction).store() {
+            transaction.environment.tally.count(obstacle: obstacle.rawValue)
+            return false
+        }
+        try JoinedNames.drop(transaction.connection)
+        try transaction.settings.set(.stated, to: .integer(storage.history.head))
+        try StateVerifier(transaction).verify(after: "the first statement")
         return true
     }
 

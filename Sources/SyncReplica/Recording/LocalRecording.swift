@@ -90,7 +90,9 @@ struct LocalRecording {
             isSettled: recorded.isSettled)
     }
 
-    private func uid(of key: RowKey, birth: ObjectBirth?) -> ObjectUID {
+    /// The identity of a row with a number for a key.
+    /// - Parameter birth: the insert that it began with; nil: it is older than history.
+    func uid(of key: RowKey, birth: ObjectBirth?) -> ObjectUID {
         if birth == nil, let joined {
             return joined.uid(
                 of: key, entity: schema.merge.entities[key.entity].name, store: identity.store,
@@ -101,37 +103,57 @@ struct LocalRecording {
             entity: schema.merge.entities[key.entity].name, key: key.values[0], birth: birth)
     }
 
+    /// What the entries did, where no row was known before them.
+    /// - Complexity: O(changes)
+    var consolidation: CommitConsolidation {
+        CommitConsolidation(
+            of: entries, schema: schema, tables: tables, replica: identity.replica,
+            isPresent: { _ in false }, exists: { _ in true })
+    }
+
     // MARK: History
 
     /// The transactions as batches describe them.
     /// - Parameter isFirst: whether the last one has the rows that are older than history.
     /// - Complexity: O(changes); the first time O(rows of the store).
     func transactions(of outcome: Outcome, isFirst: Bool) -> [Batch.Transaction] {
-        var transactions: [Batch.Transaction] = []
-        for (place, entry) in entries.enumerated() {
-            var transaction = Batch.Transaction(headers[place])
-            transaction.author = entry.author
-            transaction.context = entry.context
-            transaction.process = entry.process?.name
-            transaction.pid = entry.process?.pid
-            transaction.flags = UInt64(entry.flags.rawValue)
-            transaction.changes = outcome.consolidation.changes[place].compactMap { change in
-                object(of: change, in: outcome).map {
-                    Batch.Change(
-                        $0, entity: change.key.entity, kind: change.kind, cells: change.cells)
-                }
+        var transactions = entries.indices.map { place in
+            transaction(at: place, of: outcome.consolidation) { change in
+                object(of: change, in: outcome)
             }
-            transactions.append(transaction)
         }
         if isFirst {
             var older = Batch.Transaction(last)
             let born = Set(outcome.consolidation.births.keys)
             older.changes = outcome.recorded.names.filter { !born.contains($0.key) }
-                .sorted { $0.key.precedes($1.key) }
+                .sorted { $0.key.comesBefore($1.key) }
                 .map { Batch.Change($0.value, entity: $0.key.entity, kind: .insert) }
             transactions.append(older)
         }
         return transactions
+    }
+
+    /// The transaction of an entry.
+    /// - Parameter object: the object of a change; a change without one is left out.
+    /// - Complexity: O(changes of the entry)
+    func transaction(
+        at place: Int, of consolidation: CommitConsolidation,
+        naming object: (CommitConsolidation.KeyedChange) throws -> ObjectUID?
+    ) rethrows -> Batch.Transaction {
+        let entry = entries[place]
+        var transaction = Batch.Transaction(headers[place])
+        transaction.author = entry.author
+        transaction.context = entry.context
+        transaction.process = entry.process?.name
+        transaction.pid = entry.process?.pid
+        transaction.flags = UInt64(entry.flags.rawValue)
+        transaction.changes = try consolidation.changes[place].compactMap { change in
+            try object(change).map {
+                Batch.Change(
+                    $0, entity: change.key.entity, kind: change.kind, cells: change.cells)
+            }
+        }
+        return transaction
     }
 
     /// The object of a change. One that was inserted and deleted in between gets an identity that
@@ -140,8 +162,17 @@ struct LocalRecording {
         of change: CommitConsolidation.KeyedChange, in outcome: Outcome
     ) -> ObjectUID? {
         if let origin = change.origin, let name = outcome.region.names[origin] { return name }
-        if let birth = change.birth, outcome.consolidation.births[change.key] == birth,
-            let name = outcome.recorded.names[change.key]
+        return object(of: change, outcome.consolidation) { outcome.recorded.names[$0] }
+    }
+
+    /// The object of a change of a row that was not known before.
+    /// - Parameter name: the identity of the row that has a key now.
+    func object(
+        of change: CommitConsolidation.KeyedChange, _ consolidation: CommitConsolidation,
+        naming name: (RowKey) throws -> ObjectUID?
+    ) rethrows -> ObjectUID? {
+        if let birth = change.birth, consolidation.births[change.key] == birth,
+            let name = try name(change.key)
         {
             return name
         }

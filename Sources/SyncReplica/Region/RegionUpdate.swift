@@ -185,6 +185,7 @@ struct RegionUpdate {
             object.state = StoredObject.State(of: uid, record: record, in: state, view: view)
             if region.objects[uid] != object { changed.append((uid, object)) }
         }
+        transaction.environment.tally.count(region: changed.count)
         for (uid, object) in changed.sorted(by: { $0.0 < $1.0 }) {
             try storage.objects.write(
                 withFreeNumber(object, uid: uid), uid: uid, replacing: region.objects[uid])

@@ -11,11 +11,12 @@ enum RemoteReach {
     ///   - after: how far it leads with what was sent to it; nil: nothing was sent.
     ///   - isWhole: whether all of its files could be read. Otherwise only what was missing before
     ///     still is: a file that cannot be read is named itself.
+    ///   - members: batches of those that were removed are not looked at, and not missed.
     /// - Returns: up to where it had what it lacks.
     /// - Throws: SQLite errors; `badData` for a stored vector that cannot be read.
     static func note(
         _ found: VersionVector, after: VersionVector?, isWhole: Bool, at url: String,
-        on connection: OpaquePointer
+        members: MemberDecisions, on connection: OpaquePointer
     ) throws -> VersionVector {
         let select = try Statement(
             "SELECT vector, lost FROM syncd_reach WHERE url = ?1", on: connection)
@@ -25,7 +26,8 @@ enum RemoteReach {
         let lacked = isKnown ? try VersionVector(stored: select.blob(1)) : VersionVector()
         select.reset()
         let missing = isWhole ? had : lacked
-        let lost = VersionVector(missing.entries.filter { !found.covers($0) })
+        let lost = VersionVector(
+            missing.entries.filter { !found.covers($0) && members.accepts($0.replica) })
         let has = found.joined(after ?? VersionVector())
         let isHealed = has.covers(lost)
         try Statement("INSERT OR REPLACE INTO syncd_reach VALUES (?1, ?2, ?3)", on: connection)
@@ -73,8 +75,8 @@ enum RemoteReach {
 
 extension StoreReplica {
     /// Compares how far a remote leads with how far it led after the last exchange.
-    /// - Parameters: as in ``RemoteReach/note(_:after:isWhole:at:on:)``; `unread` says what of it
-    ///   could not be read, for `status`.
+    /// - Parameters: as in ``RemoteReach/note(_:after:isWhole:at:members:on:)``; `unread` says what of
+    ///   it could not be read, for `status`.
     /// - Returns: what is wrong, as a sentence; nil: it has all that it had.
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     package func noteReach(
@@ -82,10 +84,11 @@ extension StoreReplica {
         at url: String
     ) throws -> String? {
         try run("sync") { session in
-            try session.transact { _ in
+            try session.transact { transaction in
                 try UnreadRemotes.note(unread, at: url, on: session.connection)
                 let lost = try RemoteReach.note(
-                    found, after: after, isWhole: isWhole, at: url, on: session.connection)
+                    found, after: after, isWhole: isWhole, at: url,
+                    members: transaction.storage.members.all(), on: session.connection)
                 return lost.isEmpty ? nil : RemoteReach.problem(lost, at: url)
             }
         }

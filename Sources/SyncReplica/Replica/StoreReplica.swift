@@ -24,6 +24,7 @@ public final class StoreReplica: Sendable {
 
     private let local: Store
     private let connection: MergeConnection
+    private let environment: MergeEnvironment
 
     /// Opens a tracked database for merging. A file that was copied becomes a replica of its own.
     /// - Throws: ``SyncError``: as ``Store/open(_:)``; `cannotTrack` when its schema has something
@@ -44,10 +45,12 @@ public final class StoreReplica: Sendable {
     ///   - wall: the clock, milliseconds since 1970: a parameter, so that a test can set it.
     ///   - driftMax: how far a peer's clock may be ahead before it is contained.
     ///   - isVerifying: whether every step is checked against the whole store: slow.
+    ///   - isGeneral: whether everything is computed by regions and views.
     /// - Throws: as ``init(_:)``.
     package init(
         _ path: String, isResolved: Bool = false, wall: @escaping @Sendable () -> Int64,
-        driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false
+        driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false,
+        isGeneral: Bool = false
     ) throws {
         self.path = path
         // A merge finds by itself what was written past the triggers (``MissedChanges``).
@@ -60,7 +63,8 @@ public final class StoreReplica: Sendable {
                     try local.live.withState { _, live in try live.boundariesForWriting() }
                 },
                 endWriting: { try? local.live.withState { _, live in live.endWriting() } },
-                wall: wall, driftMax: driftMax, isVerifying: isVerifying)
+                wall: wall, driftMax: driftMax, isVerifying: isVerifying, isGeneral: isGeneral)
+            self.environment = environment
             connection = MergeConnection(
                 try DatabaseOpener.open(path, expecting: .file(local.file)),
                 identity: local.identity, environment: environment)
@@ -75,6 +79,9 @@ public final class StoreReplica: Sendable {
         try connection.close()
         try local.close()
     }
+
+    /// What was recorded and merged since the replica was opened.
+    public var tally: MergeTally { environment.tally.tally }
 
     /// The keys of the store.
     /// - Throws: as ``Store/keyRing()``.

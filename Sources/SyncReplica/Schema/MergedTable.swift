@@ -25,6 +25,8 @@ struct MergedTable: Sendable {
     let selectClaimants: [String]
     /// Reads all rows.
     let selectAll: String
+    /// Reads the rows with a key, ordered by it as it is spelled.
+    let selectInOrder: String
     /// Reads the row of a key.
     let selectOne: String
     /// Reads the key of the row of a key, which may spell it otherwise.
@@ -76,6 +78,11 @@ struct MergedTable: Sendable {
             "SELECT \(list) FROM \(quoted) WHERE \($0)"
         }
         selectAll = "SELECT \(list) FROM \(quoted)"
+        let keyNames = key.map { SQLName.quoted(columns[$0]) }
+        selectInOrder =
+            selectAll + " WHERE "
+            + keyNames.map { $0 + " IS NOT NULL" }.joined(separator: " AND ")
+            + " ORDER BY " + keyNames.map { $0 + " COLLATE BINARY" }.joined(separator: ", ")
         selectOne = "SELECT \(list) FROM \(quoted) WHERE \(matches)"
         selectKey =
             "SELECT \(key.map { SQLName.quoted(columns[$0]) }.joined(separator: ", ")) "

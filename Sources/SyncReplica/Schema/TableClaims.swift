@@ -76,6 +76,11 @@ struct TableClaims {
             uses.columns(namedIn: term.expression ?? term.column.map(SQLName.quoted) ?? "")
         }
         let flags = index.condition.map { uses.columns(namedIn: $0) } ?? []
+        let computed =
+            flags
+            + zip(index.terms, places).filter { $0.1 == nil }.flatMap { term, _ in
+                uses.columns(namedIn: term.expression ?? term.column.map(SQLName.quoted) ?? "")
+            }
         let columns = Set(named + flags).sorted()
         let names = columns.map { table.storedColumns[$0].name }
         let sql = RuleDatabase.Terms(
@@ -83,7 +88,8 @@ struct TableClaims {
         let rules = rules
         return MergeEntity.Claim(
             columns, changeable: Set(named).sorted(),
-            flags: flags.filter { !named.contains($0) }, collations: collations
+            flags: flags.filter { !named.contains($0) }, computed: computed,
+            collations: collations
         ) { fields in
             var shown: [Int: Field] = [:]
             for (column, field) in zip(columns, fields) { shown[column] = field }

@@ -85,8 +85,13 @@ final class MergeSession {
     private func transactOnce<Result>(
         adopting policies: MergePolicies?, _ body: (MergeTransaction) throws -> Result
     ) throws -> Result {
-        defer { environment.endWriting() }
+        var start: ContinuousClock.Instant?
+        defer {
+            environment.endWriting()
+            start.map { environment.tally.count(transaction: .now - $0) }
+        }
         return try RawTransaction.write(on: connection) {
+            start = .now
             let former = self.storage
             do {
                 let isUnseen = try verifyCapture()

@@ -10,21 +10,39 @@ enum HeaderDetails {
     static func encode(
         _ transaction: Batch.Transaction, shape: (_ entity: Int) -> Int64
     ) -> [UInt8] {
+        var changes = ByteWriter()
+        for change in transaction.changes {
+            append(change, shape: shape(change.entity), to: &changes)
+        }
+        return encode(
+            transaction, changes: changes.bytes, count: transaction.changes.count)
+    }
+
+    /// - Parameters:
+    ///   - transaction: its own changes are ignored.
+    ///   - changes: those that ``append(_:shape:to:)`` wrote.
+    /// - Complexity: O(changes)
+    static func encode(
+        _ transaction: Batch.Transaction, changes: [UInt8], count: Int
+    ) -> [UInt8] {
         var writer = ByteWriter()
         for text in [transaction.author, transaction.context, transaction.process] {
             writer.append(text.map(Value.text) ?? .null)
         }
         writer.append(transaction.pid.map(Value.integer) ?? .null)
         writer.append(varint: transaction.flags)
-        writer.append(varint: UInt64(transaction.changes.count))
-        for change in transaction.changes {
-            writer.append(raw: change.object.bytes)
-            writer.append(
-                varint: UInt64(shape(change.entity)) << 2 | UInt64(change.kind.rawValue))
-            writer.append(varint: UInt64(change.cells.count))
-            for cell in change.cells { writer.append(varint: UInt64(cell)) }
-        }
+        writer.append(varint: UInt64(count))
+        writer.append(raw: changes)
         return writer.bytes
+    }
+
+    /// Appends a change.
+    /// - Complexity: O(cells)
+    static func append(_ change: Batch.Change, shape: Int64, to writer: inout ByteWriter) {
+        writer.append(raw: change.object.bytes)
+        writer.append(varint: UInt64(shape) << 2 | UInt64(change.kind.rawValue))
+        writer.append(varint: UInt64(change.cells.count))
+        for cell in change.cells { writer.append(varint: UInt64(cell)) }
     }
 
     /// The author, which is the first field.

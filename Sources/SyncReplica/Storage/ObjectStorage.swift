@@ -20,6 +20,7 @@ final class ObjectStorage {
     private let selectAll: Statement
     private let selectAfter: Statement
     private let upsert: Statement
+    private let insertNew: Statement
     private let remove: Statement
     private let selectOne: Statement
     private let selectByKey: Statement
@@ -99,6 +100,11 @@ final class ObjectStorage {
             ON CONFLICT(uid) DO UPDATE SET shape = excluded.shape, key = excluded.key,
               number = excluded.number, state = excluded.state, place = excluded.place,
               record = excluded.record
+            """, on: connection)
+        insertNew = try Statement(
+            """
+            INSERT INTO syncd_object(\(Column.list))
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(uid) DO NOTHING
             """, on: connection)
         remove = try Statement("DELETE FROM syncd_object WHERE uid = ?1", on: connection)
         selectAliases = try Statement(
@@ -277,17 +283,43 @@ final class ObjectStorage {
     ) throws {
         totals.replace(former, with: object, uid: uid)
         if object.key == nil, object.number != nil { hasReservations = true }
-        let key = object.key.map { StoredKey.value(of: $0, as: .selfDescribing) }
-        upsert.bind(uid.bytes, at: Column.uid + 1)
-        upsert.bind(shapes.number(of: object.record.entity), at: Column.shape + 1)
-        upsert.bind(key ?? .null, at: Column.key + 1)
-        upsert.bind(object.number.map(Value.integer) ?? .null, at: Column.number + 1)
-        upsert.bind(object.state.rawValue, at: Column.state + 1)
-        upsert.bind(object.place, at: Column.place + 1)
-        upsert.bind(
-            try RecordCoding.encode(object.record, replicas: replicas), at: Column.record + 1)
+        try bind(object, uid: uid, to: upsert)
         try upsert.run()
         try marks.remove(from: uid, writing: object.record)
+    }
+
+    /// Stores an object while no object is marked or reserves a number.
+    /// - Returns: false when the identity is in use; nothing is stored then.
+    func insert(_ object: StoredObject, uid: ObjectUID) throws -> Bool {
+        try bind(object, uid: uid, to: insertNew)
+        try insertNew.run()
+        guard insertNew.changes == 1 else { return false }
+        totals.replace(nil, with: object, uid: uid)
+        return true
+    }
+
+    private func bind(_ object: StoredObject, uid: ObjectUID, to write: Statement) throws {
+        let key = object.key.map { StoredKey.value(of: $0, as: .selfDescribing) }
+        write.bind(uid.bytes, at: Column.uid + 1)
+        write.bind(shapes.number(of: object.record.entity), at: Column.shape + 1)
+        write.bind(key ?? .null, at: Column.key + 1)
+        write.bind(object.number.map(Value.integer) ?? .null, at: Column.number + 1)
+        write.bind(object.state.rawValue, at: Column.state + 1)
+        write.bind(object.place, at: Column.place + 1)
+        write.bind(
+            try RecordCoding.encode(object.record, replicas: replicas), at: Column.record + 1)
+    }
+
+    /// Whether there is no object and no alias.
+    func isEmpty() throws -> Bool {
+        let any = try Statement("SELECT EXISTS (SELECT 1 FROM syncd_object)", on: connection)
+        return try any.step() && any.integer(0) == 0 && !hasAliases()
+    }
+
+    /// Deletes all objects, in the transaction that stored the first of them.
+    func removeAll() throws {
+        try Statement("DELETE FROM syncd_object", on: connection).run()
+        try totals.reload()
     }
 
     /// Deletes an object without a fact, or a dead one: the totals do not count it.

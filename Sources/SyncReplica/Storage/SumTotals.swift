@@ -113,6 +113,9 @@ final class SumTotals {
         }
     }
 
+    /// Begins with totals of nothing: no object and no alias is stored.
+    func begin() { for place in places { set(Total(), at: place) } }
+
     /// Drops all totals: the facts were changed otherwise than through this object.
     func forget() throws {
         try removeAll.run()

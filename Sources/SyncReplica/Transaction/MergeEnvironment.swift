@@ -17,4 +17,8 @@ struct MergeEnvironment: Sendable {
     var driftMax = HybridClock.driftMax
     /// Whether every step is checked against the whole store: for simulations.
     var isVerifying = false
+    /// Whether everything is computed by regions and views: for tests that compare.
+    var isGeneral = false
+    /// What was done.
+    let tally = TallyCounter()
 }

@@ -82,6 +82,9 @@ final class MergeTransaction {
         try storage.headers.append(header, place: newestPosition, details: details)
     }
 
+    /// The position that the next header gets.
+    var nextPosition: Int64 { newestPosition + 1 }
+
     /// The position in the merge order of the newest of some transactions that this transaction
     /// has appended or that ``resend(_:)`` names; 0 when there is none.
     func position(ofNewest dots: some Sequence<Dot>) -> Int64 {

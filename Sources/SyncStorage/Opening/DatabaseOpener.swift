@@ -32,6 +32,16 @@ package enum DatabaseOpener {
         _ = syncd_sqlite_open_files_alone()
     }
 
+    /// For a process that opens databases which other users can write: from now on no file is
+    /// deleted because a journal names it. SQLite rolls back a transaction over several databases
+    /// by the super-journal that its journal names, then deletes that file: a journal that was
+    /// written on purpose may name any one. Nothing in this process may commit to several databases
+    /// at once from then on.
+    package static func leaveSuperJournals() {
+        _ = configureSQLite
+        _ = syncd_sqlite_leave_super_journals()
+    }
+
     /// For a process that opens databases of other users: from now on it survives that one of them
     /// truncates a `-shm` file, which SQLite and ``WalIndex`` map into memory. The connection then
     /// sees zeros and is of no use: the store has to be opened again.

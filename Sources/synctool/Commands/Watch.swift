@@ -114,7 +114,7 @@ struct Watch: StoreCommand {
         named name: String?
     ) async throws {
         let isJSON = output.isJSON
-        let shown = name ?? path ?? ""
+        let shown = Printable.text(name ?? path ?? "")
         let text = Mutex(PartText(TransactionText()))
         try await store.watch(choice) { notice in
             if case .began(let token) = notice, !isJSON {
@@ -122,7 +122,7 @@ struct Watch: StoreCommand {
             } else if isJSON {
                 try Terminal.output.json(NoticeLine.json(notice, store: name))
             } else {
-                let prefix = name.map { Terminal.output.styled($0, as: .faint) + "  " } ?? ""
+                let prefix = name == nil ? "" : Terminal.output.styled(shown, as: .faint) + "  "
                 let lines: [String]
                 if case .transaction(let transaction) = notice {
                     lines = text.withLock { $0.lines(transaction) }

@@ -60,4 +60,32 @@ struct RewoundRemoteTests {
         #expect(try findings(b).isEmpty && findings(a).isEmpty)
         #expect(try b.strings("SELECT text FROM note ORDER BY id") == ["first", "second"])
     }
+
+    @Test("what a removed member had sent is not missed")
+    func removedMember() async throws {
+        let a = try RestoredFile(
+            folder.file("a.db"), schema: "CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)",
+            isSigning: true)
+        let path = folder.file("shared")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try DirectoryRemote.create(path, store: try await a.withReplica { $0.storeID })
+        let entry = try RemoteEntry(name: "origin", url: "dir:" + path)
+        func sync(_ file: RestoredFile) async throws -> ExchangeReport {
+            try await file.withReplica {
+                try await $0.exchange(.sync, with: entry, ring: KeyRing())
+            }
+        }
+        try a.run("INSERT INTO note(text) VALUES ('first')")
+        _ = try await sync(a)
+        let batches = try await a.withReplica { try $0.batches(since: VersionVector()) }
+        let clone = folder.file("b.db")
+        try StoreReplica.clone(at: clone, from: batches).close()
+        let b = RestoredFile(existing: clone)
+        try b.run("INSERT INTO note(text) VALUES ('second')")
+        _ = try await sync(b)
+        #expect(try await sync(a).pulledCount == 1)
+        let removed = try await b.withReplica { $0.replicaID }
+        try await a.withReplica { try $0.setMember(removed, isRemoved: true) }
+        for _ in 0..<2 { #expect(try await sync(a).rewound == nil) }
+    }
 }

@@ -5,6 +5,7 @@
 // The library of Debian has it, its header hides it.
 #define SQLITE_ENABLE_PREUPDATE_HOOK 1
 #define SQLITE_ENABLE_SESSION 1
+#include <malloc.h>
 #include <sqlite3.h>
 #include <stdint.h>
 

@@ -1,0 +1,102 @@
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+/// The first statement of a store: all rows of its tables as facts, read row by row and stored at
+/// once.
+///
+/// Where the tables satisfy their constraints the view of these facts is the tables, so each object
+/// is *plain* and depends on nothing but its row: no region is loaded and no view is computed. Rows
+/// of which that is not certain (``StatementObstacle``) make the whole statement go the general way
+/// (``RegionLoader/whole(in:)``), which stores the same, byte for byte, but for the numbers of the
+/// rows in `syncd_object`.
+///
+/// Memory: what the log has of rows that were written since the store is tracked, and the list of
+/// changes of the last transaction, some 18 bytes a row; in WAL mode nothing else grows with the
+/// store. All is one transaction: docs/merge-design.md, *The first statement*.
+struct FirstStatement {
+    /// The page cache meanwhile: identities are random, and so are the pages of their index.
+    private static let cacheKibibytes = 32_768
+
+    private let transaction: MergeTransaction
+    private let storage: ReplicaStorage
+    private let recording: LocalRecording
+
+    init(_ recording: LocalRecording, in transaction: MergeTransaction) {
+        self.recording = recording
+        self.transaction = transaction
+        storage = transaction.storage
+    }
+
+    private var schema: ReplicaSchema { storage.schema }
+
+    /// Stores the objects of all rows, and the headers of the transactions.
+    /// - Returns: why nothing was stored; nil: everything is.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(rows of the store)
+    func store() throws -> StatementObstacle? {
+        guard try storage.objects.isEmpty() else { return .notFirst }
+        if let obstacle = StatementObstacle(in: schema.merge) { return obstacle }
+        // Rolled back with the transaction, and not with an obstacle.
+        _ = try storage.replicas.number(of: recording.last.dot.replica)
+        do {
+            try withRoom { try storeAll() }
+            return nil
+        } catch let obstacle as StatementObstacle {
+            try storage.objects.removeAll()
+            return obstacle
+        }
+    }
+
+    private func storeAll() throws {
+        storage.totals.begin()
+        let consolidation = recording.consolidation
+        let identities = RowIdentities(storage) { [recording] key in
+            recording.uid(of: key, birth: consolidation.arrivals[key])
+        }
+        let rows = RowStating(
+            recording, consolidation: consolidation, identities: identities, storage: storage,
+            firstPosition: transaction.nextPosition)
+        var older = ByteWriter()
+        var count = 0
+        for entity in schema.tables.indices {
+            try rows.state(entity) { change in
+                let shape = storage.shapes.number(of: entity)
+                HeaderDetails.append(change, shape: shape, to: &older)
+                count += 1
+            }
+        }
+        for place in recording.entries.indices {
+            try transaction.append(
+                try recording.transaction(at: place, of: consolidation) {
+                    try recording.object(of: $0, consolidation, naming: identities.uid(ofRowAt:))
+                })
+        }
+        try transaction.append(
+            recording.last,
+            details: HeaderDetails.encode(
+                Batch.Transaction(recording.last), changes: older.bytes, count: count))
+        transaction.environment.tally.count(plain: rows.count)
+    }
+
+    /// Runs `body` so that changed pages leave the memory: not in the rollback journal modes, where
+    /// that keeps out readers (``MergeSession``).
+    private func withRoom(_ body: () throws -> Void) throws {
+        let connection = transaction.connection
+        let mode = try Statement("PRAGMA journal_mode", on: connection)
+        let isLogging = try mode.step() && mode.text(0) == "wal"
+        mode.reset()
+        guard isLogging else { return try body() }
+        let size = try Statement("PRAGMA cache_size", on: connection)
+        let former = try size.step() ? size.integer(0) : 0
+        size.reset()
+        func set(_ size: Int64, isSpilling: Bool) throws {
+            try RawTransaction.execute(
+                "PRAGMA cache_size = \(size); PRAGMA cache_spill = \(isSpilling ? "ON" : "OFF")",
+                on: connection)
+        }
+        try set(-Int64(Self.cacheKibibytes), isSpilling: true)
+        defer { try? set(former, isSpilling: false) }
+        try body()
+    }
+}

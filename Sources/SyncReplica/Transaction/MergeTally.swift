@@ -1,0 +1,38 @@
+import Synchronization
+
+/// How much a replica has recorded and merged since it was opened, and in which way.
+public struct MergeTally: Sendable, Hashable {
+    /// Objects that the first statement stored row by row.
+    public fileprivate(set) var plainObjects = 0
+    /// Objects that were computed with a region and a view, and stored because they had changed.
+    public fileprivate(set) var regionObjects = 0
+    /// Why first statements needed a view of all rows, by reason.
+    public fileprivate(set) var obstacles: [String: Int] = [:]
+    /// Write transactions; a large batch is merged in several.
+    public fileprivate(set) var transactionCount = 0
+    /// The longest of them, from the lock to the end of the commit.
+    public fileprivate(set) var longestTransaction = Duration.zero
+}
+
+/// Counts for a ``MergeTally``. Thread-safe.
+final class TallyCounter: Sendable {
+    private let state = Mutex(MergeTally())
+
+    /// What was counted.
+    var tally: MergeTally { state.withLock { $0 } }
+
+    func count(plain count: Int) { state.withLock { $0.plainObjects += count } }
+
+    func count(region count: Int) { state.withLock { $0.regionObjects += count } }
+
+    func count(obstacle: String) {
+        state.withLock { $0.obstacles[obstacle, default: 0] += 1 }
+    }
+
+    func count(transaction duration: Duration) {
+        state.withLock { tally in
+            tally.transactionCount += 1
+            tally.longestTransaction = max(tally.longestTransaction, duration)
+        }
+    }
+}

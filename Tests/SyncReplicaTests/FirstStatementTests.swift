@@ -1,0 +1,163 @@
+import SyncMerge
+import SyncStorage
+import SyncTesting
+import Testing
+
+@testable import SyncReplica
+
+@Suite("First statement")
+struct FirstStatementTests {
+    /// What may differ: the numbers of the rows of `syncd_object`, which are given in the order of
+    /// the keys, or of the identities. In UTF-16 files also the order of rows that are older than
+    /// history in the list of their transaction, where text has other letters than ASCII.
+    @Test("rows are stated the same row by row and by a view of all of them")
+    func waysAgree() throws {
+        let folder = try TemporaryFolder()
+        var plain = 0
+        for seed in TestSeed.first(25) {
+            let path = folder.file("\(seed.value).db")
+            try UnstatedStore.make(seed: seed.value, at: path)
+            let obstacles = try Self.obstacles(at: path, seed.description)
+            if obstacles.isEmpty { plain += 1 }
+        }
+        guard TestSeed.given == nil else { return }
+        #expect(plain >= 12, "most schemas need no view: \(plain) of 25")
+    }
+
+    @Test(
+        "rows that need a view are stated by one, all others without",
+        arguments: [
+            (nil, "PRAGMA foreign_keys = OFF; INSERT INTO child VALUES (7, 99, 'x')"),
+            (nil, "CREATE UNIQUE INDEX one ON child(parent, note)"),
+            (nil, "CREATE UNIQUE INDEX one ON child(parent) WHERE note = 'a'"),
+            (.computedReference, "CREATE UNIQUE INDEX one ON child(note) WHERE parent = 1"),
+            (.computedReference, "CREATE UNIQUE INDEX one ON child(parent + 1)"),
+            (
+                nil,
+                """
+                CREATE TABLE tag(k TEXT PRIMARY KEY COLLATE NOCASE);
+                CREATE TABLE used(id INTEGER PRIMARY KEY, tag TEXT UNIQUE REFERENCES tag);
+                INSERT INTO tag VALUES ('Home'); INSERT INTO used VALUES (1, 'home'), (2, 'Home')
+                """
+            ),
+            (
+                nil,
+                """
+                CREATE TABLE tag(k TEXT PRIMARY KEY COLLATE NOCASE);
+                CREATE TABLE tagged(tag TEXT REFERENCES tag CHECK (tag <> 'x'), n INTEGER,
+                  PRIMARY KEY (tag, n)) WITHOUT ROWID;
+                INSERT INTO tag VALUES ('Home'), (NULL); INSERT INTO tagged VALUES ('home', 1.5)
+                """
+            ),
+            (
+                .checkedKeyOfKeys,
+                """
+                CREATE TABLE a(k TEXT PRIMARY KEY); CREATE TABLE b(k TEXT PRIMARY KEY REFERENCES a);
+                CREATE TABLE c(k TEXT PRIMARY KEY, b TEXT REFERENCES b CHECK (b <> 'x'));
+                INSERT INTO a VALUES ('1'); INSERT INTO b VALUES ('1'); INSERT INTO c VALUES (1, 1)
+                """
+            ),
+        ] as [(StatementObstacle?, String)])
+    func obstacles(expected: StatementObstacle?, sql: String) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.db")
+        try Self.makeStore(at: path, sql)
+        let found = try Self.obstacles(at: path, sql)
+        #expect(found == (expected.map { [$0.rawValue: 1] } ?? [:]))
+    }
+
+    /// The general way finds no facts for such rows: both ways say the same.
+    @Test(
+        "rows that their CHECK refuses are left to the general way",
+        arguments: [
+            """
+            CREATE TABLE low(id INTEGER PRIMARY KEY, n INTEGER CHECK (n < 5));
+            PRAGMA ignore_check_constraints = ON; INSERT INTO low VALUES (1, 9), (2, 4)
+            """,
+            """
+            CREATE TABLE pair(id INTEGER PRIMARY KEY, one INTEGER REFERENCES parent,
+              CHECK (one < 3));
+            INSERT INTO pair VALUES (1, 1), (2, 2)
+            """,
+        ])
+    func refusedRows(sql: String) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.db")
+        try Self.makeStore(at: path, sql)
+        let replica = try StoreReplica(path, wall: { 5 })
+        #expect(throws: SyncError.self) { try Self.stated(by: replica) }
+        #expect(replica.tally.obstacles == [StatementObstacle.refusedRow.rawValue: 1])
+        try replica.close()
+    }
+
+    private static func makeStore(at path: String, _ sql: String) throws {
+        let writer = try PlainConnection(path, wal: true)
+        try writer.run(
+            """
+            CREATE TABLE parent(id INTEGER PRIMARY KEY);
+            CREATE TABLE child(id INTEGER PRIMARY KEY, parent INTEGER REFERENCES parent, note TEXT);
+            INSERT INTO parent VALUES (1), (2);
+            INSERT INTO child VALUES (1, 1, 'a'), (2, 2, 'b'), (3, NULL, NULL);
+            """ + sql)
+        writer.close()
+        try Store.track(path)
+    }
+
+    /// Compares both ways, and returns what was in the way of one of them.
+    private static func obstacles(at path: String, _ title: String) throws -> [String: Int] {
+        // Both are open before the first of them states: so both see the same WAL.
+        let general = try StoreReplica(path, wall: { 5 }, isGeneral: true)
+        let quick = try StoreReplica(path, wall: { 5 })
+        let expected = try stated(by: general)
+        let found = try stated(by: quick)
+        for table in Set(expected.keys).union(found.keys).sorted() {
+            #expect(found[table] == expected[table], "\(title): \(table)")
+        }
+        #expect(expected["syncd_header"]?.isEmpty == false, "\(title): nothing was stated")
+        #expect(general.tally.plainObjects == 0)
+        let tally = quick.tally
+        try general.close()
+        try quick.close()
+        return tally.obstacles
+    }
+
+    private struct Done: Error {}
+
+    /// Every table of syncd after the first statement, which is taken back.
+    private static func stated(by replica: StoreReplica) throws -> [String: [String]] {
+        var tables: [String: [String]] = [:]
+        do {
+            try replica.run("test") { session in
+                try session.transact { transaction in
+                    try transaction.finish()
+                    try SumKeeping(transaction.storage, identity: transaction.identity).keep()
+                    tables = try dump(transaction.connection)
+                    throw Done()
+                }
+            }
+        } catch is Done {}
+        return tables
+    }
+
+    private static func dump(_ connection: OpaquePointer) throws -> [String: [String]] {
+        let names = try Statement(
+            """
+            SELECT name FROM sqlite_schema WHERE type = 'table'
+              AND (name LIKE 'syncd%' OR name = 'sqlite_sequence')
+            """, on: connection)
+        var tables: [String: [String]] = [:]
+        while try names.step() {
+            let name = names.text(0) ?? ""
+            let rows = try Statement("SELECT * FROM \"\(name)\"", on: connection)
+            let first: Int32 = name == "syncd_object" ? 1 : 0
+            var found: [String] = []
+            while try rows.step() {
+                found.append(
+                    (first..<rows.columnCount).map { "\(rows.value($0))" }
+                        .joined(separator: "|"))
+            }
+            tables[name] = found.sorted()
+        }
+        return tables
+    }
+}
