@@ -2,7 +2,7 @@ import Foundation
 import SyncTesting
 import Testing
 
-/// The temporary files of `clone` and `remote add --join`, in folders that others may write or read.
+/// The temporary files of `clone` and `remote add --join`, in folders of several users.
 @Suite("Temporary files of commands", .timeLimit(.minutes(5)))
 struct TemporaryFileTests {
     private func withStore(_ body: (Scene, String) async throws -> Void) async throws {

@@ -75,8 +75,8 @@ enum RemoteReach {
 
 extension StoreReplica {
     /// Compares how far a remote leads with how far it led after the last exchange.
-    /// - Parameters: as in ``RemoteReach/note(_:after:isWhole:at:members:on:)``; `unread` says what of
-    ///   it could not be read, for `status`.
+    /// - Parameters: as in ``RemoteReach/note(_:after:isWhole:at:members:on:)``; `unread` says
+    ///   what of it could not be read, for `status`.
     /// - Returns: what is wrong, as a sentence; nil: it has all that it had.
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     package func noteReach(
