@@ -150,16 +150,6 @@ final class SimulatedStore: SimulatedTables {
 
     func close() throws { try replica.close() }
 
-    func read() throws -> [RowKey: [Value]] {
-        var rows: [RowKey: [Value]] = [:]
-        for (position, entity) in schema.merge.entities.enumerated() {
-            for row in try database.run(schema.select(position)) ?? [] {
-                rows[schema.merge.key(position, entity.key.map { row[$0] })] = row
-            }
-        }
-        return rows
-    }
-
     /// Sets the simulation's time in the capture log.
     func willCommit() throws {
         let day = 2_440_587.5 + Double(wall.milliseconds) / 86_400_000

@@ -18,4 +18,14 @@ protocol SimulatedTables {
 
 extension SimulatedTables {
     func willCommit() throws {}
+
+    func read() throws -> [RowKey: [Value]] {
+        var rows: [RowKey: [Value]] = [:]
+        for (position, entity) in schema.merge.entities.enumerated() {
+            for row in try database.run(schema.select(position)) ?? [] {
+                rows[schema.merge.key(position, entity.key.map { row[$0] })] = row
+            }
+        }
+        return rows
+    }
 }

@@ -34,16 +34,6 @@ package struct UnstatedStore: SimulatedTables {
         self.random = random
     }
 
-    func read() throws -> [RowKey: [Value]] {
-        var rows: [RowKey: [Value]] = [:]
-        for (position, entity) in schema.merge.entities.enumerated() {
-            for row in try database.run(schema.select(position)) ?? [] {
-                rows[schema.merge.key(position, entity.key.map { row[$0] })] = row
-            }
-        }
-        return rows
-    }
-
     private mutating func write(_ count: Int) throws {
         for _ in 0..<count {
             var writer = RandomWriter(self, random: random.fork())
