@@ -38,7 +38,7 @@ struct BatchMerge {
         let fresh = batch.transactions.filter { !merged.covers($0.header.dot) }
         let gaps = SnapshotGaps(of: batch, merged: merged, in: transaction)
         var doubts = SnapshotDoubts(about: batch, in: transaction)
-        let dropped = try doubts.confirmed(besides: try gaps.missing())
+        let dropped = try doubts.confirmed(besides: try gaps.leftOut())
         guard !fresh.isEmpty || !dropped.isEmpty else {
             try gaps.store()
             try doubts.store()
