@@ -108,7 +108,9 @@ package struct StoreSimulation {
         migration = ForeignMigration(seed: seed)
         loosening = ConstraintLoosening(schema, seed: seed)
         tightening = ConstraintTightening(schema, seed: seed)
-        late = LateEdits(schema, seed: seed)
+        late = LateEdits(
+            schema, seed: seed,
+            sparing: tightening == nil ? [] : ConstraintTightening.columns)
         lies = LyingSnapshots(seed: seed, count: count)
         renaming = SchemaRenaming(
             seed: seed,
