@@ -24,6 +24,9 @@ struct LateEdits {
     private let spared: Set<String>
     /// By cell, the last write of each replica.
     private var written: [Cell: [String: Write]] = [:]
+    /// Cells that a replica wrote whose clock is ahead of its machine's: a copy that stated what was
+    /// written on a machine whose clock is ahead. Its writes are later than they were.
+    private var undecided: Set<Cell> = []
     private var random: SeededRandom
     private var count = 0
 
@@ -83,6 +86,8 @@ struct LateEdits {
         try store.willCommit()
         try store.database.run("COMMIT")
         try store.remember()
+        let ahead = "SELECT value >> 16 > \(wall) FROM syncd_meta WHERE key = 'clock'"
+        if try store.database.run(ahead) == [[1]] { undecided.insert(cell) }
         written[cell, default: [:]][store.path] = Write(wall: wall, text: text)
     }
 
@@ -93,7 +98,8 @@ struct LateEdits {
         for (key, row) in try store.read() {
             guard let object = names[key] else { continue }
             for column in row.indices {
-                guard let writes = written[Cell(object: object, column: column)]?.values else {
+                let cell = Cell(object: object, column: column)
+                guard let writes = written[cell]?.values, !undecided.contains(cell) else {
                     continue
                 }
                 let entity = entities[key.entity]
