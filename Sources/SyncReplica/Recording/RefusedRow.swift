@@ -22,7 +22,8 @@ struct RefusedRow {
     ) {
         let entity = schema.merge.entities[position]
         guard entity.mayRefuse,
-            entity.accepted(fields.visible, isReference: { fields.stated[$0].target != nil }) == nil,
+            entity.accepted(fields.visible, isReference: { fields.stated[$0].target != nil })
+                == nil,
             let refusal = entity.refusal(of: fields.visible)
         else { return nil }
         table = schema.tables[position]

@@ -317,10 +317,8 @@ final class RegionLoader {
             guard let values = claim.values(of: row), claim.values(of: old) != values,
                 claimed.insert(Claim(entity: position, claim: index, values: values)).inserted
             else { continue }
-            isNew =
-                try addBoundary(
-                    keys: keys(of: position, with: values, by: table.selectClaimants[index]))
-                || isNew
+            let rivals = try keys(of: position, with: values, by: table.selectClaimants[index])
+            isNew = try addBoundary(keys: rivals) || isNew
         }
         return isNew
     }
