@@ -21,6 +21,7 @@ struct LateEdits {
     private static let pauses: [Int64] = [12_000, 60_000, 3_600_000]
 
     private let entities: [MergeEntity]
+    private let spared: Set<String>
     /// By cell, the last write of each replica.
     private var written: [Cell: [String: Write]] = [:]
     private var random: SeededRandom
@@ -28,9 +29,11 @@ struct LateEdits {
 
     /// Draws whether there are such edits.
     /// - Returns: nil: none in this seed.
-    init?(_ schema: SimulatedSchema, seed: UInt64) {
+    /// - Parameter spared: columns that a UNIQUE may come over, which decides then.
+    init?(_ schema: SimulatedSchema, seed: UInt64, sparing spared: Set<String>) {
         var random = SeededRandom(seed: seed &+ 0x11_0000_0000)
         guard random.chance(0.5) else { return nil }
+        self.spared = spared
         entities = schema.merge.entities
         self.random = random
     }
@@ -59,6 +62,7 @@ struct LateEdits {
             let entity = entities[key.entity]
             return store.schema.roles[key.entity].indices.filter { column in
                 guard store.schema.roles[key.entity][column] == .token,
+                    !spared.contains(entity.columns[column].name),
                     let cell = entity.cellOfColumn[column], entity.cells[cell] == [column]
                 else { return false }
                 return true
