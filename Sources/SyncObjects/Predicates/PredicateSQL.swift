@@ -161,6 +161,8 @@ struct PredicateSQL {
     private mutating func isIn(
         _ term: BoundTerm, values: [Value], options: FetchPredicate.TextOptions, on alias: String
     ) throws -> String {
+        // The term would bind a value that no text has.
+        guard !values.isEmpty else { return "0" }
         guard options.isEmpty, !term.isComputedDecimal else {
             return try condition(
                 .or(values.map { .compare(term, .equal, .value($0, term.kind), options) }),
@@ -173,7 +175,7 @@ struct PredicateSQL {
         var parts: [String] = []
         if !others.isEmpty { parts.append("\(text)\(collation) IN (\(marks))") }
         if others.count < values.count { parts.append("\(text) IS NULL") }
-        return parts.isEmpty ? "0" : "(" + parts.joined(separator: " OR ") + ")"
+        return "(" + parts.joined(separator: " OR ") + ")"
     }
 
     // MARK: Terms
