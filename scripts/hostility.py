@@ -5,7 +5,7 @@ As root, in a folder of its own that is removed at the end. User 2001 sends bad 
 calls that take long, reads no replies, keeps locks, and gives the daemon damaged, changing and endless databases.
 User 2002 commits 20 times a second and follows. Prints the latency of 2002's notices
 and calls, the daemon's memory before, at its peak and after, and whether the daemon ended. Exits 1 when it ended,
-when a notice was lost, or when a limit is exceeded (--p99-ms, --memory-mb).
+when a notice was lost, or when a limit is exceeded (--p99-ms, --memory-mb, --after-mb).
 """
 
 import argparse
@@ -344,7 +344,7 @@ def measure(arguments, folder):
         for _ in range(60):
             time.sleep(1)
             after = memory(daemon.pid) if ended is None else 0
-            if after <= before + 20:
+            if after <= before + arguments.after_mb:
                 break
         return before, peak, after, workers, ended, status, report
     finally:
@@ -365,6 +365,7 @@ def main():
     parser.add_argument("seconds", type=float)
     parser.add_argument("--p99-ms", type=float, default=float("inf"), help="the limit of 2002's notices")
     parser.add_argument("--memory-mb", type=float, default=float("inf"), help="the limit above the idle daemon")
+    parser.add_argument("--after-mb", type=float, default=10, help="the limit above the idle daemon a minute after")
     parser.add_argument("--without", action="append", default=[], help="an attack that is left out")
     parser.add_argument("--log", action="store_true", help="print the end of the daemon's log")
     arguments = parser.parse_args()
@@ -375,7 +376,7 @@ def main():
     try:
         before, peak, after, workers, ended, status, report = measure(arguments, folder)
         print("the daemon", "did not end" if ended is None else f"ended with {ended}")
-        print(f"memory: {before:.0f} MB before, {peak:.0f} MB at its peak, {after:.0f} MB after; its workers "
+        print(f"memory: {before:.0f} MB before, {peak:.0f} MB at its peak, {after:.0f} MB within a minute after; its workers "
               f"together {workers:.0f} MB at their peak")
         late = float("inf")
         if report.exists():
@@ -386,7 +387,8 @@ def main():
         if arguments.log or ended is not None:
             print((folder / "log").read_text()[-3000:])
         isGood = ended is None and status == 0 and late <= arguments.p99_ms
-        sys.exit(0 if isGood and peak - before <= arguments.memory_mb else 1)
+        isSmall = peak - before <= arguments.memory_mb and after - before <= arguments.after_mb
+        sys.exit(0 if isGood and isSmall else 1)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

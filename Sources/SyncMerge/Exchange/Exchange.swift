@@ -19,6 +19,10 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     /// How often in succession a batch may vanish between catalog and fetch.
     private static var vanishedMax: Int { 8 }
 
+    /// How many batches in succession may lead no further: a remote that invents names would keep
+    /// the exchange for as long as it likes.
+    private static var uselessMax: Int { 1000 }
+
     /// The errors of a batch that is passed over: the rest is merged.
     private static var passable: Set<SyncError.Code> {
         [.badData, .notSigned, .forked, .impostor, .notMember]
@@ -157,6 +161,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
     private func merge() async throws -> Report {
         var report = Report()
         var vanished = 0
+        var useless = (count: 0, at: VersionVector())
         var passedOver: Set<String> = []
         let store = try await replica.store
         var members = try await replica.membership
@@ -177,6 +182,9 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             let usable = all.filter { !passedOver.contains($0.name) }
             try await requireOwn(
                 upTo: usable.reduce(into: VersionVector()) { $0.join($1.envelope.upTo) })
+            let vector = try await replica.vector
+            useless = (vector == useless.at ? useless.count + 1 : 0, vector)
+            guard useless.count <= Self.uselessMax else { throw Self.useless(report.problems) }
             let path = try await self.path(through: BatchCatalog(usable), behind: behind)
             guard !path.isEmpty else {
                 let merged = try await replica.vector
@@ -222,6 +230,15 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                 report.problems.removeAll { admitted.contains($0.name) }
             }
         }
+    }
+
+    private static func useless(_ problems: [BatchCatalog.Problem]) -> SyncError {
+        let last = problems.last.map { " (the last one: \($0.reason))" } ?? ""
+        return SyncError(
+            .badData,
+            "the remote offered \(uselessMax) batches in succession that led no further" + last,
+            hint: "Synchronise from a replica that wrote them, or with another remote: "
+                + "synctool remote list DB")
     }
 
     /// What is merged next of a catalog: the snapshot that the replica needs, or what leads on.

@@ -124,11 +124,17 @@ public indirect enum FetchPredicate: Sendable, Hashable {
         self = try parser.parse()
     }
 
-    /// Both hold.
-    public static func && (left: Self, right: Self) -> Self { .and([left, right]) }
+    /// Both hold. A chain is one ``and(_:)``, as in text.
+    public static func && (left: Self, right: Self) -> Self {
+        if case .and(let parts) = left { return .and(parts + [right]) }
+        return .and([left, right])
+    }
 
-    /// One of them holds.
-    public static func || (left: Self, right: Self) -> Self { .or([left, right]) }
+    /// One of them holds. A chain is one ``or(_:)``, as in text.
+    public static func || (left: Self, right: Self) -> Self {
+        if case .or(let parts) = left { return .or(parts + [right]) }
+        return .or([left, right])
+    }
 
     /// It does not hold.
     public static prefix func ! (predicate: Self) -> Self { .not(predicate) }

@@ -9,13 +9,21 @@ struct PredicateBinder {
     var store: UUID?
 
     func bind(_ predicate: FetchPredicate, to entity: EntityLayout) throws -> BoundPredicate {
+        try predicate.requireDepth()
+        return try bound(predicate, to: entity)
+    }
+
+    private func bound(
+        _ predicate: FetchPredicate, to entity: EntityLayout
+    ) throws -> BoundPredicate {
         switch predicate {
         case .constant(let value): return .constant(value)
-        case .and(let parts): return .and(try parts.map { try bind($0, to: entity) })
-        case .or(let parts): return .or(try parts.map { try bind($0, to: entity) })
-        case .not(let inner): return .not(try bind(inner, to: entity))
+        case .and(let parts): return .and(try parts.map { try bound($0, to: entity) })
+        case .or(let parts): return .or(try parts.map { try bound($0, to: entity) })
+        case .not(.not(let inner)): return try bound(inner, to: entity)
+        case .not(let inner): return .not(try bound(inner, to: entity))
         case .exists(let path, let inner):
-            return try exists(path[...], from: entity) { try bind(inner, to: $0) }
+            return try exists(path[...], from: entity) { try bound(inner, to: $0) }
         case .comparison(let comparison): return try bind(comparison, to: entity)
         }
     }
@@ -176,14 +184,14 @@ struct PredicateBinder {
                     entity: entity.name)
             }
             let relation = try step(from: end, relation: index)
-            return .count(steps, relation, try bind(inner, to: relation.destination))
+            return .count(steps, relation, try bound(inner, to: relation.destination))
         case .coalesce(let first, let second):
             let first = try self.term(first, in: entity, like: other)
             return .coalesce(
                 first, try self.term(second, in: entity, like: first.isNull ? other : first))
         case .when(let condition, let inner):
             return .when(
-                try bind(condition, to: entity), try self.term(inner, in: entity, like: other))
+                try bound(condition, to: entity), try self.term(inner, in: entity, like: other))
         }
     }
 

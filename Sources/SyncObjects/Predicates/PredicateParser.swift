@@ -17,8 +17,6 @@ struct PredicateParser {
     /// The variables of the subqueries around the present place.
     private var subjects: [String] = []
     private var depth = 0
-    /// Deeper nesting is refused, because the text may come from files and command lines.
-    private static let depthMax = 100
 
     init(
         _ text: String, arguments: [Any?] = [], variables: [String: any Sendable] = [:]
@@ -61,7 +59,7 @@ struct PredicateParser {
     private mutating func disjunction() throws -> FetchPredicate {
         depth += 1
         defer { depth -= 1 }
-        guard depth < Self.depthMax else { throw problem("nested too deeply") }
+        guard depth < FetchPredicate.depthMax else { throw problem("nested too deeply") }
         var parts = [try conjunction()]
         while isWord("OR") || token == .symbol("||") {
             try advance()
@@ -83,7 +81,7 @@ struct PredicateParser {
         if isWord("NOT") || token == .symbol("!") {
             depth += 1
             defer { depth -= 1 }
-            guard depth < Self.depthMax else { throw problem("nested too deeply") }
+            guard depth < FetchPredicate.depthMax else { throw problem("nested too deeply") }
             try advance()
             return .not(try unary())
         }
@@ -164,7 +162,7 @@ struct PredicateParser {
     private mutating func term() throws -> PredicateTerm {
         depth += 1
         defer { depth -= 1 }
-        guard depth < Self.depthMax else { throw problem("nested too deeply") }
+        guard depth < FetchPredicate.depthMax else { throw problem("nested too deeply") }
         switch token {
         case .string(let text):
             try advance()

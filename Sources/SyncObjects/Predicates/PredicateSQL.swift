@@ -5,11 +5,24 @@ import SyncCore
 /// Conditions on the row itself are plain comparisons of columns; relationships become correlated
 /// subqueries on keys and indexed references. Comparisons of text name the BINARY collation,
 /// whatever the column's own: what is equal in memory is equal in SQL.
+///
+/// SQLite's parser has a stack of 100 entries in many versions, and expressions at most 1,000 levels
+/// deep (<https://sqlite.org/limits.html>). So the entries that are open at each place are counted
+/// (``nested(_:_:)``), and what has many parts is written as a tree of groups.
 struct PredicateSQL {
     private(set) var arguments: [Value] = []
     private var aliases = 0
     /// Values are written into the text, for SQL that is stored.
     var inlinesValues = false
+
+    /// The entries of the parser's stack that the text around the present place takes at most.
+    private var open = 0
+    /// The rest of the 100 is for the statement around the condition and for the innermost term.
+    private static let openMax = 70
+    /// Longer chains of AND and OR are written as groups of groups.
+    private static let groupMax = 16
+    /// Further values are written into the text: SQLite has 32,766 parameters.
+    private static let argumentsMax = 32_000
 
     init(inlinesValues: Bool = false) { self.inlinesValues = inlinesValues }
 
@@ -19,7 +32,8 @@ struct PredicateSQL {
         case .constant(let value): return value ? "1" : "0"
         case .and(let parts): return try join(parts, separator: " AND ", empty: "1", on: alias)
         case .or(let parts): return try join(parts, separator: " OR ", empty: "0", on: alias)
-        case .not(let inner): return "(\(try condition(inner, on: alias))) IS NOT TRUE"
+        case .not(let inner):
+            return "(\(try nested(1) { try $0.condition(inner, on: alias) })) IS NOT TRUE"
         case .compare(let left, let name, let right, let options):
             return try compare(left, by: name, with: right, options: options, on: alias)
         case .isIn(let term, let values, let options):
@@ -33,13 +47,49 @@ struct PredicateSQL {
         _ parts: [BoundPredicate], separator word: String, empty: String, on alias: String
     ) throws -> String {
         guard !parts.isEmpty else { return empty }
+        var groups = 1
+        while groups * Self.groupMax < parts.count { groups *= Self.groupMax }
         var texts: [String] = []
-        for part in parts { texts.append(try condition(part, on: alias)) }
+        try nested(Entries.chain) { sql in
+            for start in stride(from: 0, to: parts.count, by: groups) {
+                let end = min(start + groups, parts.count)
+                texts.append(
+                    groups == 1
+                        ? try sql.condition(parts[start], on: alias)
+                        : try sql.join(
+                            Array(parts[start..<end]), separator: word, empty: empty, on: alias))
+            }
+        }
         return "(" + texts.joined(separator: word) + ")"
     }
 
+    /// What a text opens around an inner one, in entries of the parser's stack.
+    private enum Entries {
+        /// `(left AND`
+        static let chain = 3
+        /// `f(first,`
+        static let call = 5
+        /// `(CASE WHEN condition THEN`
+        static let choice = 6
+        /// `(SELECT`
+        static let step = 4
+        /// `EXISTS (SELECT 1 FROM t WHERE link AND`
+        static let members = 9
+    }
+
+    /// Writes an inner text, around which `entries` more are open.
+    /// - Throws: ``ObjectError/Code/invalidPredicate`` when SQLite could not read it.
+    private mutating func nested<Text>(
+        _ entries: Int, _ inner: (inout Self) throws -> Text
+    ) throws -> Text {
+        open += entries
+        defer { open -= entries }
+        guard open <= Self.openMax else { throw FetchPredicate.tooDeep }
+        return try inner(&self)
+    }
+
     mutating func bind(_ value: Value) -> String {
-        if inlinesValues { return value.description }
+        if inlinesValues || arguments.count >= Self.argumentsMax { return value.description }
         arguments.append(value)
         return "?\(arguments.count)"
     }
@@ -59,8 +109,12 @@ struct PredicateSQL {
         if name == .beginsWith, options.isEmpty, case .value(.text(let prefix), _) = right {
             return try begins(left, with: prefix, on: alias)
         }
-        var first = folded(try term(left, on: alias), options: options)
-        var second = folded(try term(right, on: alias), options: options)
+        var (first, second) = try nested(Entries.call) { sql in
+            (
+                sql.folded(try sql.term(left, on: alias), options: options),
+                sql.folded(try sql.term(right, on: alias), options: options)
+            )
+        }
         if asNumbers {
             if left.kind == .decimal { first = "CAST(\(first) AS REAL)" }
             if right.kind == .decimal { second = "CAST(\(second) AS REAL)" }
@@ -107,6 +161,8 @@ struct PredicateSQL {
     private mutating func isIn(
         _ term: BoundTerm, values: [Value], options: FetchPredicate.TextOptions, on alias: String
     ) throws -> String {
+        // The term would bind a value that no text has.
+        guard !values.isEmpty else { return "0" }
         guard options.isEmpty, !term.isComputedDecimal else {
             return try condition(
                 .or(values.map { .compare(term, .equal, .value($0, term.kind), options) }),
@@ -119,7 +175,7 @@ struct PredicateSQL {
         var parts: [String] = []
         if !others.isEmpty { parts.append("\(text)\(collation) IN (\(marks))") }
         if others.count < values.count { parts.append("\(text) IS NULL") }
-        return parts.isEmpty ? "0" : "(" + parts.joined(separator: " OR ") + ")"
+        return "(" + parts.joined(separator: " OR ") + ")"
     }
 
     // MARK: Terms
@@ -139,10 +195,12 @@ struct PredicateSQL {
             }
             return try follow(path, from: alias) { try Self.key(of: entity, alias: $1) }
         case .count(let path, let relation, let inner):
-            return "coalesce("
-                + (try follow(path, from: alias) { sql, end in
+            let count = try nested(Entries.call) { sql in
+                try sql.follow(path, from: alias) { sql, end in
                     try sql.members(of: relation, owner: end, select: "count(*)", where: inner)
-                }) + ", 0)"
+                }
+            }
+            return "coalesce(\(count), 0)"
         case .aggregate(let path, let relation, let function, let slot, let kind):
             return try follow(path, from: alias) { sql, end in
                 let member = sql.nextAlias()
@@ -154,11 +212,14 @@ struct PredicateSQL {
                     alias: member)
             }
         case .coalesce(let first, let second):
-            return
-                "coalesce(\(try self.term(first, on: alias)), \(try self.term(second, on: alias)))"
+            return try nested(Entries.call) { sql in
+                "coalesce(\(try sql.term(first, on: alias)), \(try sql.term(second, on: alias)))"
+            }
         case .when(let predicate, let term):
-            let condition = try condition(predicate, on: alias)
-            return "(CASE WHEN \(condition) THEN \(try self.term(term, on: alias)) END)"
+            return try nested(Entries.choice) { sql in
+                let condition = try sql.condition(predicate, on: alias)
+                return "(CASE WHEN \(condition) THEN \(try sql.term(term, on: alias)) END)"
+            }
         }
     }
 
@@ -174,7 +235,9 @@ struct PredicateSQL {
     ) throws -> String {
         guard let step = path.first else { return try leaf(&self, alias) }
         let next = nextAlias()
-        let inner = try follow(Array(path.dropFirst()), from: next, leaf: leaf)
+        let inner = try nested(Entries.step) { sql in
+            try sql.follow(Array(path.dropFirst()), from: next, leaf: leaf)
+        }
         let table = SQLText.quoted(step.destination.table.name)
         let condition = try Self.link(step, from: alias, to: next)
         return "(SELECT \(inner) FROM \(table) \(next) WHERE \(condition))"
@@ -183,9 +246,11 @@ struct PredicateSQL {
     private mutating func exists(
         _ path: BoundPath, relation: BoundRelation, where inner: BoundPredicate, on alias: String
     ) throws -> String {
-        let text = try follow(path, from: alias) { sql, end in
-            let select = try sql.members(of: relation, owner: end, select: "1", where: inner)
-            return "EXISTS \(select)"
+        let text = try nested(path.isEmpty ? 0 : Entries.call) { sql in
+            try sql.follow(path, from: alias) { sql, end in
+                let select = try sql.members(of: relation, owner: end, select: "1", where: inner)
+                return "EXISTS \(select)"
+            }
         }
         return path.isEmpty ? text : "coalesce(\(text), 0)"
     }
@@ -212,7 +277,10 @@ struct PredicateSQL {
             condition = try Self.link(relation, from: alias, to: member)
         }
         var text = "(SELECT \(select) FROM \(from) WHERE \(condition)"
-        if let inner { text += " AND \(try self.condition(inner, on: member))" }
+        if let inner {
+            let condition = try nested(Entries.members) { try $0.condition(inner, on: member) }
+            text += " AND \(condition)"
+        }
         return text + ")"
     }
 

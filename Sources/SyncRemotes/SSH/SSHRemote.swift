@@ -10,6 +10,8 @@ package actor SSHRemote: Remote {
     private let timeouts: ServeClient.Timeouts
     private let store: StoreID?
     private var client: ServeClient?
+    /// How often the timeout of an answer a server may be working in one connection.
+    private static let workingPerAnswer = 120
     private var peer: (store: StoreID, replica: ReplicaID)?
 
     /// A remote at an address; nothing is connected yet.
@@ -22,6 +24,7 @@ package actor SSHRemote: Remote {
         if let timeout = options.timeout {
             timeouts.greeting = timeout
             timeouts.answer = timeout
+            timeouts.working = timeout * Self.workingPerAnswer
         }
         self.timeouts = timeouts
     }
@@ -122,7 +125,7 @@ package actor SSHRemote: Remote {
             return try await client.ask(request)
         } catch let error as SyncError {
             if error.code == .unreachable || error.code == .badData { drop() }
-            throw error
+            throw Self.explained(error, of: address)
         } catch {
             drop()
             throw error
@@ -149,10 +152,32 @@ package actor SSHRemote: Remote {
             self.peer = peer
             self.client = client
             return client
+        } catch let error as SyncError {
+            client.close()
+            throw Self.explained(error, of: address)
         } catch {
             client.close()
             throw error
         }
+    }
+
+    /// An error that no other part of the program has explained: what the other side sent is not
+    /// what a store sends, or it names an error without a word on what to do.
+    private static func explained(_ error: SyncError, of address: SSHAddress) -> SyncError {
+        guard error.hint == nil else { return error }
+        let reason = error.reason.isEmpty ? "an error without a reason" : error.reason
+        if error.code == .badData {
+            return SyncError(
+                .badData, "\(address) sent what is no valid answer: \(reason)",
+                hint: "Check that this prints a version and nothing else: "
+                    + "\(address.login) synctool --version")
+        }
+        // A fault, or an error with a name that only a later version knows, is that program's.
+        let isForeign = !SyncError.Code.ofStores.contains(error.code)
+        return SyncError(
+            isForeign ? .unreachable : error.code, "\(address) reported: \(reason)",
+            hint: "Look at the store there: \(address.login) synctool doctor "
+                + Shell.quoted(address.path))
     }
 
     /// The error for a connection that ended, with the last message of ssh.
@@ -166,6 +191,12 @@ package actor SSHRemote: Remote {
                 .unreachable,
                 "\(address) sent nothing for \(timeout.components.seconds) s\(message)",
                 hint: "Try again, or test the connection: \(address.login) true")
+        case .unfinished(let time):
+            return SyncError(
+                .unreachable,
+                "\(address) was not done after \(time.components.seconds) s\(message)",
+                hint: "Try again; if it is as slow as that, allow more seconds: "
+                    + "\(SSHOptions.timeoutVariable)=300 synctool sync DB")
         case .exited(127):
             return SyncError(
                 .unreachable, "synctool was not found on \(address.host)\(message)",
@@ -187,4 +218,13 @@ package actor SSHRemote: Remote {
                 hint: "Try again")
         }
     }
+}
+
+extension SyncError.Code {
+    /// The errors that the other store may report as they are: their exit status says what to do.
+    fileprivate static let ofStores: Set<SyncError.Code> = [
+        .noSuchFile, .notADatabase, .corrupt, .readOnly, .notAllowed, .busy, .diskFull, .ioError,
+        .notTracked, .storeDamaged, .newerFormat, .cannotTrack, .storeReplaced, .storeRemoved,
+        .unreachable, .badData, .notSigned, .forked, .impostor, .notMember, .refused, .diverged,
+    ]
 }

@@ -9,6 +9,9 @@ struct FrameChannel: Sendable {
     /// The maximum body. A longer frame is refused before memory is allocated for it.
     static let bodyBytesMax = BatchLimits.contentBytesMax + BatchLimits.envelopeBytesMax + 1024
     private static let chunkBytes = 1 << 16
+    /// What a frame must bring on average once the first timeout is over: a peer that sends a byte
+    /// from time to time would otherwise keep a caller for years.
+    static let bytesPerSecondMin = 4096
 
     /// How a wait failed.
     enum Failure: Error {
@@ -16,6 +19,8 @@ struct FrameChannel: Sendable {
         case ended
         /// Nothing was received, or could be sent, for this long.
         case timedOut(Duration)
+        /// Something was received all the time, and after this long it was not complete.
+        case unfinished(Duration)
     }
 
     let input: Int32
@@ -70,11 +75,21 @@ struct FrameChannel: Sendable {
     }
 
     /// A line without its newline.
+    /// - Parameters:
+    ///   - end: when it must be complete.
+    ///   - timeout: what is said when it is not.
     /// - Throws: ``Failure``; `badData` when the line is longer than `limit`.
-    func line(limit: Int, timeout: Duration) throws -> [UInt8] {
+    func line(
+        limit: Int, by end: ContinuousClock.Instant, timeout: Duration
+    ) throws -> [UInt8] {
         var line: [UInt8] = []
         while true {
-            let byte = try bytes(1, timeout: timeout)[0]
+            let byte: UInt8
+            do {
+                byte = try bytes(1, timeout: max(.zero, end - .now))[0]
+            } catch Failure.timedOut {
+                throw Failure.timedOut(timeout)
+            }
             if byte == UInt8(ascii: "\n") { return line }
             line.append(byte)
             guard line.count <= limit else { throw SyncError(.badData, "a line is too long") }
@@ -85,12 +100,17 @@ struct FrameChannel: Sendable {
     private func bytes(_ count: Int, timeout: Duration) throws -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: min(count, Self.chunkBytes))
+        let start = ContinuousClock.now
         while bytes.count < count {
             try wait(for: POLLIN, on: input, timeout: timeout)
             let wanted = min(chunk.count, count - bytes.count)
             let got = chunk.withUnsafeMutableBytes { Glibc.read(input, $0.baseAddress, wanted) }
             if got > 0 {
                 bytes += chunk[..<got]
+                let taken = ContinuousClock.now - start
+                guard taken <= timeout + .seconds(bytes.count / Self.bytesPerSecondMin) else {
+                    throw Failure.unfinished(taken)
+                }
             } else if got == 0 || (errno != EINTR && errno != EAGAIN) {
                 throw Failure.ended
             }

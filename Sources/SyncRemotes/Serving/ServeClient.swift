@@ -10,10 +10,13 @@ import Synchronization
 final class ServeClient: Sendable {
     /// How long to wait.
     struct Timeouts: Sendable, Hashable {
-        /// For the greeting: ssh connects, unlocks a key and starts a shell.
+        /// For the whole greeting: ssh connects, unlocks a key and starts a shell.
         var greeting: Duration = .seconds(45)
         /// For the next byte of an answer; a working server sends a frame every two seconds.
         var answer: Duration = .seconds(30)
+        /// How long a server may say in one connection that it is still working: the first
+        /// statement of a very large store takes minutes.
+        var working: Duration = .seconds(3600)
     }
 
     private let process: SpawnedProcess
@@ -21,6 +24,8 @@ final class ServeClient: Sendable {
     private let timeouts: Timeouts
     private let failure: @Sendable (SpawnedProcess.End, String?) -> SyncError
     private let queue = DispatchQueue(label: "syncd.remote")
+    /// How long the server has been working.
+    private let worked = Mutex(Duration.zero)
 
     /// Starts the command.
     /// - Parameter failure: makes an error from how the command ended and its last message.
@@ -42,9 +47,10 @@ final class ServeClient: Sendable {
     func greeting() async throws -> (store: StoreID, replica: ReplicaID) {
         let answer = try await perform { [self] in
             var length = 0
+            let end = ContinuousClock.now + timeouts.greeting
             while true {
                 let limit = ServeGreeting.bannerBytesMax - length
-                let line = try channel.line(limit: limit, timeout: timeouts.greeting)
+                let line = try channel.line(limit: limit, by: end, timeout: timeouts.greeting)
                 length += line.count + 1
                 guard let version = ServeGreeting.version(in: line) else { continue }
                 guard version == ServeGreeting.version else {
@@ -81,9 +87,20 @@ final class ServeClient: Sendable {
 
     private func nextAnswer() throws -> ServeAnswer {
         while true {
+            let start = ContinuousClock.now
             switch try ServeAnswer(channel.read(timeout: timeouts.answer)) {
-            case .working: continue
-            case .failure(let error): throw PeerFailure(error: error)
+            case .working:
+                let sum = worked.withLock { worked in
+                    worked += ContinuousClock.now - start
+                    return worked
+                }
+                guard sum <= timeouts.working else {
+                    throw FrameChannel.Failure.unfinished(sum)
+                }
+            case .failure(var error):
+                // Nobody should take another machine's words for the program's own.
+                error.hint = error.hint.map { "The other side says: " + $0 }
+                throw PeerFailure(error: error)
             case let answer: return answer
             }
         }
@@ -106,6 +123,9 @@ final class ServeClient: Sendable {
                 } catch FrameChannel.Failure.timedOut(let timeout) {
                     process.close()
                     throw failure(.timedOut(timeout), channel.tail.lastLine)
+                } catch FrameChannel.Failure.unfinished(let time) {
+                    process.close()
+                    throw failure(.unfinished(time), channel.tail.lastLine)
                 } catch {
                     process.close()
                     throw error

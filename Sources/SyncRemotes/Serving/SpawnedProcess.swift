@@ -16,6 +16,8 @@ final class SpawnedProcess: Sendable {
         case killed(Int32)
         /// It sent nothing for this long and was ended.
         case timedOut(Duration)
+        /// It sent something all the time, was not done after this long, and was ended.
+        case unfinished(Duration)
     }
 
     /// How long a process may take to end after it has closed its output.

@@ -13,7 +13,8 @@ extension ReplicaStorage {
         try TableImage(
             of: view, schema: schema.merge, before: region.names,
             numbering: numbering(in: region, hints: hints),
-            isBoundary: region.state.boundaryRows.contains, storedRow: region.row(of:))
+            isBoundary: region.state.boundaryRows.contains, storedRow: region.row(of:),
+            stored: schema.stored)
     }
 
     private func numbering(

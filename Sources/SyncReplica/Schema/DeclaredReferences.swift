@@ -33,6 +33,9 @@ struct DeclaredReferences {
                     + "\(parent.name) that are not its primary key"
                 return
             }
+            // A key that refers to itself leads each row to that row: it is always satisfied.
+            let isOwn = position == positions[SQLName.folded(table.name)]
+            if isOwn, ordered == parent.key.compactMap({ places[$0] }) { continue }
             // The same reference declared twice is one; two that share a column cannot be merged.
             if references.contains(where: { $0.columns == ordered && $0.target == position }) {
                 continue
@@ -48,6 +51,13 @@ struct DeclaredReferences {
             references.append(
                 .init(ordered, to: position, onDelete: Self.action(foreignKey.onDelete)))
         }
+    }
+
+    /// The position of the table that the whole primary key refers to; nil: to none.
+    func target(ofKey table: TableSchema) -> Int? {
+        let places = ColumnUse(table)
+        let key = Set(table.key.compactMap { places[$0] })
+        return references.first { Set($0.columns) == key }?.target
     }
 
     private static func action(_ action: ForeignKeySchema.Action) -> MergeEntity.Reference.Action {

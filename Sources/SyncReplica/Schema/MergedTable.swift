@@ -12,6 +12,8 @@ struct MergedTable: Sendable {
     let checks: [String]
     /// The columns, in the order of the entity's.
     let columns: [String]
+    /// The affinities of the columns.
+    let affinities: [Affinity]
     /// Positions of the key's columns.
     let key: [Int]
     /// Columns under a UNIQUE, the key's included: a row that changes in one of them is deleted
@@ -55,6 +57,7 @@ struct MergedTable: Sendable {
         sql = table.sql
         checks = table.checks
         self.columns = columns
+        affinities = table.storedColumns.map(\.affinity)
         self.key = key
         let tied =
             claims.isIncomplete ? Array(columns.indices) : claims.items.flatMap(\.claim.columns)

@@ -23,6 +23,14 @@ struct PolicyCheck {
                             + "has no number to share")
                 }
             }
+            for (column, target) in (policy.references ?? [:]).sorted(by: { $0.key < $1.key }) {
+                let place = schema.column(column, of: position)
+                guard entity.references.contains(where: { $0.columns.first == place }) else {
+                    throw refusal(
+                        "\(name).\(column) cannot refer to \(target): the keys would refer to "
+                            + "each other in a circle")
+                }
+            }
             for (column, property) in (policy.columns ?? [:]).sorted(by: { $0.key < $1.key }) {
                 guard let place = schema.column(column, of: position) else {
                     throw refusal("\(name) has no column \(column)")

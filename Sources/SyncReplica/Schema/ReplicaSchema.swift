@@ -17,6 +17,8 @@ struct ReplicaSchema: Sendable {
     let unmerged: [UnmergedTable]
     /// By folded name.
     private let positions: [String: Int]
+    /// The tables in memory, without rows.
+    let rules: RuleDatabase
 
     /// The position of a table by its present name; nil when it is not tracked.
     func position(of name: String) -> Int? { positions[SQLName.folded(name)] }
@@ -54,7 +56,7 @@ struct ReplicaSchema: Sendable {
         let present = tables.map { SQLName.folded($0.name) }
         positions = Dictionary(zip(present, present.indices)) { first, _ in first }
         self.names = names
-        let rules = try RuleDatabase()
+        rules = try RuleDatabase()
         for table in tables { try rules.add(table) }
         let translator = SchemaTranslator(
             tables: tables, positions: positions, names: names, policies: policies, rules: rules)

@@ -116,6 +116,23 @@ final class RuleDatabase: @unchecked Sendable {
         }
     }
 
+    /// A value as a column stores it: its affinity makes a number of a text, or a text of a number.
+    func stored(_ value: Value, table: String, column: String) -> Value {
+        lock.withLock { _ in
+            let name = SQLName.quoted(table)
+            let column = SQLName.quoted(column)
+            do {
+                try run("DELETE FROM \(name)")
+                try run("INSERT INTO \(name)(\(column)) VALUES (?)", with: [value])
+                let stored = try statement("SELECT \(column) FROM \(name)")
+                defer { stored.reset() }
+                return try stored.step() ? stored.value(0) : value
+            } catch {
+                return value
+            }
+        }
+    }
+
     /// The value of a DEFAULT that is a constant; NULL for anything else.
     func constant(_ sql: String?, table: String, column: String) -> Value {
         guard let sql else { return .null }

@@ -97,9 +97,34 @@ struct SchemaTranslator {
                 throw refusal(of: table, "the reference \(column) to \(target) cannot be declared")
             }
             used.insert(place)
+            if isInCircle(table, key: place) { continue }
             references.append(.init([place], to: position, onDelete: .setNull))
         }
         return references
+    }
+
+    /// Whether a declared reference makes keys refer to each other in a circle (``KeyCircles``). It
+    /// is left out: ``PolicyCheck`` refuses it where it is set.
+    private func isInCircle(_ table: TableSchema, key place: Int) -> Bool {
+        guard table.key.count == 1, ColumnUse(table)[table.key[0]] == place,
+            let position = positions[SQLName.folded(table.name)]
+        else { return false }
+        var targets: [Int: Int] = [:]
+        for (position, table) in tables.enumerated() {
+            let declared = DeclaredReferences(of: table, among: tables, positions: positions)
+            targets[position] = declared.target(ofKey: table) ?? chosenTarget(ofKey: table)
+        }
+        return KeyCircles(targets: targets).circle(from: position) != nil
+    }
+
+    /// The table that a policy makes the key of a table refer to.
+    private func chosenTarget(ofKey table: TableSchema) -> Int? {
+        guard table.key.count == 1 else { return nil }
+        let identity = names.identity(ofTable: table.name)
+        let chosen = policies.policy(of: identity).references?.first {
+            SQLName.isEqual(names.name(ofColumn: $0.key, of: identity), to: table.key[0])
+        }
+        return chosen.flatMap { positions[SQLName.folded(names.name(ofEntity: $0.value))] }
     }
 
     private func refusal(of table: TableSchema, _ reason: String) -> SyncError {

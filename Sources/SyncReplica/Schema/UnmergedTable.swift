@@ -18,9 +18,17 @@ public struct UnmergedTable: Sendable, Hashable {
         let names = tables.map { SQLName.folded($0.name) }
         let positions = Dictionary(zip(names, names.indices)) { first, _ in first }
         var reasons: [Int: String] = [:]
+        var targets: [Int: Int] = [:]
         for (place, table) in tables.enumerated() {
-            reasons[place] =
-                DeclaredReferences(of: table, among: tables, positions: positions).problem
+            let declared = DeclaredReferences(of: table, among: tables, positions: positions)
+            reasons[place] = declared.problem
+            targets[place] = declared.target(ofKey: table)
+        }
+        let circles = KeyCircles(targets: targets)
+        for place in tables.indices where reasons[place] == nil {
+            guard let circle = circles.circle(from: place) else { continue }
+            let path = (circle + [place]).map { tables[$0].name }.joined(separator: " → ")
+            reasons[place] = "its primary key is a foreign key in a circle: \(path)"
         }
         var isComplete = reasons.isEmpty
         while !isComplete {

@@ -45,23 +45,28 @@ struct TableImage {
     ///     view, and is unchanged.
     ///   - storedRow: the row of an identity as the tables have it: the value of a reference to an
     ///     object outside of the view.
+    ///   - stored: a value as a column of the tables stores it.
     /// - Throws: `internalFault` when two rows have one key; `refused` when a table has no free
-    ///   number.
+    ///   number, or stores two keys alike.
     /// - Complexity: O(rows of the view)
     init(
         of view: View, schema: MergeSchema, before names: [RowKey: ObjectUID],
         numbering: Numbering, isBoundary: (ObjectUID) -> Bool,
-        storedRow: (ObjectUID) -> [Value]?
+        storedRow: (ObjectUID) -> [Value]?,
+        stored: (_ value: Value, _ entity: Int, _ column: Int) -> Value = { value, _, _ in value }
     ) throws {
         self.view = view
         self.schema = schema
         try assignNumbers(before: names, numbering: numbering)
+        var isConverted = false
         for name in view.order {
             guard let row = view.rows[name] else { continue }
             let entity = schema.entities[row.entity]
             var values: [Value] = []
             for (column, field) in row.fields.enumerated() {
-                if let value = spelled(field) {
+                if let spelled = spelled(field) {
+                    let value = stored(spelled, row.entity, column)
+                    isConverted = isConverted || value != spelled
                     let isReference = field.target != nil
                     values.append(
                         isReference ? kept(storedRow(name)?[column], for: field, value) : value)
@@ -80,7 +85,11 @@ struct TableImage {
             let key = schema.key(row.entity, entity.key.map { values[$0] })
             guard rows.updateValue(values, forKey: key) == nil else {
                 throw SyncError(
-                    .internalFault, "two rows of \(SchemaIdentity.title(entity.name)) have one key")
+                    isConverted ? .refused : .internalFault,
+                    "two rows of \(SchemaIdentity.title(entity.name)) have one key",
+                    hint: isConverted
+                        ? "The types of the key's columns make them equal here: declare the types "
+                            + "that the other replicas have" : nil)
             }
             self.names[key] = name
         }

@@ -11,6 +11,8 @@ struct StoreTimers {
     private static let unloadInterval: TimeAmount = .seconds(10)
     /// How often it looks for stores that are not in use any more.
     private static let restInterval: TimeAmount = .seconds(1)
+    /// How often the process looks whether its heaps are to be trimmed.
+    private static let trimInterval: TimeAmount = .seconds(10)
 
     let registry: StoreRegistry
     let pool: WorkPool
@@ -28,6 +30,7 @@ struct StoreTimers {
             begin(.purge, after: Self.restInterval, every: Self.purgeInterval),
             begin(.unload, after: Self.unloadInterval, every: Self.unloadInterval),
             begin(.rest, after: Self.restInterval, every: Self.restInterval),
+            beginTrimming(),
         ] + [comparing].compactMap(\.self)
     }
 
@@ -38,6 +41,15 @@ struct StoreTimers {
         // Not on the event loop: it asks the file system for the owners.
         return loop.scheduleRepeatedTask(initialDelay: delay, delay: interval) { _ in
             pool.submit(for: geteuid()) { if $0 { registry.begin(chore) } }
+        }
+    }
+
+    private func beginTrimming() -> RepeatedTask {
+        let (pool, trim) = (pool, HeapTrim())
+        return loop.scheduleRepeatedTask(
+            initialDelay: Self.trimInterval, delay: Self.trimInterval
+        ) { _ in
+            pool.submit(for: geteuid()) { if $0 { trim.look() } }
         }
     }
 }

@@ -88,7 +88,7 @@ enum FrameTarget {
         defer { close(ends[0]) }
         let channel = FrameChannel(input: ends[0], output: -1)
         do {
-            _ = try channel.line(limit: 512, timeout: .seconds(5))
+            _ = try channel.line(limit: 512, by: .now + .seconds(5), timeout: .seconds(5))
             for _ in 0..<64 { _ = try ServeAnswer(channel.read(timeout: .seconds(5))) }
         } catch is FrameChannel.Failure {
             return

@@ -1,0 +1,51 @@
+import CLinux
+import Testing
+
+@testable import syncd
+
+/// A daemon is small again after work that took memory.
+@Suite("Memory after work", .serialized) struct HeapTrimTests {
+    private static let idle = Duration.milliseconds(10)
+
+    private func look(_ trim: HeapTrim, at megabytes: UInt64, after time: Duration) -> Bool {
+        trim.look(.init(residentBytes: megabytes << 20, processorTime: time))
+    }
+
+    @Test func trimsWhenGrownAndIdle() {
+        let trim = HeapTrim { 50 << 20 }
+        #expect(!look(trim, at: 40, after: Self.idle))
+        #expect(!look(trim, at: 43, after: Self.idle * 2), "it has hardly grown")
+        #expect(!look(trim, at: 90, after: .seconds(3)), "it is busy")
+        #expect(look(trim, at: 90, after: .seconds(3) + Self.idle))
+    }
+
+    @Test func doesNotTrimAgainForWhatIsInUse() {
+        let trim = HeapTrim { 80 << 20 }
+        #expect(!look(trim, at: 40, after: Self.idle))
+        #expect(look(trim, at: 90, after: Self.idle))
+        #expect(!look(trim, at: 80, after: Self.idle))
+        #expect(!look(trim, at: 84, after: Self.idle))
+        #expect(!look(trim, at: 50, after: Self.idle), "it was given back later")
+        #expect(look(trim, at: 60, after: Self.idle))
+    }
+
+    @Test func returnsTheHolesOfTheHeap() {
+        let trim = HeapTrim()
+        let before = syncd_resident_bytes()
+        #expect(before > 1 << 20, "its own pages are known")
+        trim.look(.init(residentBytes: before, processorTime: .zero))
+        // 64 MiB of small blocks, of which every hundredth stays: no heap can be cut at its end.
+        var blocks = (0..<131_072).map { index in
+            let block = UnsafeMutableRawPointer.allocate(byteCount: 500, alignment: 16)
+            block.storeBytes(of: index, as: Int.self)
+            return block
+        }
+        for index in blocks.indices where index % 100 != 0 { blocks[index].deallocate() }
+        let grown = syncd_resident_bytes()
+        #expect(grown > before + (48 << 20))
+        #expect(trim.look(.init(residentBytes: grown, processorTime: .zero)))
+        #expect(syncd_resident_bytes() < grown - (32 << 20))
+        for index in blocks.indices where index % 100 == 0 { blocks[index].deallocate() }
+        blocks = []
+    }
+}
