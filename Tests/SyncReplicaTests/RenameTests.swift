@@ -272,7 +272,8 @@ struct RenameTests {
             ALTER TABLE p RENAME COLUMN n TO \(name)
             """)
         let b = try a.copy(at: folder.file("b.db"))
-        let names = "SELECT part, name FROM syncd_name WHERE part <> '' AND number IS NULL "
+        let names =
+            "SELECT part, name FROM syncd_name WHERE part <> '' AND number IS NULL "
             + "ORDER BY part"
         #expect(try a.rows(names) == [["id", .text(name)], ["ref", "id"], ["t", "t"]])
         #expect(try b.rows(names) == a.rows(names))
