@@ -260,6 +260,53 @@ struct RenameTests {
         try expectAgreement(a, b, c)
     }
 
+    @Test(arguments: ["ref", "REF"])
+    func newReplica_knowsTheKeyOfPrivateNumbers(name: String) throws {
+        let a = try TestStore(
+            folder.file("a.db"),
+            schema: "CREATE TABLE p(id INTEGER PRIMARY KEY, ref INTEGER, t TEXT);"
+                + "INSERT INTO p VALUES (1, 7, 'one')")
+        try a.run(
+            """
+            ALTER TABLE p RENAME COLUMN id TO n; ALTER TABLE p RENAME COLUMN ref TO id;
+            ALTER TABLE p RENAME COLUMN n TO \(name)
+            """)
+        let b = try a.copy(at: folder.file("b.db"))
+        let names =
+            "SELECT part, name FROM syncd_name WHERE part <> '' AND number IS NULL "
+            + "ORDER BY part"
+        #expect(try a.rows(names) == [["id", .text(name)], ["ref", "id"], ["t", "t"]])
+        #expect(try b.rows(names) == a.rows(names))
+        try b.run("UPDATE p SET id = 8")
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT id, t FROM p") == [[8, "one"]])
+        try expectAgreement(a, b)
+    }
+
+    @Test func newReplica_takesNoSchemaThatRefersToATableItDoesNotHave() throws {
+        let a = try TestStore(folder.file("a.db"), schema: Self.schema)
+        try a.replica.startSigning()
+        let b = try a.copy(at: folder.file("b.db"))
+        try a.run("ALTER TABLE album RENAME TO record")
+        _ = try a.replica.vector
+        for index in 1...3 {
+            try b.run("CREATE INDEX i\(index) ON tag(colour)")
+            _ = try b.replica.vector
+        }
+        try a.pull(from: b)
+        // What this states of its own refers to the table under the name that it has here.
+        try a.run("ALTER TABLE track ADD COLUMN length REAL")
+        try TestStore.sync(a, b)
+        let newest = try b.replica.batches(since: VersionVector())
+            .flatMap { try BatchDecoder.decode($0).schemas }.newest
+        #expect(newest?.dot.replica == a.replica.replicaID)
+        let c = try b.copy(at: folder.file("c.db"))
+        #expect(try c.rows("PRAGMA foreign_key_check").isEmpty)
+        try c.run("INSERT INTO track(name, album) VALUES ('third', 1)")
+        try TestStore.sync(a, b, c)
+        #expect(try a.rows("SELECT count(*) FROM track") == [[3]])
+    }
+
     @Test func policies_followARename() throws {
         let (a, b) = try pair()
         _ = try Store.alter(a.path, running: "ALTER TABLE album RENAME COLUMN note TO remark")

@@ -2,6 +2,7 @@ import SyncTesting
 import Testing
 
 @testable import SyncCore
+@testable import SyncMerge
 @testable import SyncReplica
 @testable import SyncValues
 
@@ -79,5 +80,46 @@ struct TightenedConstraintTests {
             #expect(
                 [try store.rows("SELECT * FROM p"), try store.rows("SELECT * FROM q")] == written)
         }
+    }
+
+    @Test(
+        "a repaired row that is rebuilt and written, uncaptured, keeps what its cells blend",
+        arguments: [
+            (CellPolicy.counter, Value.integer(5), Value.integer(77)),
+            (.counter, "none", "many"), (.set, "[\"a\"]", "[\"a\",\"b\"]"),
+            (.text, "one", "one\ntwo"),
+        ])
+    func blendingCell(_ policy: CellPolicy, from old: Value, to new: Value) throws {
+        let folder = try TemporaryFolder()
+        let a = try TestStore(
+            folder.file("a.db"),
+            schema: "CREATE TABLE q(id INTEGER PRIMARY KEY, u TEXT UNIQUE, v)")
+        try a.replica.setPolicies(MergePolicies(entities: ["q": .init(columns: ["v": policy])]))
+        let b = try a.copy(at: folder.file("b.db"))
+        try a.run("INSERT INTO q VALUES (1, 'x', \(old.literal)), (2, 'y', \(old.literal))")
+        try TestStore.sync(a, b)
+        try a.run("UPDATE q SET u = 'z' WHERE id = 1")
+        try b.run("UPDATE q SET u = 'z' WHERE id = 2")
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT count(*) FROM q WHERE u IS NULL") == [[1]])
+        try a.run(
+            """
+            CREATE TABLE new(id INTEGER PRIMARY KEY, u TEXT UNIQUE CHECK(u <> 'never'), v);
+            INSERT INTO new SELECT * FROM q; DROP TABLE q; ALTER TABLE new RENAME TO q;
+            UPDATE q SET v = \(new.literal) WHERE u IS NULL
+            """)
+        try TestStore.sync(a, b)
+        for store in [a, b] {
+            #expect(try store.rows("SELECT v FROM q WHERE u IS NULL") == [[new]])
+            #expect(try store.rows("SELECT v FROM q WHERE u = 'z'") == [[old]])
+        }
+    }
+}
+
+extension Value {
+    /// The value as SQL.
+    fileprivate var literal: String {
+        if case .text(let text) = self { return "'\(text)'" }
+        return description
     }
 }

@@ -36,6 +36,20 @@ extension MergeState {
         }
     }
 
+    /// The values that an object may show in a cell that blends, by its own versions: each of them
+    /// alone, and those together that are current.
+    package func blendedValues(ofCell cell: Int, in record: ObjectRecord) -> Set<Value> {
+        let policy = schema.entities[record.entity].policies[cell]
+        var values = Set(record.cells[cell].map { BlendCoding.decoded(Self.onlyValue($0)) })
+        for isAlive in [true, false] {
+            let versions = candidates(record, cell: cell, alive: isAlive)
+            guard !versions.isEmpty else { continue }
+            let newest = newest(of: versions, dot: \.dot, name: \.dot)
+            values.insert(blend(versions, newest: newest, policy: policy).value)
+        }
+        return values
+    }
+
     /// The value of a new version whose writer saw what `versions` show.
     /// - Parameter versions: what the register holds of the incarnation that continues.
     func successor(

@@ -16,6 +16,13 @@ struct FormerRepairs {
     private let image: TableImage
     /// The values that facts of unresolved objects have, by entity.
     private let stated: [Int: Set<Value>]
+    /// What unresolved objects may have shown in cells whose versions become one value.
+    private let blended: [Place: Set<Value>]
+
+    private struct Place: Hashable {
+        let entity: Int
+        let cell: Int
+    }
 
     /// - Parameters:
     ///   - region: all objects and rows, as they are stored.
@@ -32,6 +39,20 @@ struct FormerRepairs {
             }
         }
         self.stated = stated
+        blended = Self.blendedValues(in: region)
+    }
+
+    private static func blendedValues(in region: AffectedRegion) -> [Place: Set<Value>] {
+        var values: [Place: Set<Value>] = [:]
+        for object in region.objects.values where object.state == .unresolved {
+            let entity = object.record.entity
+            let policies = region.state.schema.entities[entity].policies
+            for (cell, policy) in policies.enumerated() where policy.isBlending {
+                values[Place(entity: entity, cell: cell), default: []]
+                    .formUnion(region.state.blendedValues(ofCell: cell, in: object.record))
+            }
+        }
+        return values
     }
 
     /// Whether a row is or was shown for an object that was unresolved.
@@ -49,11 +70,15 @@ struct FormerRepairs {
         let entity = region.state.schema.entities[key.entity]
         return columns.filter { column in
             guard let cell = entity.cells.firstIndex(where: { $0.contains(column) }),
-                cell != entity.numberCell, !entity.policies[cell].isBlending, row[column] != .null,
+                cell != entity.numberCell, row[column] != .null,
                 !entity.references.contains(where: { $0.columns.contains(column) }),
                 !Self.isMadeUp(row[column])
             else { return false }
-            return !stated[key.entity, default: []].contains(row[column])
+            guard entity.policies[cell].isBlending else {
+                return !stated[key.entity, default: []].contains(row[column])
+            }
+            let place = Place(entity: key.entity, cell: cell)
+            return !blended[place, default: []].contains(row[column])
         }
     }
 

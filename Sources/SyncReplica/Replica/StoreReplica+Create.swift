@@ -61,9 +61,11 @@ extension StoreReplica {
     }
 
     /// The schema that a new replica begins with: the newest of the store, where that has all
-    /// tables and columns of the sender under the sender's names. Where tables or columns were
-    /// renamed, by the sender or elsewhere, the new one begins with the tables of the sender, and
-    /// `synctool schema` lists the rest: the renames among it.
+    /// tables and columns of the sender under the sender's names, and none that refers to what it
+    /// does not have: put together of those of two replicas, it may name a table as one of them
+    /// alone does. Where tables or columns were renamed, by the sender or elsewhere, the new one
+    /// begins with the tables of the sender, and `synctool schema` lists the rest: the renames
+    /// among it.
     /// - Returns: nil: the tables and indexes of the snapshot.
     private static func firstSchema(
         of batch: Batch, among records: [SchemaRecord], draft: String
@@ -73,27 +75,53 @@ extension StoreReplica {
             !(content.names ?? []).contains(where: \.isRenamed)
         else { return nil }
         guard !batch.extras.schema.isEmpty else { return content }
-        let present = try columns(of: ReceivedSchema(batch), draft: draft)
-        guard
-            let known = try? columns(of: ReceivedSchema(batch, content: content), draft: draft),
-            known.isSuperset(of: present)
+        let present = try tables(of: ReceivedSchema(batch), draft: draft)
+        guard let known = try? tables(of: ReceivedSchema(batch, content: content), draft: draft),
+            columns(of: known).isSuperset(of: columns(of: present))
         else { return nil }
-        return content
+        // A table that is not tracked is made later.
+        let others = Set(content.objects.map { SQLName.folded($0.name) })
+        let dangling = danglingTargets(of: known).filter { $0.count > 2 || !others.contains($0[1]) }
+        return dangling.isSubset(of: danglingTargets(of: present)) ? content : nil
     }
 
-    /// Each table with each of its columns, folded.
-    private static func columns(
-        of schema: ReceivedSchema, draft: String
-    ) throws -> Set<[String]> {
+    private static func tables(of schema: ReceivedSchema, draft: String) throws -> [TableSchema] {
         defer { try? DraftFile(draft).remove() }
         try schema.create(at: draft, mode: 0o600)
         let queue = try DatabaseOpener.open(draft)
         defer { try? queue.close() }
-        let tables = try queue.read { try SchemaReader($0).tables() }
-        return Set(
+        return try queue.read { try SchemaReader($0).tables() }
+    }
+
+    /// Each table with each of its columns, folded.
+    private static func columns(of tables: [TableSchema]) -> Set<[String]> {
+        Set(
             tables.flatMap { table in
                 table.columns.map { [SQLName.folded(table.name), SQLName.folded($0.name)] }
             })
+    }
+
+    /// Each table with what its foreign keys name and is not there, folded: a table, or a table and
+    /// a column of it.
+    private static func danglingTargets(of tables: [TableSchema]) -> Set<[String]> {
+        let columns = columns(of: tables)
+        let names = Set(tables.map { SQLName.folded($0.name) })
+        var dangling: Set<[String]> = []
+        for table in tables {
+            let name = SQLName.folded(table.name)
+            for foreignKey in table.foreignKeys {
+                let parent = SQLName.folded(foreignKey.parent)
+                guard names.contains(parent) else {
+                    dangling.insert([name, parent])
+                    continue
+                }
+                for column in foreignKey.parentColumns.map(SQLName.folded)
+                where !columns.contains([parent, column]) {
+                    dangling.insert([name, parent, column])
+                }
+            }
+        }
+        return dangling
     }
 
     private static func makeEmptyStore(
@@ -130,16 +158,20 @@ extension StoreReplica {
     }
 
     /// The names of what the sender has, without those that it has heard of: another replica may
-    /// have given a column the name that one of the sender has.
+    /// have given a column the name that one of the sender has. The key of private numbers is not
+    /// described, and keeps its name unless a described column has it.
     private static func ownNames(of batch: Batch) -> [EntityNames] {
         batch.names.map { named in
             // What is forwarded follows in a second description.
             let described = batch.entities.filter { SQLName.isEqual($0.name, to: named.entity) }
                 .map { Set($0.cells.joined().map(SQLName.folded)) }
             let own = described.dropFirst().reduce(described.first ?? []) { $0.subtracting($1) }
+            let renamed = named.columns.filter { own.contains(SQLName.folded($0.key)) }
+            let present = own.subtracting(renamed.keys.map(SQLName.folded))
+                .union(renamed.values.compactMap { $0.map(SQLName.folded) })
             var named = named
             named.columns = named.columns.filter { identity, name in
-                guard let name, own.contains(SQLName.folded(name)) else { return true }
+                guard let name, present.contains(SQLName.folded(name)) else { return true }
                 return own.contains(SQLName.folded(identity))
             }
             return named
