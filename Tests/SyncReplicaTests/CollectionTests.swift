@@ -113,6 +113,46 @@ struct CollectionTests {
         #expect(try b.replica.collect().objects == 1, "all have what it marks at")
     }
 
+    @Test("a row that came with the snapshot of one that was away, too, stays everywhere")
+    func rowOfAnotherThatWasAway() throws {
+        let (a, b) = try pair()
+        let c = try clone(a, "c.db")
+        let all = [a, b, c]
+        for store in all {
+            try store.replica.noteAcknowledged(
+                Dictionary(
+                    uniqueKeysWithValues: try all.map {
+                        ($0.replica.replicaID, try $0.replica.vector)
+                    }))
+        }
+        try a.run("DELETE FROM owner WHERE name = 'eve'")
+        #expect(try a.replica.collect(lease: .seconds(-1)).objects == 1)
+        try send(a, b)
+        #expect(try b.replica.doubtful.count == 1)
+        try send(b, c)
+        let names = "SELECT name FROM owner ORDER BY 1"
+        #expect(try c.rows(names) == [[.text("ann")], [.text("bob")], [.text("eve")]])
+        // Not asked for, as a folder has it after compaction.
+        for batch in try a.replica.batches(since: VersionVector()) {
+            #expect(try c.replica.merge(batch))
+        }
+        for _ in 0..<2 {
+            for from in all {
+                for to in all where to.replica.replicaID != from.replica.replicaID {
+                    try send(from, to)
+                }
+            }
+        }
+        for store in all {
+            #expect(try store.rows(names) == c.rows(names))
+            #expect(try store.replica.doubtful.count == 0)
+        }
+        #expect(try c.rows(names).count == 3)
+        let sums = [c.replica.replicaID: try #require(try c.replica.sums)]
+        #expect(try a.replica.compare(sums).isEmpty)
+        #expect(try a.replica.comparedCount(among: sums) == 1)
+    }
+
     @Test("what is named again in between stays")
     func namedAgain() throws {
         let (a, b) = try pair()

@@ -198,6 +198,25 @@ struct SharedNumberTests {
         }
     }
 
+    @Test("where one number is left at the end, the other rows get the least ones")
+    func lastNumber() throws {
+        let stores = try stores()
+        try stores[0].run("INSERT INTO album VALUES (\(Int64.max - 1), 'last')")
+        try sync(stores)
+        try write(
+            stores, "INSERT INTO album VALUES (2, 'a2'), (3, 'a3'), (4, 'a4')",
+            "INSERT INTO album VALUES (2, 'b2'), (3, 'b3'), (4, 'b4')")
+        try sync(stores)
+        for store in stores {
+            #expect(
+                try store.rows("SELECT id FROM album WHERE title GLOB 'b*' ORDER BY id")
+                    == [[5], [6], [.integer(.max)]])
+            #expect(
+                try store.rows("SELECT id FROM album WHERE title GLOB 'a*' ORDER BY id")
+                    == [[2], [3], [4]])
+        }
+    }
+
     @Test("the copy of a file and its original agree on the numbers of rows that both had")
     func copiedFile() throws {
         let stores = try stores()

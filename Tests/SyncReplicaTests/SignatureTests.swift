@@ -202,6 +202,49 @@ struct SignatureTests {
         #expect(try await error(of: c, merging: bytes) == .notSigned)
     }
 
+    @Test("a copied file merges what the replica that it was copied from sends, before it sends")
+    func copiedBeforeItSent() throws {
+        let a = try TestStore(folder.file("a.db"), schema: Self.schema)
+        try a.replica.startSigning()
+        try a.run("UPDATE note SET text = 'not sent' WHERE id = 1")
+        _ = try a.replica.vector
+        try a.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        try FileManager.default.copyItem(atPath: a.path, toPath: folder.file("copy.db"))
+        let copy = try TestStore(
+            folder.file("copy.db"), try StoreReplica(folder.file("copy.db")))
+        try a.run("INSERT INTO note VALUES (3, 'three')")
+        for batch in try a.replica.batches(since: try copy.replica.vector) {
+            #expect(try copy.replica.merge(batch))
+        }
+        #expect(try copy.replica.replicaID != a.replica.replicaID)
+        #expect(try copy.rows(Self.all) == a.rows(Self.all))
+        #expect(try copy.rows(Self.all).count == 3)
+    }
+
+    @Test("what a replica sent before it signed may arrive later, but for what it says is gone")
+    func unsignedArrivesLate() throws {
+        let a = try TestStore(folder.file("a.db"), schema: Self.schema)
+        let path = folder.file("c.db")
+        let c = try TestStore(
+            path, try StoreReplica.clone(at: path, from: a.replica.batches(since: VersionVector())))
+        let late = try #require(try c.replica.batches(since: VersionVector()).first)
+        for store in [a, c] { try store.replica.startSigning() }
+        try c.run("INSERT INTO note VALUES (3, 'three')")
+        for batch in try c.replica.batches(since: try a.replica.vector) {
+            #expect(try a.replica.merge(batch))
+        }
+        #expect(try a.replica.merge(late))
+        var forged = try BatchDecoder.decode(late)
+        forged.facts = []
+        forged.collected = forged.upTo
+        forged.hasGaps = true
+        forged.sums = nil
+        let bytes = try BatchEncoder.encode(forged)
+        let error = #expect(throws: SyncError.self) { try a.replica.merge(bytes) }
+        #expect(error?.code == .notSigned)
+        #expect(try a.rows(Self.all) == c.rows(Self.all))
+    }
+
     @Test("proofs reach over batches that end between two anchors, at every place")
     func forwarded() async throws {
         let (a, b, _) = try await pair()

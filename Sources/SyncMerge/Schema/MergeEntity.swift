@@ -25,6 +25,8 @@ package struct MergeEntity: Sendable {
     package let identity: Identity
     /// Foreign keys.
     package internal(set) var references: [Reference]
+    /// The columns of references that a CHECK may call different where the target's key does not.
+    var spelledReferences: [SpelledReference] = []
     /// CHECK constraints.
     package let checks: [Check]
     /// Which side of an edit concurrent with a delete is shown.
@@ -122,15 +124,35 @@ package struct MergeEntity: Sendable {
         columns.allSatisfy { !self.columns[$0].isRequired && !key.contains($0) }
     }
 
-    /// Whether a CHECK, a NOT NULL or the type of a STRICT table refuses the row: a replica whose
+    /// A constraint that refuses a row.
+    package enum Refusal: Sendable {
+        /// The NOT NULL or the type of a column.
+        case column(Int)
+        /// A CHECK, by its position.
+        case check(Int)
+    }
+
+    /// The first CHECK, NOT NULL or type of a STRICT table that refuses the row: a replica whose
     /// schema allows more has written it.
-    package func refuses(_ row: [Field]) -> Bool {
-        let isUnfit = bounded.contains { column in
+    package func refusal(of row: [Field]) -> Refusal? {
+        let unfit = bounded.first { column in
             guard case .value(let value) = row[column] else { return false }
             if value == .null { return columns[column].isRequired }
             return !(columns[column].type?.accepts(value) ?? true)
         }
-        return isUnfit || checks.contains { !$0.accepts($0.columns.map { row[$0] }) }
+        if let unfit { return .column(unfit) }
+        return checks.firstIndex { !$0.accepts($0.columns.map { row[$0] }) }.map(Refusal.check)
+    }
+
+    /// Whether a CHECK, a NOT NULL or a type refuses the row.
+    package func refuses(_ row: [Field]) -> Bool { refusal(of: row) != nil }
+
+    /// Whether a CHECK that names one of the columns refuses the row.
+    func checks(naming columns: [Int], refuse row: [Field]) -> Bool {
+        checks.contains { check in
+            check.columns.contains(where: columns.contains)
+                && !check.accepts(check.columns.map { row[$0] })
+        }
     }
 
     /// Whether there is anything that could refuse a row.

@@ -19,7 +19,30 @@ package struct MergeSchema: Sendable {
         self.entities = entities.map { entity in
             var entity = entity
             entity.references = entity.resolvedReferences(in: entities)
+            entity.spelledReferences = entity.checkedReferences(in: entities)
             return entity
+        }
+    }
+
+    /// A reference to an entity.
+    package struct IncomingReference: Sendable {
+        /// Position of the entity that refers.
+        package let entity: Int
+        /// Its columns, in the order of the target's key.
+        package let columns: [Int]
+        /// Whether the key of the row that refers has one of them.
+        package let isInKey: Bool
+    }
+
+    /// The references to an entity.
+    /// - Complexity: O(references of the schema)
+    package func references(to target: Int) -> [IncomingReference] {
+        entities.enumerated().flatMap { position, entity in
+            entity.references.filter { $0.target == target }.map { reference in
+                IncomingReference(
+                    entity: position, columns: reference.columns,
+                    isInKey: reference.columns.contains(where: entity.key.contains))
+            }
         }
     }
 }

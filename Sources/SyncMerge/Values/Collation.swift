@@ -41,6 +41,15 @@ package enum Collation: Sendable, Hashable {
         }
     }
 
+    /// Another spelling of a text: in upper or lower case, or without spaces at the end; the same
+    /// value where there is none.
+    func respelled(_ value: Value, isUpper: Bool) -> Value {
+        guard case .text(let text) = value else { return value }
+        guard isUpper, self == .nocase else { return folded(value) }
+        return .text(
+            String(decoding: text.utf8.map { 97...122 ~= $0 ? $0 - 32 : $0 }, as: UTF8.self))
+    }
+
     /// ASCII letters in lower case, everything else as it is: what SQLite's NOCASE compares.
     package static func lowercased(_ text: String) -> String {
         String(decoding: text.utf8.map { 65...90 ~= $0 ? $0 + 32 : $0 }, as: UTF8.self)

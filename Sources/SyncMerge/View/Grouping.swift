@@ -185,7 +185,8 @@ extension Grouping {
             guard entity.isNullable(reference.columns) else { return .hard }
             var nulled = row
             for column in reference.columns { nulled[column] = .value(.null) }
-            return entity.refuses(nulled) ? .hard : .null  // SQLite would refuse the delete
+            // SQLite would refuse the delete.
+            return entity.checks(naming: reference.columns, refuse: nulled) ? .hard : .null
         }
         switch reference.onDelete {
         case .restrict: return .hard

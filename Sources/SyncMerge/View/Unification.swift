@@ -331,7 +331,8 @@ struct Unification {
             guard let row = rows[part], state.schema.entities[row.entity].mayRefuse,
                 !contains(state.formerRows?.shown ?? [], in: part)
             else { return false }
-            return state.schema.entities[row.entity].refuses(row.fields.map(visible))
+            let entity = state.schema.entities[row.entity]
+            return entity.accepted(row.fields.map(visible)) { row.fields[$0].target != nil } == nil
         }.flatMap { parts[$0] ?? [] }
     }
 }

@@ -13,7 +13,8 @@
 ///    reference to a group that is not shown becomes NULL or its default.
 /// 5. ``Unification``: groups that claim one UNIQUE value become one row, or the later claim is
 ///    shown with another value; where neither is possible its row is hidden.
-/// 6. Last resort: a row that a CHECK refuses because of rule 5 is hidden.
+/// 6. Last resort: a row that a CHECK refuses, because of rule 5 or of the key of another row, is
+///    hidden.
 /// 7. ``SharedNumbers``: which row shows a number that several claim.
 ///
 /// Rules 3 to 6 repeat while rule 4, 5 or 6 hides a group.

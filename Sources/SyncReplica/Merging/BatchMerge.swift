@@ -31,6 +31,7 @@ struct BatchMerge {
         let merged = try storage.headers.vector()
         guard merged.covers(delta.since) else { return false }
         try OwnTransactions(transaction).requireKnown(in: batch, merged: merged)
+        try SignedSending(transaction).retireFormer()
         let proofs = try SignedMerging(batch, merged: merged, in: transaction)
             .verify(after: proved)
         proved = proofs.links
@@ -38,7 +39,7 @@ struct BatchMerge {
         let fresh = batch.transactions.filter { !merged.covers($0.header.dot) }
         let gaps = SnapshotGaps(of: batch, merged: merged, in: transaction)
         var doubts = SnapshotDoubts(about: batch, in: transaction)
-        let dropped = try doubts.confirmed(besides: try gaps.missing())
+        let dropped = try doubts.confirmed(besides: try gaps.leftOut())
         guard !fresh.isEmpty || !dropped.isEmpty else {
             try gaps.store()
             try doubts.store()

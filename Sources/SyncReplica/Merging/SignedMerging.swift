@@ -75,9 +75,10 @@ struct SignedMerging {
         guard members.accepts(sender) else {
             throw SignatureFault.notAdmitted(sender, key: batch.proofs[sender]?.key)
         }
-        // What it sent before it signed may still lie in a folder.
+        // What it sent before it signed may still lie in a folder, or arrives late. A snapshot with
+        // gaps says what is gone, in its sender's name: that has to be proved.
         if let signer = signers[sender], batch.proofs[sender] == nil,
-            signer.first == 0 || batch.upTo[sender] > signer.first
+            batch.hasGaps || batch.upTo[sender] > signer.first
         {
             throw SignatureFault.notSigned(sender, sender: sender)
         }

@@ -24,7 +24,8 @@ struct SnapshotDoubts {
     private var doubts: DoubtStorage.Doubts = [:]
     private var isChanged = false
     private var isRaised = false
-    /// The objects with doubtful facts that the batch has.
+    /// The objects that stay: with doubtful facts that the batch has, or because this replica
+    /// itself knows that nobody deleted them.
     private var held: Set<ObjectUID> = []
 
     init(about batch: Batch?, in transaction: MergeTransaction) {
@@ -40,7 +41,7 @@ struct SnapshotDoubts {
     static func settle(in transaction: MergeTransaction) throws {
         guard try !transaction.storage.doubts.isEmpty else { return }
         var doubts = SnapshotDoubts(about: nil, in: transaction)
-        let dropped = try doubts.confirmed(besides: [:])
+        let dropped = try doubts.confirmed(besides: SnapshotGaps.LeftOut())
         guard !dropped.isEmpty else { return }
         let loader = try RegionLoader(transaction.storage)
         try loader.add(dropped.keys.sorted())
@@ -52,15 +53,17 @@ struct SnapshotDoubts {
     }
 
     /// Notes what the batch says, and takes out what is confirmed.
-    /// - Parameter missing: facts that are here and that the batch, which is needed, leaves out.
+    /// - Parameter leftOut: what is here and what the batch leaves out.
     /// - Returns: the objects with confirmed facts, with the remaining facts of their records: of
     ///   most, none.
     /// - Throws: SQLite errors; `corrupt`.
     /// - Complexity: O(doubts, and facts of the batch)
     mutating func confirmed(
-        besides missing: [ObjectUID: Set<Dot>]
+        besides leftOut: SnapshotGaps.LeftOut
     ) throws -> [ObjectUID: ObjectRecord] {
         doubts = try storage.doubts.all()
+        let missing = leftOut.missing
+        held = leftOut.kept
         guard !doubts.isEmpty || !missing.isEmpty else { return [:] }
         isChanged = true
         // An own snapshot that comes back is the word of no other member.

@@ -11,7 +11,18 @@ import SyncValues
 /// - `behind`: something was written here that a collecting replica had not seen, without having
 ///   seen what it collected. Until this replica has merged a snapshot that covers the vector,
 ///   batches of changes do not tell it which objects were dropped.
+/// - `returned`: up to this vector, this replica knows from snapshots alone what was dropped. A
+///   snapshot may have had rows that were doubtful at its sender: they are here like any other.
 struct SnapshotGaps {
+    /// What a snapshot leaves out and is here.
+    struct LeftOut {
+        /// Facts that the sender dropped, by object: to be confirmed by other members.
+        var missing: [ObjectUID: Set<Dot>] = [:]
+        /// Rows that came with another member's snapshot, and that nobody deleted as far as this
+        /// replica knows: they stay, and are stated again.
+        var kept: Set<ObjectUID> = []
+    }
+
     private let transaction: MergeTransaction
     private let storage: ReplicaStorage
     private let batch: Batch
@@ -35,48 +46,53 @@ struct SnapshotGaps {
     /// longer than its lease. What it wrote meanwhile is not among them.
     ///
     /// They are dropped when other members confirm it (``SnapshotDoubts``), and only by a replica
-    /// that is behind a cut. Any other one has merged the deletes themselves.
-    /// - Throws: `badData` when this replica is not behind, and the snapshot leaves out rows that
+    /// that is behind a cut, or still waits for such a confirmation. Any other one has merged the
+    /// deletes themselves.
+    /// - Throws: `badData` when this replica needs no snapshot, and this one leaves out rows that
     ///   are here or claims more than it has; SQLite errors.
     /// - Complexity: O(objects of the store), unless this replica was empty.
-    func missing() throws -> [ObjectUID: Set<Dot>] {
+    func leftOut() throws -> LeftOut {
         let known = merged.meet(batch.upTo).meet(batch.collected)
-        guard batch.hasGaps, !batch.from.covers(known) else { return [:] }
-        let isBehind = try isBehind()
-        let doubts = isBehind ? [:] : try storage.doubts.all()
-        var leftOutCount = 0
+        guard batch.hasGaps, !batch.from.covers(known) else { return LeftOut() }
+        let isNeeded = try isBehind() || !settings.vector(.doubted).isEmpty
+        let returned = try settings.vector(.returned)
+        var lostCount = 0
         var facts: [ObjectUID: Set<Dot>] = [:]
         for fact in batch.facts {
             if let uid = fact.object { facts[uid, default: []].insert(fact.dot) }
         }
-        var missing: [ObjectUID: Set<Dot>] = [:]
+        var leftOut = LeftOut()
         try storage.objects.forEach(after: -1) { uid, object in
             let dots = object.record.dots
             let dropped = dots.filter {
                 known.covers($0) && !batch.from.covers($0) && facts[uid]?.contains($0) != true
             }
             guard !dropped.isEmpty else { return }
-            guard isBehind else {
-                // Where the snapshot has other facts of the object, these decide.
-                let isWhole = dropped.count == dots.count && facts[uid] == nil
-                if isWhole, object.key != nil, doubts[uid] == nil { leftOutCount += 1 }
+            guard !isNeeded else {
+                leftOut.missing[uid] = Set(dropped)
                 return
             }
-            missing[uid] = Set(dropped)
+            // Where the snapshot has other facts of the object, these decide.
+            guard dropped.count == dots.count, facts[uid] == nil, object.key != nil else { return }
+            if dots.allSatisfy(returned.covers) {
+                leftOut.kept.insert(uid)
+            } else {
+                lostCount += 1
+            }
         }
-        try requireWhole(leftOutCount: leftOutCount, isBehind: isBehind)
-        return missing
+        try requireWhole(lostCount: lostCount, isNeeded: isNeeded)
+        return leftOut
     }
 
-    private func requireWhole(leftOutCount: Int, isBehind: Bool) throws {
-        guard leftOutCount == 0 else {
+    private func requireWhole(lostCount: Int, isNeeded: Bool) throws {
+        guard lostCount == 0 else {
             throw SyncError(
                 .badData,
-                "the snapshot, written by replica \(batch.sender), leaves out \(leftOutCount) rows "
+                "the snapshot, written by replica \(batch.sender), leaves out \(lostCount) rows "
                     + "that are here and that nobody deleted")
         }
         let reached = batch.transactions.reduce(into: merged) { $0.advance(to: $1.header.dot) }
-        guard isBehind || reached.covers(batch.upTo) else {
+        guard isNeeded || reached.covers(batch.upTo) else {
             throw SyncError(
                 .badData,
                 "the snapshot, written by replica \(batch.sender), claims transactions that it "
@@ -108,6 +124,10 @@ struct SnapshotGaps {
                 try settings.set(.collected, to: collected.joined(batch.collected))
             }
             let behind = try settings.vector(.behind)
+            if !merged.covers(batch.collected) || !behind.isEmpty {
+                let returned = try settings.vector(.returned)
+                try settings.set(.returned, to: returned.joined(batch.collected))
+            }
             if batch.upTo.covers(batch.collected), batch.collected.covers(behind) {
                 try settings.set(.behind, to: VersionVector())
             }

@@ -32,7 +32,7 @@ struct FirstStatement {
 
     /// Stores the objects of all rows, and the headers of the transactions.
     /// - Returns: why nothing was stored; nil: everything is.
-    /// - Throws: SQLite errors.
+    /// - Throws: `refused` for a row that its table refuses; SQLite errors.
     /// - Complexity: O(rows of the store)
     func store() throws -> StatementObstacle? {
         guard try storage.objects.isEmpty() else { return .notFirst }

@@ -21,7 +21,8 @@ struct LocalRecorder {
     /// - Parameter isRestructured: whether the tables still show repairs of a former schema. The
     ///   caller shows them all again then.
     /// - Returns: whether the tables are the view; if not, the caller shows them all again.
-    /// - Throws: `internalFault`; `corrupt`, `badData` for stored records that cannot be read; what
+    /// - Throws: `refused` for an older row that its own table refuses; `internalFault`; `corrupt`,
+    ///   `badData` for stored records that cannot be read; what
     ///   SQLite says. The transaction has to be rolled back then.
     /// - Complexity: O(changes, and what is unresolved); the first time O(rows of the store).
     func record(isRestructured: Bool) throws -> Bool {
@@ -44,8 +45,7 @@ struct LocalRecorder {
         if isFirst, try hasStatedRows(recording) { return true }
         let outcome: LocalRecording.Outcome
         if isFirst {
-            let region = try RegionLoader.whole(in: storage)
-            outcome = try recording.recorded(on: region, view: View(region.state))
+            outcome = try firstRecorded(recording)
         } else if isRestructured {
             outcome = try recordedWithoutFormerRepairs(recording)
         } else {
@@ -77,6 +77,21 @@ struct LocalRecorder {
         try transaction.settings.set(.stated, to: .integer(storage.history.head))
         try StateVerifier(transaction).verify(after: "the first statement")
         return true
+    }
+
+    /// Records all rows by a view of them.
+    /// - Throws: `refused` for a row that its own table refuses: no facts show it.
+    private func firstRecorded(_ recording: LocalRecording) throws -> LocalRecording.Outcome {
+        let region = try RegionLoader.whole(in: storage)
+        do {
+            return try recording.recorded(on: region, view: View(region.state))
+        } catch let error as SyncError where error.code == .internalFault {
+            let arrivals = recording.consolidation.arrivals
+            let refused = try RefusedRow.first(in: storage) { key in
+                recording.uid(of: key, birth: arrivals[key])
+            }
+            throw refused?.error ?? error
+        }
     }
 
     /// Records so that the view equals the tables. Where the rules do not get there, which is a

@@ -34,7 +34,7 @@ final class RowStating {
 
     /// Stores the objects of an entity.
     /// - Parameter older: called with the insert of each row that is older than history.
-    /// - Throws: ``StatementObstacle``; SQLite errors.
+    /// - Throws: ``StatementObstacle``; `refused` for a row that its table refuses; SQLite errors.
     /// - Complexity: O(rows)
     func state(_ entity: Int, older: (Batch.Change) -> Void) throws {
         let table = storage.schema.tables[entity]
@@ -54,9 +54,8 @@ final class RowStating {
     private func store(_ row: [Value], at key: RowKey, uid: ObjectUID) throws {
         let entity = storage.schema.merge.entities[key.entity]
         let fields = try identities.fields(of: row, entity: key.entity)
-        if entity.mayRefuse, entity.refuses(fields.visible) {
-            throw StatementObstacle.refusedRow
-        }
+        let refused = RefusedRow(row, as: fields, of: key.entity, in: storage.schema)
+        if let refused { throw refused.error }
         let last = recording.last.dot
         var newest = Int64(0)
         let record = objects.record(of: uid, entity: key.entity, fields: fields.stated) { columns in

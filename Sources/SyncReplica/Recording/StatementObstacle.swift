@@ -10,9 +10,6 @@ enum StatementObstacle: String, Error, CaseIterable {
     case checkedKeyOfKeys
     /// Keys refer to keys in a circle, or in a long chain.
     case keysOfKeys
-    /// A CHECK, a NOT NULL or a type refuses a row, as it does in tables that were changed or
-    /// written past them, or because it names a number that is not part of the facts.
-    case refusedRow
     /// A value is shown otherwise than it was written.
     case changedValue
     /// Two rows have one identity.

@@ -22,6 +22,8 @@ final class RegionLoader {
     private var expanded: Set<ObjectUID> = []
     /// Rows whose referrers have been loaded.
     private var surrounded: Set<RowKey> = []
+    /// Rows with another spelling of their key, whose referrers have been loaded.
+    private var respelled: Set<RowKey> = []
     /// Entities whose default rows have been loaded.
     private var defaulted: Set<Int> = []
     /// Claims whose rows have been loaded.
@@ -239,6 +241,7 @@ final class RegionLoader {
             if stored?.state == .unresolved || keys[uid] != old {
                 isNew = try addReferrers(to: old) || isNew
             }
+            if let new = keys[uid], new.values != key { isNew = try addReaders(of: old) || isNew }
         }
         let claims = schema.merge.entities.map { !$0.claims.isEmpty }
         for (key, row) in image.rows where claims[key.entity] {
@@ -274,14 +277,34 @@ final class RegionLoader {
     func addReferrers(to key: RowKey) throws -> Bool {
         guard surrounded.insert(key).inserted else { return false }
         var isNew = false
-        for (position, entity) in schema.merge.entities.enumerated() {
-            for reference in entity.references where reference.target == key.entity {
-                let sql = schema.tables[position].select(
-                    by: reference.columns, collations: schema.tables[key.entity].keyCollations)
-                isNew = try addRows(of: position, with: key.values, by: sql) || isNew
+        for reference in schema.merge.references(to: key.entity) {
+            isNew = try addBoundary(keys: referrers(to: key, by: reference)) || isNew
+        }
+        return isNew
+    }
+
+    /// Loads the rows that see how a key is spelled: a CHECK of theirs may call that another value
+    /// where no reference changes. They are those that refer to it, also through their keys.
+    private func addReaders(of key: RowKey) throws -> Bool {
+        var isNew = false
+        var work = [key]
+        while let key = work.popLast() {
+            guard respelled.insert(key).inserted else { continue }
+            for reference in schema.merge.references(to: key.entity) {
+                let keys = try referrers(to: key, by: reference)
+                isNew = try addBoundary(keys: keys) || isNew
+                if reference.isInKey { work += keys }
             }
         }
         return isNew
+    }
+
+    private func referrers(
+        to key: RowKey, by reference: MergeSchema.IncomingReference
+    ) throws -> [RowKey] {
+        let sql = schema.tables[reference.entity].select(
+            by: reference.columns, collations: schema.tables[key.entity].keyCollations)
+        return try keys(of: reference.entity, with: key.values, by: sql)
     }
 
     /// Loads the rows that have the UNIQUE values of a row.
@@ -294,8 +317,8 @@ final class RegionLoader {
             guard let values = claim.values(of: row), claim.values(of: old) != values,
                 claimed.insert(Claim(entity: position, claim: index, values: values)).inserted
             else { continue }
-            isNew =
-                try addRows(of: position, with: values, by: table.selectClaimants[index]) || isNew
+            let rivals = try keys(of: position, with: values, by: table.selectClaimants[index])
+            isNew = try addBoundary(keys: rivals) || isNew
         }
         return isNew
     }
@@ -321,7 +344,7 @@ final class RegionLoader {
         return try addBoundary(keys: fresh.sorted { $0.precedes($1) })
     }
 
-    private func addRows(of entity: Int, with values: [Value], by sql: String) throws -> Bool {
+    private func keys(of entity: Int, with values: [Value], by sql: String) throws -> [RowKey] {
         let table = schema.tables[entity]
         let select = try storage.statements.statement(sql)
         select.bind(values)
@@ -329,7 +352,7 @@ final class RegionLoader {
         while try select.step() {
             keys.append(schema.merge.key(entity, table.key.map { select.value(Int32($0)) }))
         }
-        return try addBoundary(keys: keys)
+        return keys
     }
 
     /// Loads the rows that references of an entity fall back to.

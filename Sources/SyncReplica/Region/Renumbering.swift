@@ -63,10 +63,11 @@ final class Renumbering {
 
     // MARK: Numbers
 
-    /// The numbers of an entity that are in use in a view, and the last one that was given.
+    /// The numbers of an entity that are in use in a view.
     private struct Supply {
         var used: Set<Int64> = []
-        var last: Int64?
+        /// Up to here all numbers are taken, where the greatest one is.
+        var searched: Int64 = 0
         let greatestClaim: Int64
 
         init(of entity: Int, state: MergeState, view: View) throws {
@@ -86,14 +87,14 @@ final class Renumbering {
         if greatest < .max {
             number = greatest + 1
         } else {
-            number = supply.last ?? 0
+            number = supply.searched
             repeat {
                 // Free in the tables, it may be the number of a row that is about to be shown.
                 number = try storage.leastFreeNumber(of: entity, from: number + 1)
             } while supply.used.contains(number) && number < .max
+            supply.searched = number
         }
         supply.used.insert(number)
-        supply.last = number
         return number
     }
 }

@@ -8,6 +8,8 @@ struct MergedTable: Sendable {
     let name: String
     /// The CREATE statement.
     let sql: String
+    /// The expressions of the CHECKs, in the order of the entity's.
+    let checks: [String]
     /// The columns, in the order of the entity's.
     let columns: [String]
     /// The affinities of the columns.
@@ -53,6 +55,7 @@ struct MergedTable: Sendable {
         let key = entity.key
         name = table.name
         sql = table.sql
+        checks = table.checks
         self.columns = columns
         affinities = table.storedColumns.map(\.affinity)
         self.key = key

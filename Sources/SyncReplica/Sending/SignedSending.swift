@@ -48,14 +48,10 @@ struct SignedSending {
                 about: subject, kind, revision: revision, by: own, store: store, with: key))
     }
 
-    /// This replica, with a key pair: a new one where the file became another replica. The keys of
-    /// former ones, which came with a copied file, sign what the file has of them, and go.
+    /// This replica, with a key pair: a new one where the file became another replica.
     private func ownSigner() throws -> Signer {
-        let all = try storage.signers.all()
-        if let signer = all[own], signer.secret != nil { return signer }
-        for former in all.values where former.secret != nil && former.replica != own {
-            try retire(former, upTo: try storage.headers.vector()[former.replica])
-        }
+        if let signer = try storage.signers.all()[own], signer.secret != nil { return signer }
+        try retireFormer()
         let key = SigningKey.make()
         let first = try firstUnsigned()
         let start = Signer.start(own, first: first, store: store)
@@ -63,6 +59,17 @@ struct SignedSending {
             replica: own, key: key.verifying, first: first, base: start, link: start, secret: key)
         try storage.signers.write(signer)
         return signer
+    }
+
+    /// The keys of former replicas, which came with a copied file, sign what the file has of them,
+    /// and go: also what they had not sent yet, from where their next batches continue.
+    /// - Throws: SQLite errors, `corrupt`.
+    /// - Complexity: O(replicas), and O(transactions not sent) the first time
+    func retireFormer() throws {
+        for former in try storage.signers.all().values
+        where former.secret != nil && former.replica != own {
+            try retire(former, upTo: try storage.headers.vector()[former.replica])
+        }
     }
 
     /// The newest own transaction that others may have without a signature.

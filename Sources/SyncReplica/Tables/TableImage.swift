@@ -9,7 +9,7 @@ import SyncValues
 /// - Two shown rows of one entity have two numbers.
 /// - The number of a hidden object stays reserved until another row takes it.
 /// - A reference to a key that may be spelled in several ways keeps the spelling of its row, as it
-///   does in SQLite when the key changes its spelling.
+///   does in SQLite when the key changes its spelling; unless a CHECK refuses that.
 struct TableImage {
     /// The rows by key.
     private(set) var rows: [RowKey: [Value]] = [:]
@@ -81,6 +81,7 @@ struct TableImage {
                 }
             }
             if entity.isPrivate { values[entity.key[0]] = .integer(numbers[name] ?? 0) }
+            values = accepted(values, of: row, entity: entity)
             let key = schema.key(row.entity, entity.key.map { values[$0] })
             guard rows.updateValue(values, forKey: key) == nil else {
                 throw SyncError(
@@ -122,6 +123,24 @@ struct TableImage {
             }
             return spelled(row.fields[entity.key[part]], depth: depth + 1)
         }
+    }
+
+    /// The values with references spelled so that the row's CHECKs accept them: as the row has them
+    /// now, else as the view found.
+    private func accepted(_ values: [Value], of row: ShownRow, entity: MergeEntity) -> [Value] {
+        guard entity.hasSpelledReferences, entity.refuses(values.map(Field.value)) else {
+            return values
+        }
+        let visible = zip(values, row.fields).map { value, field in
+            Field.value(field.target == nil ? value : spelled(field) ?? value)
+        }
+        let accepted = entity.accepted(visible) { row.fields[$0].target != nil }
+        return accepted.map { fields in
+            zip(fields, values).map { field, value in
+                if case .value(let accepted) = field { return accepted }
+                return value
+            }
+        } ?? values
     }
 
     /// What a row holds in place of `value`, where that is another spelling of the same key.

@@ -52,6 +52,9 @@ package final class Metadata {
         /// Merging: the cut of the snapshots that left out what is still shown here
         /// (`syncd_doubt`), until other members confirm them.
         case doubted
+        /// Merging: the vector up to which this replica knows from snapshots alone what was
+        /// collected elsewhere.
+        case returned
         /// Merging: what of a remote could not be read in the last exchange, by address. JSON.
         case unread
         /// Merging: the newest own transaction that tells of a decision about members.

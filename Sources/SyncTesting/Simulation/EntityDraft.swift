@@ -58,6 +58,15 @@ struct EntityDraft {
         rules.append((rule, columns))
     }
 
+    /// The columns whose CHECK demands lower case.
+    var lowerColumns: Set<Int> {
+        Set(
+            rules.flatMap { rule -> [Int] in
+                if case .lower = rule.rule { return rule.columns }
+                return []
+            })
+    }
+
     func entity(
         deleteWins: Bool, uniquePolicy: UniquePolicy
     ) -> MergeEntity {
@@ -75,7 +84,12 @@ struct EntityDraft {
             uniques: uniques,
             claims: index.map { [$0.claim] } ?? [],
             references: references,
-            checks: rules.map { rule in .init(rule.columns, accepts: rule.rule.accepts) },
+            checks: rules.map { rule in
+                let collation = collations[rule.columns[0]] ?? .binary
+                return .init(rule.columns) {
+                    rule.rule.accepts($0, comparedBy: collation)
+                }
+            },
             deletePolicy: deleteWins ? .deleteWins : .editWins,
             uniquePolicy: uniquePolicy, columnPolicies: policies)
     }

@@ -43,6 +43,17 @@ struct Image {
                 }
             }
             if entity.isPrivate { values[entity.key[0]] = .integer(numbers.number(of: name)) }
+            if entity.hasSpelledReferences, entity.refuses(values.map(Field.value)) {
+                // But not one that a CHECK refuses.
+                let visible = row.fields.map { Field.value(value($0)) }
+                let fields = entity.accepted(visible) { row.fields[$0].target != nil }
+                for (column, field) in (fields ?? []).enumerated() {
+                    guard row.fields[column].target != nil, case .value(let value) = field else {
+                        continue
+                    }
+                    values[column] = value
+                }
+            }
             let key = schema.key(row.entity, entity.key.map { values[$0] })
             guard rows.updateValue(values, forKey: key) == nil else {
                 throw SimulationFailure("two rows with one key")

@@ -21,16 +21,22 @@ struct LateEdits {
     private static let pauses: [Int64] = [12_000, 60_000, 3_600_000]
 
     private let entities: [MergeEntity]
+    private let spared: Set<String>
     /// By cell, the last write of each replica.
     private var written: [Cell: [String: Write]] = [:]
+    /// Cells that a replica wrote whose clock is ahead of its machine's: a copy that stated what was
+    /// written on a machine whose clock is ahead. Its writes are later than they were.
+    private var undecided: Set<Cell> = []
     private var random: SeededRandom
     private var count = 0
 
     /// Draws whether there are such edits.
     /// - Returns: nil: none in this seed.
-    init?(_ schema: SimulatedSchema, seed: UInt64) {
+    /// - Parameter spared: columns that a UNIQUE may come over, which decides then.
+    init?(_ schema: SimulatedSchema, seed: UInt64, sparing spared: Set<String>) {
         var random = SeededRandom(seed: seed &+ 0x11_0000_0000)
         guard random.chance(0.5) else { return nil }
+        self.spared = spared
         entities = schema.merge.entities
         self.random = random
     }
@@ -59,6 +65,7 @@ struct LateEdits {
             let entity = entities[key.entity]
             return store.schema.roles[key.entity].indices.filter { column in
                 guard store.schema.roles[key.entity][column] == .token,
+                    !spared.contains(entity.columns[column].name),
                     let cell = entity.cellOfColumn[column], entity.cells[cell] == [column]
                 else { return false }
                 return true
@@ -79,6 +86,8 @@ struct LateEdits {
         try store.willCommit()
         try store.database.run("COMMIT")
         try store.remember()
+        let ahead = "SELECT value >> 16 > \(wall) FROM syncd_meta WHERE key = 'clock'"
+        if try store.database.run(ahead) == [[1]] { undecided.insert(cell) }
         written[cell, default: [:]][store.path] = Write(wall: wall, text: text)
     }
 
@@ -89,7 +98,8 @@ struct LateEdits {
         for (key, row) in try store.read() {
             guard let object = names[key] else { continue }
             for column in row.indices {
-                guard let writes = written[Cell(object: object, column: column)]?.values else {
+                let cell = Cell(object: object, column: column)
+                guard let writes = written[cell]?.values, !undecided.contains(cell) else {
                     continue
                 }
                 let entity = entities[key.entity]

@@ -21,6 +21,8 @@ struct RandomSchema {
     private var widening: SeededRandom
     /// The same, for which numbers are shared.
     private var sharing: SeededRandom
+    /// The same, for CHECKs that see the spelling of references.
+    private var spelling: SeededRandom
     private let kinds: [KeyKind]
     private let favourite: MergeEntity.Reference.Action?
     private var drafts: [EntityDraft] = []
@@ -39,6 +41,7 @@ struct RandomSchema {
         forming = SeededRandom(seed: twin.next() &+ 0xE_0000_0000)
         widening = SeededRandom(seed: twin.next() &+ 0x12_0000_0000)
         sharing = SeededRandom(seed: twin.next() &+ 0x9_0000_0000)
+        spelling = SeededRandom(seed: twin.next() &+ 0x5_0000_0000)
         var kinds: [KeyKind] = []
         for index in 0..<(2 + random.below(3)) {
             let plain: [KeyKind] = [.number, .text, .composite]
@@ -61,6 +64,7 @@ struct RandomSchema {
             var draft = drafts[index]
             addColumns(&draft)
             addReferences(to: &draft, index: index)
+            addSpellingChecks(to: &draft)
             if added.chance(0.35) { addIndex(to: &draft) }
             draft.form = TableForm(
                 isPrivate: draft.isPrivate, columns: draft.columnCount, &forming)
@@ -81,7 +85,8 @@ struct RandomSchema {
         return SimulatedSchema(
             MergeSchema(entities), tables: tables, roles: drafts.map(\.roles),
             indexes: drafts.map(\.index),
-            triggers: triggers.isEmpty ? [] : [SimulatedTriggers.log] + triggers)
+            triggers: triggers.isEmpty ? [] : [SimulatedTriggers.log] + triggers,
+            lowerColumns: drafts.map(\.lowerColumns))
     }
 
     private mutating func addKey(to draft: inout EntityDraft, index: Int) {
@@ -208,6 +213,14 @@ struct RandomSchema {
                 draft.addCheck(.present, on: [columns[0], flag])
             default: break
             }
+        }
+    }
+
+    /// Adds a CHECK that calls references different which SQLite does not: to keys under NOCASE.
+    private mutating func addSpellingChecks(to draft: inout EntityDraft) {
+        for column in draft.references.flatMap(\.columns)
+        where draft.collations[column] == .nocase && spelling.chance(0.25) {
+            draft.addCheck(.lower, on: [column, column])
         }
     }
 

@@ -250,7 +250,7 @@ struct RandomWriter {
             }
             guard !keys.isEmpty, !(mayBeNull && random.chance(0.25)) else { continue }
             for (column, value) in zip(reference.columns, random.pick(keys).values) {
-                row[column] = value
+                row[column] = schema.spelled(value, column: column, of: entity)
             }
         }
         if let key {

@@ -57,7 +57,7 @@ struct SchemaRenaming {
             return [Self.table(name, new), Self.table(new, Self.cased(name))]
         case 2:
             if let table = wanted.table, store.addedTable == nil,
-                !store.schema.tableNames.contains(table)
+                !store.hasTable(table)
             {
                 new = table
             }
@@ -142,9 +142,16 @@ extension SimulatedStore {
         schema.merge.entities.firstIndex { $0.name == first } ?? 0
     }
 
+    /// Whether a table of the schema bears a name, in any case.
+    func hasTable(_ name: String) -> Bool { placeOfTable(called: name) != nil }
+
+    private func placeOfTable(called name: String) -> Int? {
+        schema.tableNames.firstIndex { $0.lowercased() == name.lowercased() }
+    }
+
     /// Gives a table that bears a name another one.
     func free(table name: String) throws {
-        guard let place = schema.tableNames.firstIndex(of: name) else { return }
+        guard let place = placeOfTable(called: name) else { return }
         let new = "\(name)_freed"
         if hasLostTriggers { try see() }
         try database.run("ALTER TABLE \(name) RENAME TO \(new)")

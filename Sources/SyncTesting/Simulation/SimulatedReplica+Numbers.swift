@@ -17,10 +17,10 @@ extension SimulatedReplica {
         }
         let header = next(wall)
         var recorder = FactRecorder(state, dot: header.dot, time: header.time)
-        var last: [Int: Int64] = [:]
+        var given: [Int: Set<Int64>] = [:]
         recorder.renumber(lost, in: view) { entity in
-            let number = nextNumber(of: entity, after: last[entity])
-            last[entity] = number
+            let number = nextNumber(of: entity, besides: given[entity] ?? [])
+            given[entity, default: []].insert(number)
             return number
         }
         state = recorder.state
@@ -28,17 +28,19 @@ extension SimulatedReplica {
         renumberings.append(RecordedCommit(recorder, view: view, names: names))
     }
 
-    /// The number after the greatest of an entity; where there is none, the least free one.
-    private func nextNumber(of entity: Int, after last: Int64?) -> Int64 {
-        let used = tables.keys.filter { $0.entity == entity }.compactMap { key -> Int64? in
-            if case .integer(let number) = key.values[0] { return number }
-            return nil
-        }
+    /// The number after the greatest of an entity; where that is the greatest there is, the least
+    /// free one.
+    /// - Parameter given: numbers that other rows of this transaction got.
+    private func nextNumber(of entity: Int, besides given: Set<Int64>) -> Int64 {
+        let used = given.union(
+            tables.keys.filter { $0.entity == entity }.compactMap { key in
+                if case .integer(let number) = key.values[0] { return number }
+                return nil
+            })
         let greatest = max(0, used.max() ?? 0, state.greatestClaim(of: entity) ?? 0)
-        if greatest < .max, last ?? 0 < .max { return max(greatest, last ?? 0) + 1 }
-        let taken = Set(used)
-        var number = last.map { $0 < .max ? $0 + 1 : 1 } ?? 1
-        while taken.contains(number) { number += 1 }
+        if greatest < .max { return greatest + 1 }
+        var number: Int64 = 1
+        while used.contains(number) { number += 1 }
         return number
     }
 

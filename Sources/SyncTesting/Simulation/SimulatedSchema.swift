@@ -35,6 +35,8 @@ package struct SimulatedSchema: Sendable {
     let triggers: [String]
     /// One per column of each entity.
     package let roles: [[Role]]
+    /// For each entity the columns whose CHECK demands lower case.
+    let lowerColumns: [Set<Int>]
     /// What the tables and columns are called now; `merge` has their first names.
     var tableNames: [String]
     var columnNames: [[String]]
@@ -42,8 +44,10 @@ package struct SimulatedSchema: Sendable {
     /// Describes a store.
     package init(
         _ merge: MergeSchema, tables: [String], roles: [[Role]] = [],
-        indexes: [SimulatedIndex?]? = nil, triggers: [String] = []
+        indexes: [SimulatedIndex?]? = nil, triggers: [String] = [],
+        lowerColumns: [Set<Int>]? = nil
     ) {
+        self.lowerColumns = lowerColumns ?? merge.entities.map { _ in [] }
         self.triggers = triggers
         self.merge = merge
         self.indexes = indexes ?? merge.entities.map { _ in nil }
@@ -84,6 +88,14 @@ package struct SimulatedSchema: Sendable {
     func hasSpellings(_ column: Int, of entity: Int) -> Bool {
         merge.entities[entity].columns[column].collation != .binary
             || indexes[entity]?.lower.contains(column) ?? false
+    }
+
+    /// A value of a reference as its CHECK demands it.
+    func spelled(_ value: Value, column: Int, of entity: Int) -> Value {
+        guard lowerColumns[entity].contains(column), case .text(let text) = value else {
+            return value
+        }
+        return .text(Collation.lowercased(text))
     }
 
     /// The SQL that reads an entity's rows, one column per column.

@@ -65,9 +65,9 @@ struct TableGrowth {
 
     /// A replica that was made from a snapshot gets the table, too, unless the snapshot had it.
     mutating func finish(clone: SimulatedStore) throws {
-        let sql = "SELECT name FROM sqlite_schema WHERE name = '\(name)'"
+        let sql = "SELECT name FROM sqlite_schema WHERE name = '\(name)' COLLATE NOCASE"
         let isThere = try clone.database.run(sql) != []
-        if !isThere || clone.schema.tableNames.contains(name) { return try grow(clone) }
+        if !isThere || clone.hasTable(name) { return try grow(clone) }
         clone.addedTable = name
     }
 

@@ -203,7 +203,9 @@ extension RecordedSchedule {
                         .init($0.columns, to: $0.target, onDelete: Self.action($0.action))
                     },
                     checks: entity.checks.map { check in
-                        .init(check.columns, accepts: Self.check(check.sql).accepts)
+                        .init(check.columns) {
+                            Self.check(check.sql).accepts($0, comparedBy: .binary)
+                        }
                     },
                     deletePolicy: entity.deleteWins ? .deleteWins : .editWins,
                     uniquePolicy: Self.policy(entity.uniquePolicy))
