@@ -53,8 +53,8 @@ struct HostileServerTests {
     func working() async throws {
         let error = try await greet(
             #"echo 'syncd-serve 1'; while printf '\000\000\000\001\000'; do sleep 0.02; done"#,
-            within: .init(greeting: .seconds(20), answer: .seconds(20), working: .milliseconds(500))
-        )
+            within: .init(
+                greeting: .seconds(20), answer: .seconds(20), working: .milliseconds(500)))
         #expect(error?.reason.contains("unfinished") == true, "\(String(describing: error))")
     }
 

@@ -173,11 +173,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             if remote.keepsBatches, report.found == nil {
                 report.found = catalog.reach(since: VersionVector(), for: members)
             }
-            // A member uses a new key: who was left out may have sent what can still be read.
-            let isLeftOut = catalog.problems.contains {
-                $0.missingKey != nil && $0.envelope.map(members.hasSigned) == true
-            }
-            if isLeftOut { return report }
+            if Self.isLeftOut(of: catalog, members) { return report }
             let all = catalog.items.filter { $0.envelope.store == store }
             let usable = all.filter { !passedOver.contains($0.name) }
             try await requireOwn(
@@ -229,6 +225,13 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
                 passedOver.subtract(admitted)
                 report.problems.removeAll { admitted.contains($0.name) }
             }
+        }
+    }
+
+    /// Whether a member uses a new key: who was left out may have sent what can still be read.
+    private static func isLeftOut(of catalog: BatchCatalog, _ members: Membership) -> Bool {
+        catalog.problems.contains {
+            $0.missingKey != nil && $0.envelope.map(members.hasSigned) == true
         }
     }
 

@@ -6,9 +6,9 @@ import SyncCore
 /// subqueries on keys and indexed references. Comparisons of text name the BINARY collation,
 /// whatever the column's own: what is equal in memory is equal in SQL.
 ///
-/// SQLite's parser has a stack of 100 entries in many versions, and expressions at most 1,000 levels
-/// deep (<https://sqlite.org/limits.html>). So the entries that are open at each place are counted
-/// (``nested(_:_:)``), and what has many parts is written as a tree of groups.
+/// SQLite's parser has a stack of 100 entries in many versions, and takes expressions of at most
+/// 1,000 levels (<https://sqlite.org/limits.html>). So the entries that are open at each place are
+/// counted (``nested(_:_:)``), and what has many parts is written as a tree of groups.
 struct PredicateSQL {
     private(set) var arguments: [Value] = []
     private var aliases = 0

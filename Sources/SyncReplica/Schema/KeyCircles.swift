@@ -1,7 +1,7 @@
 /// Tables whose primary keys are references to each other in a circle.
 ///
-/// The identity of a row whose key refers to another row is made of that row's identity: in a circle
-/// none could be the first. Each table has at most one reference that covers its key, because
+/// The identity of a row whose key refers to another row is made of that row's identity: none of a
+/// circle could be the first. Each table has at most one reference that covers its key, because
 /// references share no columns; and only such references close a circle, because a reference has as
 /// many columns as the key of its target.
 struct KeyCircles {

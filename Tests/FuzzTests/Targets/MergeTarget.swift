@@ -85,6 +85,9 @@ enum MergeTarget {
             for batch in try victim.batches(since: honest.vector) { _ = try honest.merge(batch) }
             for batch in try honest.batches(since: victim.vector) { _ = try victim.merge(batch) }
             _ = try victim.collect(lease: .zero)
+        } catch let error as SyncError where error.code == .forked {
+            // The member has signed another history for this replica than for the honest one.
+            isExchanged = false
         } catch let error as SyncError where error.code == .notSigned {
             // The member wrote without a signature to a replica that did not know its key yet:
             // another one, which knows it, passes that over from every sender.

@@ -74,7 +74,8 @@ import Testing
         for text in [
             numbers.map { "priority == \($0)" }.joined(separator: " OR "),
             numbers.map { "priority != \($0 + 2)" }.joined(separator: " AND "),
-            "priority IN {\(list)}", "3 IN {}", "NOT 3 IN {}", "3 IN {NIL}", "NOT priority IN {\(list)}", "title IN[c] {\(words)}",
+            "priority IN {\(list)}", "3 IN {}", "NOT 3 IN {}", "3 IN {NIL}",
+            "NOT priority IN {\(list)}", "title IN[c] {\(words)}",
         ] {
             let bound = try PredicateBinder(model: graph.model).bind(
                 try FetchPredicate(text), to: task)
