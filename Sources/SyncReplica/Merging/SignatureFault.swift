@@ -64,7 +64,9 @@ enum SignatureFault {
             .notMember,
             "replica \(decider) removed this replica (\(own)) from the members: others refuse what "
                 + "it sends. Nothing was sent",
-            hint: "Another member can admit it again: synctool remote members DB --admit \(own)")
+            hint: "Another member can admit it again: synctool remote members DB --admit \(own). "
+                + "Where no other member is left, clone the store from the remote, and add to the "
+                + "clone what only this file has")
     }
 
     /// Transactions in this replica's name that it did not sign.

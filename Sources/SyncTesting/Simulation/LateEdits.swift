@@ -24,8 +24,8 @@ struct LateEdits {
     private let spared: Set<String>
     /// By cell, the last write of each replica.
     private var written: [Cell: [String: Write]] = [:]
-    /// Cells that a replica wrote whose clock is ahead of its machine's: a copy that stated what was
-    /// written on a machine whose clock is ahead. Its writes are later than they were.
+    /// Cells that a replica wrote whose clock is ahead of its machine's: a copy that stated what
+    /// was written on a machine whose clock is ahead. Its writes are later than they were.
     private var undecided: Set<Cell> = []
     private var random: SeededRandom
     private var count = 0
