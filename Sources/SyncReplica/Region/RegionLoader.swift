@@ -110,9 +110,12 @@ final class RegionLoader {
         var work = Array(uids)
         var isNew = false
         while let uid = work.popLast() {
-            guard region.objects[uid] == nil, !known.contains(uid),
-                let object = try storage.objects.object(uid)
-            else { continue }
+            guard region.objects[uid] == nil, !known.contains(uid) else { continue }
+            guard let object = try storage.objects.object(uid) else {
+                // Not here, but perhaps aliased with an object that is.
+                if try !aliases(of: uid).isEmpty { isNew = try add([uid]) || isNew }
+                continue
+            }
             if try object.state != .plain || !aliases(of: uid).isEmpty {
                 isNew = try add([uid]) || isNew
                 // It may be shown again, and then needs what it refers to: all of a chain of
