@@ -55,6 +55,26 @@ struct RenameTests {
         }
     }
 
+    @Test(
+        "a table that another program renamed is no new one when tracking comes first",
+        arguments: [[], ["extra"]])
+    func renamedTable_isFollowedByTrack(entities: [String]) throws {
+        let (a, b) = try pair()
+        try a.run("ALTER TABLE tag RENAME TO label; CREATE TABLE extra(id INTEGER PRIMARY KEY)")
+        let report = try Store.track(
+            a.path, entities: entities.isEmpty ? .all : .only(entities))
+        #expect(report.repair?.findings.map(\.problem) == [.renamed(to: "label")])
+        #expect(
+            try a.rows("SELECT name FROM syncd_entity WHERE retired = 0 ORDER BY 1")
+                == [["album"], ["extra"], ["label"], ["track"]])
+        try a.run("UPDATE label SET colour = 'blue'")
+        try TestStore.sync(a, b)
+        #expect(try b.rows("SELECT * FROM tag") == [["rock", "blue"]])
+        try b.run("DELETE FROM tag")
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT * FROM label").isEmpty)
+    }
+
     @Test(arguments: Way.allCases)
     func renamedColumn_editedElsewhereUnderItsOldName(way: Way) throws {
         let (a, b) = try pair()

@@ -41,6 +41,12 @@ public struct CaptureFinding: Sendable, Hashable {
             default: false
             }
         }
+
+        /// Whether it is put right before new tables are recorded: one that was renamed is not new.
+        var isDueBeforeTracking: Bool {
+            if case .renamed = self { return true }
+            return isOfOwnObjects
+        }
     }
 
     /// The entity's number; nil for an object of the store, and for a table that is not recorded.

@@ -13,7 +13,7 @@ struct SchemaLook {
     let isUntracked: Bool
     /// The first object of another program whose name is needed.
     let reserved: StoreObjects.Object?
-    /// No trigger and no object of the store needs a repair.
+    /// No trigger and no object of the store needs a repair, and no table was renamed.
     let triggersAreRight: Bool
 
     /// - Throws: the error of SQLite; `notTracked`, `badData` for a store that cannot be read.
@@ -29,7 +29,7 @@ struct SchemaLook {
         // Whether tables of the store are there is seen again under the lock.
         let isWhole = try !isUntracked && StoreDamage.find(db) == nil
         triggersAreRight =
-            try isWhole && !tracker.findings(db).contains(where: \.problem.isOfOwnObjects)
+            try isWhole && !tracker.findings(db).contains(where: \.problem.isDueBeforeTracking)
     }
 
     /// - Throws: `cannotTrack` when another program's object has a name that is needed.

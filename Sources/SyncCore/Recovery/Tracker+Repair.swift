@@ -91,18 +91,18 @@ extension Tracker {
     }
 
     /// Puts right the triggers, and other objects of the store, that another program dropped from
-    /// a store whose tables are whole, or changed; leaves every other finding as it is. Within a
-    /// transaction.
+    /// a store whose tables are whole, or changed, and follows tables that were renamed; leaves
+    /// every other finding as it is. Within a transaction.
     ///
     /// - Returns: nil when all are right.
     /// - Throws: `refused` where it needs a decision: ``refuseLosses(in:among:)``.
     func repairMissing(_ db: Database) throws -> RepairReport? {
         let findings = try findings(db)
+        guard findings.contains(where: \.problem.isDueBeforeTracking) else { return nil }
         let missing = findings.filter(\.problem.isOfOwnObjects)
-        guard !missing.isEmpty else { return nil }
         if try Metadata(db).isStated() { try refuseLosses(in: db, among: missing) }
         return try repairCapture(
-            db, but: findings.map(\.problem).filter { !$0.isOfOwnObjects })
+            db, but: findings.map(\.problem).filter { !$0.isDueBeforeTracking })
     }
 
     /// The same within a transaction.
