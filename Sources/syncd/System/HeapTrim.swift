@@ -10,8 +10,9 @@ import Synchronization
 ///
 /// A look costs two system calls, a trim some milliseconds, and a page fault for each page that is
 /// used again: with a smaller ``growthMax``, or while the process is busy, pages would come and go.
-/// With a larger one an idle daemon keeps more than it needs. What does not shrink is in use: it is
-/// the measure of the next looks, so that it is not trimmed for again and again.
+/// With a larger one an idle daemon keeps more than it needs. What does not shrink was in use then,
+/// and may be holes later, which are no growth: so the measure stays the least that the process
+/// ever had, and a process that needs more than that trims every third look while it is idle.
 final class HeapTrim: Sendable {
     /// What one look sees.
     struct Look: Equatable {
@@ -27,14 +28,19 @@ final class HeapTrim: Sendable {
         }
     }
 
-    /// Growth since the last trim that is left alone.
+    /// Growth above the least that the process ever had that is left alone.
     static let growthMax: UInt64 = 4 << 20
     /// The processor time between two looks up to which the process has nothing to do.
     static let busyMin = Duration.milliseconds(500)
 
+    /// Looks from one trim to the next.
+    private static let looksBetween = 3
+
     private struct State {
         var least = UInt64.max
         var processorTime = Duration.zero
+        /// Looks until the next trim may be.
+        var rest = 0
     }
 
     private let state = Mutex(State())
@@ -58,12 +64,19 @@ final class HeapTrim: Sendable {
         let isDue = state.withLock { state in
             defer { state.processorTime = look.processorTime }
             state.least = min(state.least, look.residentBytes)
+            if state.rest > 0 {
+                state.rest -= 1
+                return false
+            }
             return look.residentBytes - state.least > Self.growthMax
                 && look.processorTime - state.processorTime < Self.busyMin
         }
         guard isDue else { return false }
         let left = trim()
-        state.withLock { $0.least = left }
+        state.withLock { state in
+            state.least = min(state.least, left)
+            state.rest = Self.looksBetween - 1
+        }
         return true
     }
 }
