@@ -245,6 +245,26 @@ struct SignatureTests {
         #expect(try a.rows(Self.all) == c.rows(Self.all))
     }
 
+    @Test("in a store that began signed, nobody sends unsigned batches in a signer's name")
+    func unsignedWhereAllSign() throws {
+        let a = try TestStore(folder.file("a.db"), schema: Self.schema)
+        try a.replica.startSigning()
+        let path = folder.file("c.db")
+        let c = try TestStore(
+            path, try StoreReplica.clone(at: path, from: a.replica.batches(since: VersionVector())))
+        let signed = try #require(try c.replica.batches(since: VersionVector()).first)
+        #expect(try a.replica.merge(signed))
+        var forged = try BatchDecoder.decode(signed)
+        forged.proofs = [:]
+        forged.decisions = []
+        forged.replicaNames = [:]
+        forged.sums = nil
+        #expect(forged.upTo[c.replica.replicaID] == 0)
+        let bytes = try BatchEncoder.encode(forged)
+        let error = #expect(throws: SyncError.self) { try a.replica.merge(bytes) }
+        #expect(error?.code == .notSigned)
+    }
+
     @Test("proofs reach over batches that end between two anchors, at every place")
     func forwarded() async throws {
         let (a, b, _) = try await pair()

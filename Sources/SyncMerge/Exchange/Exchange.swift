@@ -167,8 +167,9 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
         var members = try await replica.membership
         while true {
             let behind = try await replica.behind
-            let before = behind.isEmpty ? try await replica.vector : VersionVector()
-            let catalog = try await remote.catalog(since: before)
+            let vector = try await replica.vector
+            let catalog = try await remote.catalog(
+                since: behind.isEmpty ? vector : VersionVector())
             report.problems += catalog.problems.filter { !report.problems.contains($0) }
             if remote.keepsBatches, report.found == nil {
                 report.found = catalog.reach(since: VersionVector(), for: members)
@@ -178,14 +179,13 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             let usable = all.filter { !passedOver.contains($0.name) }
             try await requireOwn(
                 upTo: usable.reduce(into: VersionVector()) { $0.join($1.envelope.upTo) })
-            let vector = try await replica.vector
             useless = (vector == useless.at ? useless.count + 1 : 0, vector)
             guard useless.count <= Self.uselessMax else { throw Self.useless(report.problems) }
-            let path = try await self.path(through: BatchCatalog(usable), behind: behind)
+            let path = try await self.path(
+                through: BatchCatalog(usable), from: vector, behind: behind)
             guard !path.isEmpty else {
-                let merged = try await replica.vector
                 report.problems.removeAll {
-                    $0.missingKey == nil && $0.envelope.map { merged.covers($0.upTo) } == true
+                    $0.missingKey == nil && $0.envelope.map { vector.covers($0.upTo) } == true
                 }
                 return report
             }
@@ -246,7 +246,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
 
     /// What is merged next of a catalog: the snapshot that the replica needs, or what leads on.
     private func path(
-        through catalog: BatchCatalog, behind: VersionVector
+        through catalog: BatchCatalog, from vector: VersionVector, behind: VersionVector
     ) async throws -> [BatchCatalog.Item] {
         let awaited = try await replica.awaited
         let snapshot =
@@ -254,7 +254,7 @@ package struct Exchange<Local: Replica, Peer: Remote>: Sendable {
             ? catalog.snapshot(collected: behind)
             : catalog.confirmation(of: behind, by: awaited)
         if let snapshot { return [snapshot] }
-        return catalog.path(since: try await replica.vector)
+        return catalog.path(since: vector)
     }
 
     /// Pulls, then pushes.

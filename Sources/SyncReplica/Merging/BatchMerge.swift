@@ -31,7 +31,6 @@ struct BatchMerge {
         let merged = try storage.headers.vector()
         guard merged.covers(delta.since) else { return false }
         try OwnTransactions(transaction).requireKnown(in: batch, merged: merged)
-        try SignedSending(transaction).retireFormer()
         let proofs = try SignedMerging(batch, merged: merged, in: transaction)
             .verify(after: proved)
         proved = proofs.links

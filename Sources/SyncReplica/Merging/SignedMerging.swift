@@ -34,7 +34,7 @@ struct SignedMerging {
     /// - Throws: `notSigned`, `forked`, `notMember`, `badData`; SQLite errors.
     /// - Complexity: O(transactions of the batch, and of its proofs)
     func verify(after proved: [ReplicaID: ChainLink]) throws -> Outcome {
-        let signers = try storage.signers.all()
+        let signers = try knownSigners()
         try requireMember(signers)
         var outcome = Outcome(decisions: batch.decisions)
         outcome.keys = signers.mapValues(\.key)
@@ -65,6 +65,15 @@ struct SignedMerging {
         return outcome
     }
 
+    /// The signers; of a file that was copied, the replica that it was is one of them.
+    private func knownSigners() throws -> [ReplicaID: Signer] {
+        let signers = try storage.signers.all()
+        let isCopy = signers.values.contains { $0.secret != nil && $0.replica != own }
+        guard isCopy else { return signers }
+        try SignedSending(transaction).retireFormer()
+        return try storage.signers.all()
+    }
+
     /// Checks that the sender is a member, and that its name is its own.
     private func requireMember(_ signers: [ReplicaID: Signer]) throws {
         let members = try storage.members.all()
@@ -75,11 +84,14 @@ struct SignedMerging {
         guard members.accepts(sender) else {
             throw SignatureFault.notAdmitted(sender, key: batch.proofs[sender]?.key)
         }
-        // What it sent before it signed may still lie in a folder, or arrives late. A snapshot with
-        // gaps says what is gone, in its sender's name: that has to be proved.
-        if let signer = signers[sender], batch.proofs[sender] == nil,
-            batch.hasGaps || batch.upTo[sender] > signer.first
-        {
+        guard let signer = signers[sender], batch.proofs[sender] == nil else { return }
+        // What it sent before it signed may still lie in a folder, or arrive late. One that had
+        // written nothing then cannot be told from one that has always signed, as all do in a store
+        // that began so. A snapshot with gaps says what is gone: that has to be proved.
+        let beganUnsigned =
+            signer.first > 0
+            || !members.isClosed && signers.values.contains { $0.first > 0 }
+        guard beganUnsigned, !batch.hasGaps, batch.upTo[sender] <= signer.first else {
             throw SignatureFault.notSigned(sender, sender: sender)
         }
     }

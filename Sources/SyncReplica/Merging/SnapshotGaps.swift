@@ -54,7 +54,8 @@ struct SnapshotGaps {
     func leftOut() throws -> LeftOut {
         let known = merged.meet(batch.upTo).meet(batch.collected)
         guard batch.hasGaps, !batch.from.covers(known) else { return LeftOut() }
-        let isNeeded = try isBehind() || !settings.vector(.doubted).isEmpty
+        let isBehind = try isBehind()
+        let isNeeded = try isBehind || !settings.vector(.doubted).isEmpty
         let returned = try settings.vector(.returned)
         var lostCount = 0
         var facts: [ObjectUID: Set<Dot>] = [:]
@@ -80,11 +81,11 @@ struct SnapshotGaps {
                 lostCount += 1
             }
         }
-        try requireWhole(lostCount: lostCount, isNeeded: isNeeded)
+        try requireWhole(lostCount: lostCount, isBehind: isBehind)
         return leftOut
     }
 
-    private func requireWhole(lostCount: Int, isNeeded: Bool) throws {
+    private func requireWhole(lostCount: Int, isBehind: Bool) throws {
         guard lostCount == 0 else {
             throw SyncError(
                 .badData,
@@ -92,7 +93,7 @@ struct SnapshotGaps {
                     + "that are here and that nobody deleted")
         }
         let reached = batch.transactions.reduce(into: merged) { $0.advance(to: $1.header.dot) }
-        guard isNeeded || reached.covers(batch.upTo) else {
+        guard isBehind || reached.covers(batch.upTo) else {
             throw SyncError(
                 .badData,
                 "the snapshot, written by replica \(batch.sender), claims transactions that it "

@@ -25,8 +25,23 @@ extension Affinity {
         case (.integer, .real(let number)), (.numeric, .real(let number)):
             return number != number.rounded()
         case (.real, .integer): return false
-        // Most texts in such columns are dates.
-        case (_, .text(let text)): return !text.contains(where: \.isNumber) || text.contains(":")
+        case (_, .text(let text)): return !Self.mayBeNumber(text)
         }
+    }
+
+    /// Whether SQLite may take a text for a number. Most texts in columns of numbers are dates, and
+    /// are none: a sign follows a digit.
+    private static func mayBeNumber(_ text: String) -> Bool {
+        var last: UInt8 = 0x20
+        for byte in text.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x2E, 0x65, 0x45, 0x09...0x0D, 0x20: break  // digits . e E, space
+            case 0x2B, 0x2D:  // + -
+                guard !(0x30...0x39 ~= last) else { return false }
+            default: return false
+            }
+            last = byte
+        }
+        return text.utf8.contains { 0x30...0x39 ~= $0 }
     }
 }
