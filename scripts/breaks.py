@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""breaks.py [--check] [--seeds N] [--only WORD]: breaks the rules of merging on purpose, one after the other.
+"""breaks.py [--check] [--release] [--seeds N] [--only WORD]: breaks the rules of merging on purpose, one by one.
 
 Each entry of Tests/Breaks/breaks.toml is applied to a copy of the sources, syncsim (or the named tests) is built
 and run, and the first seed that fails is printed. Exits 1 when a break was not found, or does not apply any more.
@@ -57,15 +57,15 @@ def run(command, seconds=RUN_SECONDS_MAX):
         return "", 0
 
 
-def search(entry, seeds):
+def search(entry, seeds, configuration):
     """What found the break; None when nothing did."""
     kind = entry["find"]
     if kind in KINDS:
-        output, status = run([*SWIFT, "build", "--product", "syncsim"], 3600)
+        output, status = run([*SWIFT, "build", "-c", configuration, "--product", "syncsim"], 3600)
         if status:
             raise SystemExit(f"does not build: {entry['name']}\n{output[-2000:]}")
         output, status = run(
-            [".build/debug/syncsim", "run", "--kind", kind, "--count", str(seeds), "--failures", "1"])
+            [f".build/{configuration}/syncsim", "run", "--kind", kind, "--count", str(seeds), "--failures", "1"])
         if status < 0:
             return f"a crash (signal {-status})"
         found = re.search(r"^seed (\d+)", output, re.MULTILINE)
@@ -81,6 +81,7 @@ def search(entry, seeds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--release", action="store_true")
     parser.add_argument("--seeds", type=int, default=500)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
@@ -95,7 +96,7 @@ def main():
     for entry in entries:
         refresh()
         (COPY / entry["file"]).write_text(broken(entry))
-        found = search(entry, options.seeds)
+        found = search(entry, options.seeds, "release" if options.release else "debug")
         unfound += found is None
         print(f"| {entry['name']} | {entry['find']} | {found or 'NOT FOUND'} |", flush=True)
     refresh()

@@ -266,6 +266,14 @@ struct RemoteCommandTests {
             #expect(try await notes(scene, "b.db") == (try await notes(scene, "a.db")))
             try await makeNotes(scene, "other.db")
             expect(try await scene.tool("key", "import", "other.db", "packet"), 1, "another store")
+            for file in ["/dev/null", ".", "none"] {
+                let nothing = try await scene.tool("key", "import", "b.db", file)
+                #expect(nothing.status != 0 && !nothing.errors.contains("Success"), "\(file)")
+            }
+
+            // A replica that keeps the new key names itself among those that do.
+            try await scene.tool("remote", "name", "a.db", "keeper").expectSuccess()
+            try await scene.tool("key", "rotate", "a.db", "--keep", "keeper").expectSuccess()
         }
     }
 

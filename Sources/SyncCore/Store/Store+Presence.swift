@@ -21,12 +21,7 @@ extension Store {
                 else {
                     return nil
                 }
-                guard entity.layout.key.count == name.key.values.count else {
-                    throw SyncError(
-                        .invalidArgument,
-                        "a key of \(entity.name) has \(entity.layout.key.count) parts",
-                        hint: "They are: \(entity.layout.key.joined(separator: ", "))")
-                }
+                try entity.check(name.key)
                 let isPresent = try rowExists(on: reader.connection, entity: entity, key: name.key)
                 guard isPresent else { return nil }
                 let incarnation = newest?.kind == .delete ? 0 : newest?.object.incarnation ?? 0
@@ -45,5 +40,22 @@ extension Store {
                 + condition.joined(separator: " AND "), on: connection)
         for (index, value) in key.values.enumerated() { row.bind(value, at: Int32(index + 1)) }
         return try row.step()
+    }
+}
+
+extension TrackedEntity {
+    /// Ensures that a key has a value for each column of the table's key.
+    /// - Throws: `invalidArgument`.
+    func check(_ key: ObjectKey) throws {
+        let columns = layout.key
+        guard columns.count != key.values.count else { return }
+        let names = columns.joined(separator: ", ")
+        throw SyncError(
+            .invalidArgument,
+            columns.count == 1
+                ? "a key of \(name) is one value, of \(names); this one has \(key.values.count)"
+                : "a key of \(name) has \(columns.count) parts, of \(names); this one has "
+                    + "\(key.values.count)",
+            hint: "Write \(name)/\(columns.map { $0.uppercased() }.joined(separator: ","))")
     }
 }

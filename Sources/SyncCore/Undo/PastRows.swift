@@ -29,6 +29,12 @@ struct PastRows {
         return true
     }
 
+    /// Ensures that a name is one that an object can have.
+    /// - Throws: `unknownEntity`; `invalidArgument` for a key with another number of parts.
+    mutating func check(_ name: ObjectName) throws {
+        try table(name.folded.entity, of: name).entity.check(name.key)
+    }
+
     /// Whether the table of an object is there, and tracked.
     mutating func isTracked(_ name: ObjectName) throws -> Bool {
         do {

@@ -24,7 +24,8 @@ extension Store {
     /// An object's values just after the transaction of a token: the present row, with everything
     /// later taken back.
     ///
-    /// - Throws: ``SyncError``: `historyExpired`, `foreignHistory`, `unknownEntity`.
+    /// - Throws: ``SyncError``: `historyExpired`, `foreignHistory`, `unknownEntity`;
+    ///   `invalidArgument` for a key with another number of parts.
     /// - Complexity: O(changes of the object).
     public func object(
         _ name: ObjectName, asOf token: Token
@@ -33,6 +34,7 @@ extension Store {
             try consistentRead(naming: .now) { reader, scan in
                 try TokenCheck(reader, identity: identity).check(token)
                 var past = PastRows(reader)
+                try past.check(name)
                 try past.begin(name)
                 return try past.takenBack(to: token, by: scan)(name)
             }

@@ -35,7 +35,8 @@ package struct RemoteConnection: Sendable {
             return try DirectoryRemote(path, store: store, replica: replica)
         } catch var error as SyncError where error.code == .refused {
             error.hint =
-                "To join that store run: synctool remote remove DB \(entry.name) then "
+                "Look whether the right folder is mounted there. To join that store instead, run: "
+                + "synctool remote remove DB \(entry.name) then "
                 + "synctool remote add DB \(entry.name) \(Shell.quoted(entry.url)) --join by-key"
             throw error
         }

@@ -61,7 +61,8 @@ package struct DirectoryRemote: Remote {
             throw SyncError(
                 .refused, "the folder is a remote of another store", path: path,
                 hint:
-                    "Use another folder, or join that store (\(other)): "
+                    "Look whether the right folder is mounted there. Else use another one, or join "
+                    + "that store (\(other)): "
                     + "synctool remote add DB NAME \(Shell.quoted("dir:" + path)) --join by-key")
         }
     }

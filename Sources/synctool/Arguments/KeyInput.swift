@@ -63,15 +63,20 @@ struct KeyInput: ParsableArguments {
     }
 
     private static func text(_ file: String) throws -> String {
-        if file == "-" {
-            let data = try FileHandle.standardInput.read(upToCount: KeyPacket.textBytesMax + 1)
-            return String(decoding: data ?? Data(), as: UTF8.self)
-        }
-        guard access(file, R_OK) == 0, let data = FileManager.default.contents(atPath: file) else {
+        let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
             throw SyncError(
                 .noSuchFile, "cannot read the file: \(String(cString: strerror(errno)))",
                 path: file, hint: "Check the path and its permissions: ls -l \(Shell.quoted(file))")
         }
-        return String(decoding: data.prefix(KeyPacket.textBytesMax + 1), as: UTF8.self)
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            let data = try handle.read(upToCount: KeyPacket.textBytesMax + 1)
+            return String(decoding: data ?? Data(), as: UTF8.self)
+        } catch {
+            throw SyncError(
+                .noSuchFile, "cannot read the file", path: file,
+                hint: "Name a file that has the text: ls -l \(Shell.quoted(file))")
+        }
     }
 }

@@ -200,11 +200,13 @@ extension Key {
         private func members() throws -> (kept: [Member], removed: [Member]) {
             let replica = try StoreReplica(StorePath.absolute(path))
             defer { try? replica.close() }
-            let others = try replica.members().filter { !$0.isOwn && !$0.isRemoved }
+            let all = try replica.members().filter { !$0.isRemoved }
+            let others = all.filter { !$0.isOwn }
             if keep.isEmpty { return (others, []) }
             let known = try replica.replicaNames()
+            // This replica keeps its keys, whether it is named or not.
             let names = Set(
-                try keep.map { try Remote.Members.member($0, among: others, names: known) })
+                try keep.map { try Remote.Members.member($0, among: all, names: known) })
             return (
                 others.filter { names.contains($0.replica) },
                 others.filter { !names.contains($0.replica) }

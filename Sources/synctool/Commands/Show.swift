@@ -47,6 +47,9 @@ struct Show: FileCommand {
             for line in PastText.lines(past) { try Terminal.output.line(line) }
             if !past.isPresent {
                 try Terminal.error.line("\(path): \(object) did not exist at #\(token.number)")
+                try Terminal.error.line(
+                    "To see what is known of it: synctool history \(Shell.quoted(path)) "
+                        + "--object \(Shell.quoted(object))")
             }
         }
         if !past.isPresent { throw ExitCode(1) }

@@ -144,6 +144,17 @@ import Testing
         }
     }
 
+    @Test func aKeyHasTheTablesNumberOfParts() throws {
+        let stage = try stage(UndoMode.all[0])
+        let token = try stage.store.head()
+        #expect(try stage.store.object(.init(path: "album/10"), asOf: token).isPresent)
+        let error = #expect(throws: SyncError.self) {
+            try stage.store.object(.init(path: "album/10,2"), asOf: token)
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.hint == "Write album/ID")
+    }
+
     @Test(arguments: UndoMode.all) func asOfNamesWhatIsUnknown(_ mode: UndoMode) throws {
         let stage = try stage(mode)
         let store = stage.store
