@@ -248,7 +248,8 @@ package final class SimulatedReplica: SimulatedTables {
         try database.run("PRAGMA foreign_keys=ON")
     }
 
-    /// Checks that a cell which the view attributes to a fact has the value of that fact.
+    /// Checks that a cell which the view attributes to a fact has the value of that fact, and that
+    /// this is none of a row which was deleted, where the row that was inserted since has its own.
     private func checkSources() throws {
         for row in view.rows.values {
             for (cell, source) in row.sources.enumerated() {
@@ -256,11 +257,16 @@ package final class SimulatedReplica: SimulatedTables {
                 guard let source, !policy.isBlending,
                     cell != schema.merge.entities[row.entity].numberCell
                 else { continue }
-                let versions = state.objects[source.object]?.cells[cell] ?? []
-                let value = versions.first { $0.dot == source.dot }?.value ?? []
+                guard let record = state.objects[source.object],
+                    let version = record.cells[cell].first(where: { $0.dot == source.dot })
+                else { throw SimulationFailure("a row shows a fact that is not here") }
+                let isNewer = record.cells[cell].contains { !state.isEnded($0, in: record) }
+                if record.isInserted, isNewer, state.isEnded(version, in: record) {
+                    throw SimulationFailure("a row shows a value of one that was deleted before it")
+                }
                 let columns = schema.merge.entities[row.entity].cells[cell]
                 let shown = columns.map { row.fields[$0] }
-                guard value.map(view.resolved) == shown else {
+                guard version.value.map(view.resolved) == shown else {
                     throw SimulationFailure("a row claims to show a fact that it does not show")
                 }
             }
@@ -292,6 +298,13 @@ package final class SimulatedReplica: SimulatedTables {
             rows[name] = fields
         }
         return rows
+    }
+}
+
+extension ObjectRecord {
+    /// Whether an insert of the newest incarnation stands, beside whatever delete.
+    fileprivate var isInserted: Bool {
+        life.contains { $0.kind == .created && $0.incarnation == incarnation }
     }
 }
 
