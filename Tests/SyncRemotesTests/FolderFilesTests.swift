@@ -91,6 +91,18 @@ import Testing
         #expect(FolderFiles(elsewhere.file("here")).head(of: "link", limit: 1)?.bytes == [1])
     }
 
+    @Test func aFolderInThePlaceOfAFileIsNamed() throws {
+        try FileManager.default.createDirectory(
+            atPath: directory.file("asked/x"), withIntermediateDirectories: true)
+        for action in [
+            { try files.remove("asked") },
+            { try files.write([1], to: "asked", temporaryPrefix: ".tmp-") },
+        ] {
+            let error = #expect(throws: SyncError.self) { try action() }
+            #expect(error?.hint?.contains("rm -r") == true, "\(String(describing: error))")
+        }
+    }
+
     @Test func aRemoteSkipsPipesAndNamesThem() async throws {
         let store = SimulatedReplica.store
         try DirectoryRemote.create(directory.path, store: store)

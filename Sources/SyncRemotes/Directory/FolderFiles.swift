@@ -261,6 +261,10 @@ struct FolderFiles: Sendable {
         case EROFS:
             return SyncError(
                 .notAllowed, reason, path: path, hint: "Mount the file system for writing")
+        case EISDIR:
+            return SyncError(
+                .unreachable, "a folder is in the place of a file of the remote", path: path,
+                hint: "Look at it, and remove it: rm -r \(Shell.quoted(path))")
         case ELOOP, ENOTDIR:
             return SyncError(
                 .notAllowed, "a symbolic link or a file is in the place of a folder of the remote",
