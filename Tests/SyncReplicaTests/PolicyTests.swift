@@ -41,6 +41,18 @@ struct PolicyTests {
             }
     }
 
+    @Test func aPolicyWithoutEffectIsNamed() throws {
+        let store = try replicas(1, of: "likes", .counter)[0]
+        #expect(try store.replica.idlePolicies().isEmpty)
+        try store.run("CREATE UNIQUE INDEX u ON note(likes)")
+        let idle = IdlePolicy(entity: "note", column: "likes", policy: .counter, present: .lastWriter)
+        #expect(try store.replica.idlePolicies() == [idle])
+        try store.run("ALTER TABLE note RENAME TO page")
+        #expect(try StoreReplica.idlePolicies(store.path).map(\.entity) == ["page"])
+        try store.run("DROP INDEX u")
+        #expect(try store.replica.idlePolicies().isEmpty)
+    }
+
     /// Each writes, the first one first; then all exchange everything.
     private func write(_ stores: [TestStore], _ updates: String...) throws {
         for (store, update) in zip(stores, updates) {

@@ -87,7 +87,8 @@ struct SchemaRenaming {
             return [sql(name, new), sql(names[other], name), sql(new, names[other])]
         case 1: new = Self.cased(name)
         case 2:
-            if !store.hasGrown, !names.contains(wanted.column) { new = wanted.column }
+            let isFree = !names.contains { $0.lowercased() == wanted.column.lowercased() }
+            if !store.hasGrown, isFree { new = wanted.column }
         default: break
         }
         store.schema.columnNames[place][column] = new
@@ -163,7 +164,8 @@ extension SimulatedStore {
     /// - Parameter first: the name of the table at the beginning.
     func free(column name: String, of first: String) throws {
         let place = place(of: first)
-        guard let column = schema.columnNames[place].firstIndex(of: name) else { return }
+        let names = schema.columnNames[place].map { $0.lowercased() }
+        guard let column = names.firstIndex(of: name.lowercased()) else { return }
         let new = "\(name)_freed"
         if hasLostTriggers { try see() }
         try database.run("ALTER TABLE \(table(first)) RENAME COLUMN \(name) TO \(new)")

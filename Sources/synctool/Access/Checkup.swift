@@ -257,6 +257,14 @@ struct Checkup {
                     hint: "Or rebuild the table with one DEFAULT everywhere: "
                         + "synctool schema \(Shell.quoted(path))"))
         }
+        for policy in try StoreReplica.idlePolicies(StorePath.absolute(path)) {
+            result.findings.append(
+                Finding(
+                    problem: PolicyText.line(policy),
+                    hint: "Drop that constraint; or choose another policy: synctool policy "
+                        + "\(Shell.quoted(path)) \(Shell.quoted(policy.entity)) --property "
+                        + Shell.quoted("\(policy.column)=lastWriter")))
+        }
         for problem in try Store.remoteFindings(StorePath.absolute(path)) {
             result.findings.append(
                 Finding(

@@ -88,8 +88,14 @@ struct Policy: FileCommand {
             try replica.setPolicies(policies)
             policies = try replica.policies()
         }
-        if output.isJSON { return try Terminal.output.json(PolicyText.json(policies)) }
+        let idle = try replica.idlePolicies()
+        if output.isJSON {
+            var json = PolicyText.json(policies)
+            json["idle"] = PolicyText.json(idle)
+            return try Terminal.output.json(json)
+        }
         for line in PolicyText.lines(policies, names: names) { try Terminal.output.line(line) }
+        for policy in idle { try Terminal.error.line(PolicyText.line(policy)) }
     }
 
     /// - Throws: `unknownEntity` for a table that is neither tracked nor has policies.
