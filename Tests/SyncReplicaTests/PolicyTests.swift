@@ -45,7 +45,8 @@ struct PolicyTests {
         let store = try replicas(1, of: "likes", .counter)[0]
         #expect(try store.replica.idlePolicies().isEmpty)
         try store.run("CREATE UNIQUE INDEX u ON note(likes)")
-        let idle = IdlePolicy(entity: "note", column: "likes", policy: .counter, present: .lastWriter)
+        let idle = IdlePolicy(
+            entity: "note", column: "likes", policy: .counter, present: .lastWriter)
         #expect(try store.replica.idlePolicies() == [idle])
         try store.run("ALTER TABLE note RENAME TO page")
         #expect(try StoreReplica.idlePolicies(store.path).map(\.entity) == ["page"])
