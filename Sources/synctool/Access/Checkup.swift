@@ -260,7 +260,7 @@ struct Checkup {
         for policy in try StoreReplica.idlePolicies(StorePath.absolute(path)) {
             result.findings.append(
                 Finding(
-                    problem: PolicyText.line(policy),
+                    problem: IdlePolicyText.line(policy),
                     hint: "Drop that constraint; or choose another policy: synctool policy "
                         + "\(Shell.quoted(path)) \(Shell.quoted(policy.entity)) --property "
                         + Shell.quoted("\(policy.column)=lastWriter")))

@@ -91,11 +91,11 @@ struct Policy: FileCommand {
         let idle = try replica.idlePolicies()
         if output.isJSON {
             var json = PolicyText.json(policies)
-            json["idle"] = PolicyText.json(idle)
+            json["idle"] = IdlePolicyText.json(idle)
             return try Terminal.output.json(json)
         }
         for line in PolicyText.lines(policies, names: names) { try Terminal.output.line(line) }
-        for policy in idle { try Terminal.error.line(PolicyText.line(policy)) }
+        for policy in idle { try Terminal.error.line(IdlePolicyText.line(policy)) }
     }
 
     /// - Throws: `unknownEntity` for a table that is neither tracked nor has policies.
