@@ -222,11 +222,13 @@ def attack(function, path, folder, end):
     return count
 
 
-def memory(pid):
+def memory(pid, kinds=("RssAnon:", "RssShmem:")):
+    """What the process has in memory and in no file, in MB: the pages of its program are the system's to keep."""
+    total = 0
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
+        if line.startswith(kinds):
+            total += int(line.split()[1])
+    return total / 1024
 
 
 def workers_memory(pid):
@@ -346,7 +348,8 @@ def measure(arguments, folder):
             after = memory(daemon.pid) if ended is None else 0
             if after <= before + arguments.after_mb:
                 break
-        return before, peak, after, workers, ended, status, report
+        files = memory(daemon.pid, ("RssFile:",)) if ended is None else 0
+        return before, peak, after, workers, files, ended, status, report
     finally:
         for child in children:
             os.kill(child, signal.SIGKILL)
@@ -374,10 +377,10 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hostility"))
     os.chmod(folder, 0o755)
     try:
-        before, peak, after, workers, ended, status, report = measure(arguments, folder)
+        before, peak, after, workers, files, ended, status, report = measure(arguments, folder)
         print("the daemon", "did not end" if ended is None else f"ended with {ended}")
         print(f"memory: {before:.0f} MB before, {peak:.0f} MB at its peak, {after:.0f} MB within a minute after; its workers "
-              f"together {workers:.0f} MB at their peak")
+              f"together {workers:.0f} MB at their peak; {files:.0f} MB of its program and files are in memory beside it")
         late = float("inf")
         if report.exists():
             figures = json.loads(report.read_text())

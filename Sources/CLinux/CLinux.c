@@ -170,7 +170,7 @@ void syncd_limit_heap(void) {
 
 void syncd_trim_memory(void) { malloc_trim(0); }
 
-uint64_t syncd_resident_bytes(void) {
+uint64_t syncd_private_bytes(void) {
     char text[128];
     int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     if (file < 0) return 0;
@@ -178,9 +178,9 @@ uint64_t syncd_resident_bytes(void) {
     close(file);
     if (length <= 0) return 0;
     text[length] = 0;
-    unsigned long long size = 0, resident = 0;
-    if (sscanf(text, "%llu %llu", &size, &resident) != 2) return 0;
-    return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+    unsigned long long size = 0, resident = 0, in_files = 0;
+    if (sscanf(text, "%llu %llu %llu", &size, &resident, &in_files) != 3) return 0;
+    return (uint64_t)(resident - in_files) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 uint64_t syncd_processor_nanoseconds(void) {

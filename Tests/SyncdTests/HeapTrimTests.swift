@@ -8,7 +8,7 @@ import Testing
     private static let idle = Duration.milliseconds(10)
 
     private func look(_ trim: HeapTrim, at megabytes: UInt64, after time: Duration) -> Bool {
-        trim.look(.init(residentBytes: megabytes << 20, processorTime: time))
+        trim.look(.init(privateBytes: megabytes << 20, processorTime: time))
     }
 
     @Test func trimsWhenGrownAndIdle() {
@@ -31,9 +31,9 @@ import Testing
 
     @Test func returnsTheHolesOfTheHeap() {
         let trim = HeapTrim()
-        let before = syncd_resident_bytes()
+        let before = syncd_private_bytes()
         #expect(before > 1 << 20, "its own pages are known")
-        trim.look(.init(residentBytes: before, processorTime: .zero))
+        trim.look(.init(privateBytes: before, processorTime: .zero))
         // 64 MiB of small blocks, of which every hundredth stays: no heap can be cut at its end.
         var blocks = (0..<131_072).map { index in
             let block = UnsafeMutableRawPointer.allocate(byteCount: 500, alignment: 16)
@@ -41,10 +41,10 @@ import Testing
             return block
         }
         for index in blocks.indices where index % 100 != 0 { blocks[index].deallocate() }
-        let grown = syncd_resident_bytes()
+        let grown = syncd_private_bytes()
         #expect(grown > before + (48 << 20))
-        #expect(trim.look(.init(residentBytes: grown, processorTime: .zero)))
-        #expect(syncd_resident_bytes() < grown - (32 << 20))
+        #expect(trim.look(.init(privateBytes: grown, processorTime: .zero)))
+        #expect(syncd_private_bytes() < grown - (32 << 20))
         for index in blocks.indices where index % 100 == 0 { blocks[index].deallocate() }
         blocks = []
     }

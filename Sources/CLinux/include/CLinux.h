@@ -138,8 +138,8 @@ void syncd_limit_heap(void);
 // Returns what malloc keeps for later to the system. Takes some milliseconds.
 void syncd_trim_memory(void);
 
-// The pages of this process in memory, in bytes; 0 where /proc cannot be read.
-uint64_t syncd_resident_bytes(void);
+// The pages of this process in memory that are in no file, in bytes; 0 where /proc cannot be read.
+uint64_t syncd_private_bytes(void);
 
 // The processor time that this process has used.
 uint64_t syncd_processor_nanoseconds(void);

@@ -16,14 +16,15 @@ import Synchronization
 final class HeapTrim: Sendable {
     /// What one look sees.
     struct Look: Equatable {
-        /// The pages of the process in memory, in bytes.
-        var residentBytes: UInt64
+        /// The pages of the process in memory that are in no file, in bytes: those of its program
+        /// are the system's to keep or to drop.
+        var privateBytes: UInt64
         /// The processor time that it has used.
         var processorTime: Duration
 
         static func now() -> Look {
             Look(
-                residentBytes: syncd_resident_bytes(),
+                privateBytes: syncd_private_bytes(),
                 processorTime: .nanoseconds(Int64(syncd_processor_nanoseconds())))
         }
     }
@@ -46,11 +47,11 @@ final class HeapTrim: Sendable {
     private let state = Mutex(State())
     private let trim: @Sendable () -> UInt64
 
-    /// - Parameter trim: trims the heaps; returns what is resident then, in bytes.
+    /// - Parameter trim: trims the heaps; returns what is private then, in bytes.
     init(
         trim: @escaping @Sendable () -> UInt64 = {
             syncd_trim_memory()
-            return syncd_resident_bytes()
+            return syncd_private_bytes()
         }
     ) {
         self.trim = trim
@@ -63,12 +64,12 @@ final class HeapTrim: Sendable {
     func look(_ look: Look = .now()) -> Bool {
         let isDue = state.withLock { state in
             defer { state.processorTime = look.processorTime }
-            state.least = min(state.least, look.residentBytes)
+            state.least = min(state.least, look.privateBytes)
             if state.rest > 0 {
                 state.rest -= 1
                 return false
             }
-            return look.residentBytes - state.least > Self.growthMax
+            return look.privateBytes - state.least > Self.growthMax
                 && look.processorTime - state.processorTime < Self.busyMin
         }
         guard isDue else { return false }
