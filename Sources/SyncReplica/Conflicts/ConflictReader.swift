@@ -39,7 +39,7 @@ struct ConflictReader {
             }
         let shown = row.isOpen ? now ?? NamedValues([]) : met
         // A row that outlives its delete shows no fact instead of it.
-        let isRevived = row.version.cell < 0
+        let isRevived = row.version.cell == VersionID.life
         return ConflictRecord(
             id: row.id, entity: storage.schema.names.title(ofEntity: row.entity),
             key: key.flatMap { $0.isEmpty ? nil : ObjectKey($0) }, properties: columns,

@@ -321,17 +321,17 @@ final class ConflictStorage {
     private static func shownFields(
         of id: VersionID, in view: View, schema: MergeSchema
     ) -> [Field]? {
-        guard id.cell >= 0, let row = view.shownAs[id.object].flatMap({ view.rows[$0] }) else {
-            return nil
-        }
-        return schema.entities[row.entity].cells[id.cell].map { row.fields[$0] }
+        guard let row = view.shownAs[id.object].flatMap({ view.rows[$0] }) else { return nil }
+        let cells = schema.entities[row.entity].cells
+        return cells.indices.contains(id.cell) ? cells[id.cell].map { row.fields[$0] } : nil
     }
 
     /// The fact whose writer had seen a fact, and that took its place; nil where there is none:
     /// the fact is shown now.
     private static func closer(of id: VersionID, in state: MergeState) -> Dot? {
         guard let record = state.objects[id.object] else { return nil }
-        let cells = id.cell >= 0 ? record.cells[id.cell].map(\.dot) : []
+        let isCell = record.cells.indices.contains(id.cell)
+        let cells = isCell ? record.cells[id.cell].map(\.dot) : []
         let later = (cells + record.life.map(\.dot)).filter {
             $0 != id.dot && state.isSeen(id.dot, by: $0)
         }
@@ -402,10 +402,15 @@ final class ConflictStorage {
 
     private func columnNames(of cell: Cell, in entity: MergeEntity) throws -> String {
         if let known = columnNames[cell] { return known }
-        let columns = cell.cell < 0 ? [] : entity.cells[cell.cell].map { entity.columns[$0].name }
-        let names = String(decoding: try JSONEncoder().encode(columns), as: UTF8.self)
+        let names = try Self.columnNames(ofCell: cell.cell, in: entity)
         columnNames[cell] = names
         return names
+    }
+
+    /// The identities of the columns of a cell, as ``Row/columnNames``; none of a life.
+    static func columnNames(ofCell cell: Int, in entity: MergeEntity) throws -> String {
+        let columns = cell < 0 ? [] : entity.cells[cell].map { entity.columns[$0].name }
+        return String(decoding: try JSONEncoder().encode(columns), as: UTF8.self)
     }
 
     /// Deletes entries.

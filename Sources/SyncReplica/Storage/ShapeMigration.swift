@@ -3,8 +3,8 @@ import SyncStorage
 
 /// Rewrites the records of an entity whose cells have changed: new columns get their default, and
 /// cells that were joined or split are converted. Facts of dropped columns wait from then on
-/// (``UnknownFacts``): other replicas may need them. The cells that headers name are converted,
-/// too.
+/// (``UnknownFacts``): other replicas may need them. The cells that headers and the conflict log name
+/// are converted, too.
 struct ShapeMigration {
     private let connection: OpaquePointer
     private let schema: MergeSchema
@@ -45,6 +45,7 @@ struct ShapeMigration {
             }
             return try RecordCoding.encode(change.converted(record), replicas: replicas)
         }
+        try ConflictCells(connection).follow(present)
         let places = change.places(count: cells.count)
         if places.indices.allSatisfy({ places[$0] == $0 }) { return }
         try HeaderStorage.rewriteDetails(connection) {
