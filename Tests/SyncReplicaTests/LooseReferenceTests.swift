@@ -152,4 +152,25 @@ struct LooseReferenceTests {
         #expect(try b.rows("PRAGMA foreign_key_check").isEmpty)
         #expect(try b.rows("SELECT text FROM item WHERE id = 2") == [["on"]])
     }
+
+    @Test func aKeyThatReferredToNothingIsNamed() throws {
+        let folder = try TemporaryFolder()
+        let (a, b) = try TestStore.pair(
+            in: folder,
+            schema: """
+                CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT);
+                CREATE TABLE profile(user INTEGER PRIMARY KEY REFERENCES user, bio TEXT);
+                INSERT INTO user VALUES (1, 'one')
+                """)
+        try b.run("PRAGMA foreign_keys = OFF; INSERT INTO profile VALUES (2, 'of nobody')")
+        try a.run("INSERT INTO user VALUES (2, 'two'); INSERT INTO profile VALUES (2, 'of two')")
+        let error = #expect(throws: SyncError.self) { try TestStore.sync(a, b) }
+        #expect(error?.code == .refused)
+        #expect(error?.hint?.contains("profile/2") == true)
+        #expect(try b.rows("SELECT * FROM profile") == [[2, "of nobody"]])
+        try b.run("DELETE FROM profile WHERE user = 2")
+        try TestStore.sync(a, b)
+        #expect(try b.rows("SELECT * FROM profile") == [[2, "of two"]])
+        #expect(try a.dump() == b.dump())
+    }
 }

@@ -3,8 +3,8 @@ import SyncStorage
 
 /// Rewrites the records of an entity whose cells have changed: new columns get their default, and
 /// cells that were joined or split are converted. Facts of dropped columns wait from then on
-/// (``UnknownFacts``): other replicas may need them. The cells that headers and the conflict log name
-/// are converted, too.
+/// (``UnknownFacts``): other replicas may need them. The cells that headers and the conflict log
+/// name are converted, too.
 struct ShapeMigration {
     private let connection: OpaquePointer
     private let schema: MergeSchema

@@ -84,15 +84,42 @@ struct TableImage {
             values = accepted(values, of: row, entity: entity)
             let key = schema.key(row.entity, entity.key.map { values[$0] })
             guard rows.updateValue(values, forKey: key) == nil else {
-                throw SyncError(
-                    isConverted ? .refused : .internalFault,
-                    "two rows of \(SchemaIdentity.title(entity.name)) have one key",
-                    hint: isConverted
-                        ? "The types of the key's columns make them equal here: declare the types "
-                            + "that the other replicas have" : nil)
+                throw Self.collision(
+                    at: key, of: [name, self.names[key]].compactMap { $0 }, in: view,
+                    schema: schema, isConverted: isConverted)
             }
             self.names[key] = name
         }
+    }
+
+    /// The error of two rows with one key.
+    private static func collision(
+        at key: RowKey, of names: [ObjectUID], in view: View, schema: MergeSchema,
+        isConverted: Bool
+    ) -> SyncError {
+        let entity = schema.entities[key.entity]
+        let title = SchemaIdentity.title(entity.name)
+        if isConverted {
+            return SyncError(
+                .refused, "two rows of \(title) have one key",
+                hint: "The types of the key's columns make them equal here: declare the types that "
+                    + "the other replicas have")
+        }
+        // A number that means a row of another table only where it was written.
+        let referring = Set(entity.references.flatMap(\.columns)).intersection(entity.key)
+        let isLoose = names.contains { name in
+            referring.contains { view.rows[name]?.fields[$0].target == nil }
+        }
+        guard isLoose else {
+            return SyncError(.internalFault, "two rows of \(title) have one key")
+        }
+        let path = "\(title)/\(ObjectKey(key.values))"
+        return SyncError(
+            .refused,
+            "two rows of \(title) have the key of \(path): one refers to a row that was not there "
+                + "when it was written, with foreign_keys off",
+            hint: "On the replica where \(path) refers to nothing, delete it or give it another "
+                + "key; then run there, and here: synctool sync DB")
     }
 
     /// Fails rather than writing NULL in place of a reference that cannot be spelled.

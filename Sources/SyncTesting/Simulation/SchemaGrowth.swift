@@ -12,6 +12,8 @@ struct SchemaGrowth {
     private var isForeign: SeededRandom
     /// Random numbers of dropping the column and adding it again; nil: nobody does.
     private var again: SeededRandom?
+    /// Random numbers of adding it in front of all others, in a rebuild; nil: it is the last one.
+    private var inFront: SeededRandom?
     /// The files that have the column, and those that have its second generation.
     private var grown: Set<String> = []
     private var readded: Set<String> = []
@@ -27,7 +29,12 @@ struct SchemaGrowth {
         isForeign = SeededRandom(seed: seed &+ 0xC_0000_0000)
         var again = SeededRandom(seed: seed &+ 0x17_0000_0000)
         self.again = again.chance(0.4) ? again : nil
+        var inFront = SeededRandom(seed: seed &+ 0x19_0000_0000)
+        self.inFront = inFront.chance(0.3) ? inFront : nil
     }
+
+    /// Whether tables are rebuilt.
+    var rebuilds: Bool { inFront != nil }
 
     /// Adds the column to one of the replicas, or writes into it, or does nothing.
     mutating func step(_ stores: [SimulatedStore]) throws {
@@ -82,7 +89,13 @@ struct SchemaGrowth {
     private mutating func grow(_ store: SimulatedStore) throws {
         try store.free(column: Self.column, of: entity.name)
         let sql = "ALTER TABLE \(store.table(entity.name)) ADD COLUMN \(Self.column) TEXT"
-        if isForeign.chance(0.5) {
+        if inFront?.chance(0.7) ?? false {
+            // All other columns get other places.
+            count += 1
+            try TableRebuild(store.table(entity.name), in: store).run(
+                isAtOnce: true, number: 3_000_000 + count
+            ) { "(\(Self.column) TEXT, " + $0.dropFirst() }
+        } else if isForeign.chance(0.5) {
             try store.database.run(sql)
         } else {
             _ = try Store.alter(store.path, running: sql)

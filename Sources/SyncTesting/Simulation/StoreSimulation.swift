@@ -121,6 +121,7 @@ package struct StoreSimulation {
         // Beside a snapshot of a store with renames no schema is sent.
         let isRemade =
             migration != nil || loosening != nil || tightening != nil || renaming != nil
+            || growth?.rebuilds ?? false
         features = isRemade ? nil : SchemaFeatures(schema, seed: seed)
     }
 
