@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SyncReplica
 import SyncTesting
 
 /// Runs merge simulations and prints the seeds that break a promise.
@@ -20,6 +21,12 @@ struct Simulate: ParsableCommand {
     @Option(help: "What the replicas are: values or files.")
     var kind = Kind.values
 
+    @Option(help: "Of files: ordinary, or plain as most stores are.")
+    var schedules = StoreSimulation.Schedules.ordinary
+
+    @Flag(help: "Of files: check at each merge which objects the fast lane may take.")
+    var lane = false
+
     @Option(help: "The first seed.")
     var seed: UInt64 = 0
 
@@ -38,7 +45,17 @@ struct Simulate: ParsableCommand {
     @Flag(help: "Keep the files of failed schedules.")
     var keep = false
 
+    func validate() throws {
+        guard kind == .files || !lane && schedules == .ordinary else {
+            throw ValidationError("--lane and --schedules need --kind files")
+        }
+    }
+
     func run() throws {
+        try StoreSimulation.$isCheckingLane.withValue(lane) { try runSchedules() }
+    }
+
+    private func runSchedules() throws {
         var total = MergeSimulation.Tally()
         var failed = 0
         var done: UInt64 = 0
@@ -50,7 +67,9 @@ struct Simulate: ParsableCommand {
                 switch kind {
                 case .values: total.add(try MergeSimulation.run(seed: seed, steps: steps))
                 case .files:
-                    total.add(try StoreSimulation.run(seed: seed, steps: steps, in: folder))
+                    total.add(
+                        try StoreSimulation.run(
+                            seed: seed, steps: steps, schedules: schedules, in: folder))
                 }
             } catch {
                 failed += 1
@@ -71,6 +90,20 @@ struct Simulate: ParsableCommand {
             at the end: conflicts \(total.conflicts), revived \(total.revived), \
             unified rows \(total.unified), renumbered \(total.renumbered)
             """)
+        if lane { printLane(total.lane) }
         if failed > 0 { throw ExitCode(1) }
     }
+
+    private func printLane(_ lane: LaneTally) {
+        let percent = lane.objects == 0 ? 0 : 100 * lane.eligible / lane.objects
+        print(
+            """
+            lane: \(lane.slices) slices, \(lane.wholeSlices) of them wholly eligible; \
+            \(lane.objects) objects, \(lane.eligible) eligible (\(percent) %)
+            """)
+        let reasons = lane.refusals.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        print("refused: " + reasons.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
+    }
 }
+
+extension StoreSimulation.Schedules: ExpressibleByArgument {}

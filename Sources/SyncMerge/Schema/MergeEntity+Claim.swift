@@ -65,7 +65,7 @@ extension MergeEntity {
         }
 
         /// One form for all values that UNIQUE calls equal.
-        func folded(_ values: [Field]) -> [Field] {
+        package func folded(_ values: [Field]) -> [Field] {
             zip(values, collations).map { field, collation in
                 switch field {
                 case .value(let value): return .value(collation.folded(value))

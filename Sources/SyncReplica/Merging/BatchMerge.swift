@@ -49,6 +49,9 @@ struct BatchMerge {
         }
         // Before the headers are appended: their facts are not merged yet.
         let loader = try RegionLoader(storage)
+        let lane = try LaneVerifier(
+            of: delta, after: merged, numbers: batch.extras.numbers,
+            hasGaps: batch.hasGaps || !dropped.isEmpty, in: transaction)
         let changes = try ArrivingChanges(batch, schema: schema.merge, shapes: storage.shapes)
         for entry in fresh {
             transaction.observe(entry.header.time)
@@ -57,7 +60,7 @@ struct BatchMerge {
         try loader.add(
             Self.objects(of: delta, after: merged).union(dropped.keys).sorted())
         try keep(unknown.filter { !merged.covers($0.dot) }, of: batch)
-        try RegionUpdate(transaction).show(
+        let result = try RegionUpdate(transaction).show(
             loader, transactions: fresh.map(changes.shown), hints: batch.extras.numbers
         ) { state in
             for (uid, record) in dropped { state.objects[uid] = record }
@@ -65,6 +68,7 @@ struct BatchMerge {
                 throw SyncError(.internalFault, "a batch that fits does not fit its region")
             }
         }
+        try lane?.verify(result)
         try NameStorage(transaction.connection).note(batch)
         if batch.isRenamed { try transaction.settings.set(.renamed, to: .integer(1)) }
         try doubts.deleteEmpty(dropped.keys)

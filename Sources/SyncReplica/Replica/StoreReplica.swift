@@ -46,11 +46,12 @@ public final class StoreReplica: Sendable {
     ///   - driftMax: how far a peer's clock may be ahead before it is contained.
     ///   - isVerifying: whether every step is checked against the whole store: slow.
     ///   - isGeneral: whether everything is computed by regions and views.
+    ///   - isCheckingLane: whether the rules of the fast lane are checked at each merge.
     /// - Throws: as ``init(_:)``.
     package init(
         _ path: String, isResolved: Bool = false, wall: @escaping @Sendable () -> Int64,
         driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false,
-        isGeneral: Bool = false
+        isGeneral: Bool = false, isCheckingLane: Bool = false
     ) throws {
         self.path = path
         // A merge finds by itself what was written past the triggers (``MissedChanges``).
@@ -63,7 +64,8 @@ public final class StoreReplica: Sendable {
                     try local.live.withState { _, live in try live.boundariesForWriting() }
                 },
                 endWriting: { try? local.live.withState { _, live in live.endWriting() } },
-                wall: wall, driftMax: driftMax, isVerifying: isVerifying, isGeneral: isGeneral)
+                wall: wall, driftMax: driftMax, isVerifying: isVerifying, isGeneral: isGeneral,
+                isCheckingLane: isCheckingLane)
             self.environment = environment
             connection = MergeConnection(
                 try DatabaseOpener.open(path, expecting: .file(local.file)),

@@ -23,6 +23,7 @@ final class ObjectStorage {
     private let insertNew: Statement
     private let remove: Statement
     private let selectOne: Statement
+    private let selectMany: Statement
     private let selectByKey: Statement
     private let selectUnresolved: Statement
     private let selectAliasesOfOne: Statement
@@ -36,6 +37,9 @@ final class ObjectStorage {
     private var selectKey: Statement?
     /// Whether numbers are reserved for hidden objects; nil until it is read in this transaction.
     private var hasReservations: Bool?
+
+    /// How many objects one statement reads.
+    private static let manyCount = 64
 
     /// The columns of the SELECTs of whole rows.
     private enum Column {
@@ -64,6 +68,9 @@ final class ObjectStorage {
             "SELECT \(Column.list) FROM syncd_object WHERE place > ?1", on: connection)
         selectOne = try Statement(
             "SELECT \(Column.list) FROM syncd_object WHERE uid = ?1", on: connection)
+        let marks = (1...Self.manyCount).map { "?\($0)" }.joined(separator: ", ")
+        selectMany = try Statement(
+            "SELECT \(Column.list) FROM syncd_object WHERE uid IN (\(marks))", on: connection)
         selectByKey = try Statement(
             "SELECT uid FROM syncd_object WHERE key = ?1 AND shape = ?2 AND key IS NOT NULL",
             on: connection)
@@ -177,6 +184,26 @@ final class ObjectStorage {
         selectOne.bind(uid.bytes, at: 1)
         defer { selectOne.reset() }
         return try selectOne.step() ? try object(selectOne)?.1 : nil
+    }
+
+    /// The stored ones of some objects.
+    /// - Complexity: O(their facts)
+    func objects(_ uids: some Collection<ObjectUID>) throws -> [ObjectUID: StoredObject] {
+        var objects: [ObjectUID: StoredObject] = [:]
+        var rest = uids[...]
+        while !rest.isEmpty {
+            let part = Array(rest.prefix(Self.manyCount))
+            rest = rest.dropFirst(part.count)
+            for place in 0..<Self.manyCount {
+                selectMany.bind(place < part.count ? part[place].bytes : nil, at: Int32(place + 1))
+            }
+            defer { selectMany.reset() }
+            while try selectMany.step() {
+                guard let (uid, object) = try object(selectMany) else { continue }
+                objects[uid] = object
+            }
+        }
+        return objects
     }
 
     /// The identity that the row of a key is shown under.

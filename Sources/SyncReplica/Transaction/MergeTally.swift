@@ -8,6 +8,8 @@ public struct MergeTally: Sendable, Hashable {
     public fileprivate(set) var regionObjects = 0
     /// Why first statements needed a view of all rows, by reason.
     public fileprivate(set) var obstacles: [String: Int] = [:]
+    /// What the rules of the fast lane decided, where they were applied.
+    package fileprivate(set) var lane = LaneTally()
     /// Write transactions; a large batch is merged in several.
     public fileprivate(set) var transactionCount = 0
     /// The longest of them, from the lock to the end of the commit.
@@ -28,6 +30,8 @@ final class TallyCounter: Sendable {
     func count(obstacle: String) {
         state.withLock { $0.obstacles[obstacle, default: 0] += 1 }
     }
+
+    func count(lane tally: LaneTally) { state.withLock { $0.lane.add(tally) } }
 
     func count(transaction duration: Duration) {
         state.withLock { tally in

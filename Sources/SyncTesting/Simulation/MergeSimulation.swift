@@ -1,4 +1,5 @@
 import SyncMerge
+import SyncReplica
 
 /// One random schedule of replicas that write, exchange batches over an unreliable network, close
 /// conflicts and collect, on real SQLite with a random schema; everything follows from the seed.
@@ -43,6 +44,8 @@ package struct MergeSimulation {
         package var unified = 0
         /// Rows that got another number because another row had claimed theirs earlier.
         package var renumbered = 0
+        /// What the rules of the fast lane decided, where they were checked.
+        package var lane = LaneTally()
 
         /// Nothing yet.
         package init() {}
@@ -65,6 +68,7 @@ package struct MergeSimulation {
             revived += other.revived
             unified += other.unified
             renumbered += other.renumbered
+            lane.add(other.lane)
         }
     }
 

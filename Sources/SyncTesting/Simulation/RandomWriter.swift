@@ -29,15 +29,29 @@ struct RandomWriter {
 
     private let replica: any SimulatedTables
     private var random: SeededRandom
+    private let isPlain: Bool
     private var recreated: Set<RowKey> = []
     private var rekeyed: [RowKey: RowKey] = [:]
 
-    init(_ replica: any SimulatedTables, random: SeededRandom) {
+    /// - Parameter isPlain: whether most statements insert rows or write what nothing constrains.
+    init(_ replica: any SimulatedTables, random: SeededRandom, isPlain: Bool = false) {
         self.replica = replica
+        self.isPlain = isPlain
         self.random = random
     }
 
     private var schema: SimulatedSchema { replica.schema }
+
+    private static let operations: [Operation] = [
+        .insert, .insert, .insert, .writeTokens, .writeTokens, .writeUniques,
+        .writeReference, .writeChecked, .delete, .delete, .delete, .deleteAndInsert,
+        .changeKey, .swapUnique,
+    ]
+    private static let plainOperations: [Operation] = [
+        .insert, .insert, .insert, .insert, .insert, .writeTokens, .writeTokens, .writeTokens,
+        .writeTokens, .writeTokens, .writeReference, .writeReference, .writeUniques,
+        .writeChecked, .delete,
+    ]
 
     /// Writes one to three statements and commits them.
     /// - Returns: the keys that were deleted and inserted again, and those that were changed; nil
@@ -74,12 +88,7 @@ struct RandomWriter {
     ) throws {
         let rows = try replica.read()
         var entity = random.below(schema.merge.entities.count)
-        var operation = random.pick(
-            [
-                .insert, .insert, .insert, .writeTokens, .writeTokens, .writeUniques,
-                .writeReference, .writeChecked, .delete, .delete, .delete, .deleteAndInsert,
-                .changeKey, .swapUnique,
-            ] as [Operation])
+        var operation = random.pick(isPlain ? Self.plainOperations : Self.operations)
         if let focus, random.chance(0.6) {
             entity = focus.entity
             if random.chance(0.6) { operation = focus.operation }
@@ -269,7 +278,7 @@ struct RandomWriter {
     }
 
     private mutating func privateNumber(in entity: Int, rows: [RowKey: [Value]]) -> Value {
-        guard random.chance(0.8) else {
+        guard random.chance(isPlain ? 0.99 : 0.8) else {
             let drawn = random.below(40)
             let ends: [Int64] = [.max, .max - 1, .min]
             return .integer(drawn < ends.count ? ends[drawn] : Int64(1 + drawn % 5))

@@ -27,6 +27,8 @@ final class SimulatedStore: SimulatedTables {
     var hasGrown = false
     /// Whether something was renamed since the replica last read the file.
     var hasUnseenNames = false
+    /// What the rules of the fast lane decided in processes that have ended.
+    private var formerLane = LaneTally()
     /// Whether a table lost its triggers since the replica last read the file.
     var hasLostTriggers = false
 
@@ -119,7 +121,8 @@ final class SimulatedStore: SimulatedTables {
     private static func open(_ path: String, wall: Wall) throws -> StoreReplica {
         try StoreReplica(
             path, wall: { wall.milliseconds }, driftMax: driftMax,
-            isVerifying: StoreSimulation.isVerifying)
+            isVerifying: StoreSimulation.isVerifying,
+            isCheckingLane: StoreSimulation.isCheckingLane)
     }
 
     private func setUp() throws {
@@ -142,6 +145,7 @@ final class SimulatedStore: SimulatedTables {
 
     /// Ends the process, and opens the file with another one.
     func restart() throws {
+        formerLane = lane
         try replica.close()
         database = try WriterDatabase(path)
         replica = try Self.open(path, wall: wall)
@@ -149,6 +153,13 @@ final class SimulatedStore: SimulatedTables {
     }
 
     func close() throws { try replica.close() }
+
+    /// What the rules of the fast lane decided here.
+    var lane: LaneTally {
+        var lane = formerLane
+        lane.add(replica.tally.lane)
+        return lane
+    }
 
     /// Sets the simulation's time in the capture log.
     func willCommit() throws {

@@ -29,6 +29,17 @@ package struct StoreSimulation {
     /// find no facts. In use they do neither.
     @TaskLocal package static var isVerifying = true
 
+    /// Whether the rules of the fast lane are applied to each slice of a batch, and checked.
+    @TaskLocal package static var isCheckingLane = false
+
+    /// What the schedules are like.
+    package enum Schedules: String, CaseIterable, Sendable {
+        /// Everything that a schema may have, and every constraint in each other's way.
+        case ordinary
+        /// What most stores look like (``PlainSchema``): rows that few others claim or repair.
+        case plain
+    }
+
     private static let roundsMax = 4
 
     private let schema: SimulatedSchema
@@ -64,35 +75,38 @@ package struct StoreSimulation {
     private var renaming: SchemaRenaming?
     private var lies: LyingSnapshots?
     private let features: SchemaFeatures?
+    private let schedules: Schedules
 
     /// Runs the schedule of a seed, in a folder of its own below `folder`.
     /// - Parameter steps: how many steps before the exchange; nil: drawn.
     /// - Throws: ``SimulationFailure``, or what the engine throws.
     package static func run(
-        seed: UInt64, steps: Int? = nil, in folder: String
+        seed: UInt64, steps: Int? = nil, schedules: Schedules = .ordinary, in folder: String
     ) throws -> MergeSimulation.Tally {
         let own = folder + "/seed-\(seed)"
         try? FileManager.default.removeItem(atPath: own)
         try FileManager.default.createDirectory(
             atPath: own, withIntermediateDirectories: true)
-        var simulation = StoreSimulation(seed: seed, steps: steps, own)
+        var simulation = StoreSimulation(seed: seed, steps: steps, schedules, own)
         let tally = try simulation.run()
         try FileManager.default.removeItem(atPath: own)
         return tally
     }
 
-    private init(seed: UInt64, steps: Int?, _ folder: String) {
+    private init(seed: UInt64, steps: Int?, _ schedules: Schedules, _ folder: String) {
         var random = SeededRandom(seed: seed &+ 0x5_0000_0000)
-        schema = RandomSchema.draw(&random)
+        let isPlain = schedules == .plain
+        schema = isPlain ? PlainSchema.draw(&random) : RandomSchema.draw(&random)
+        self.schedules = schedules
         self.folder = folder
         let count = random.pick([2, 2, 2, 3, 3, 4, 5, 8])
         self.steps = steps ?? random.pick([6, 8, 10, 12] + (count > 2 ? [16, 24] : []))
         skews = (0..<count).map { _ in random.pick([0, 0, 0, -50, 50, 1000, 157_680_000_000]) }
-        duelEvery = random.pick([0, 2, 3, 5])
+        duelEvery = random.pick(isPlain ? [0, 0, 5] : [0, 2, 3, 5])
         let entities = schema.merge.entities
         let busy = entities.indices.filter { !entities[$0].references.isEmpty }
         focus =
-            random.chance(0.6)
+            random.chance(isPlain ? 0 : 0.6)
             ? .init(
                 entity: random.pick(busy + Array(entities.indices)), row: 0,
                 operation: random.pick(RandomWriter.Operation.allCases)) : nil
@@ -105,18 +119,21 @@ package struct StoreSimulation {
         filing = SeededRandom(seed: seed &+ 0xF_0000_0000)
         growth = SchemaGrowth(schema, seed: seed)
         table = TableGrowth(schema, seed: seed)
-        migration = ForeignMigration(seed: seed)
-        loosening = ConstraintLoosening(schema, seed: seed)
-        tightening = ConstraintTightening(schema, seed: seed)
+        migration = isPlain ? nil : ForeignMigration(seed: seed)
+        loosening = isPlain ? nil : ConstraintLoosening(schema, seed: seed)
+        tightening = isPlain ? nil : ConstraintTightening(schema, seed: seed)
         late = LateEdits(
             schema, seed: seed,
             sparing: tightening == nil ? [] : ConstraintTightening.columns)
-        lies = LyingSnapshots(seed: seed, count: count)
-        renaming = SchemaRenaming(
-            seed: seed,
-            sparing: (loosening == nil ? [] : ConstraintLoosening.columns)
-                .union(tightening == nil ? [] : ConstraintTightening.columns),
-            wanted: (SchemaGrowth.column, table?.name))
+        lies = isPlain ? nil : LyingSnapshots(seed: seed, count: count)
+        renaming =
+            isPlain
+            ? nil
+            : SchemaRenaming(
+                seed: seed,
+                sparing: (loosening == nil ? [] : ConstraintLoosening.columns)
+                    .union(tightening == nil ? [] : ConstraintTightening.columns),
+                wanted: (SchemaGrowth.column, table?.name))
         // A rebuild of a table that a view names is refused by SQLite, and drops its triggers.
         // Beside a snapshot of a store with renames no schema is sent.
         let isRemade =
@@ -148,7 +165,10 @@ package struct StoreSimulation {
         try editLate()
         tally.conflicts = try stores[0].replica.conflicts().count
         tally.renumbered = try stores.reduce(0) { try $0 + $1.renumberings() }
-        for store in stores { try store.close() }
+        for store in stores {
+            tally.lane.add(store.lane)
+            try store.close()
+        }
         return tally
     }
 
@@ -310,7 +330,7 @@ package struct StoreSimulation {
     ) throws {
         let store = stores[index]
         store.wall.milliseconds = clock.reading(skew: skews[index])
-        var writer = RandomWriter(store, random: random)
+        var writer = RandomWriter(store, random: random, isPlain: schedules == .plain)
         let before = texts(store.tables)
         guard try writer.write(target, focus: focus, tokens: &tokens) != nil else { return }
         try store.remember()
@@ -551,6 +571,7 @@ package struct StoreSimulation {
         }
         try store.checkConstraints()
         if signsAfter == 0 { try features?.check(store) }
+        tally.lane.add(store.lane)
         try store.close()
     }
 

@@ -1,0 +1,92 @@
+import SyncMerge
+
+/// Draws schemas as most stores have them: two to four tables with private numbers or texts as keys,
+/// of which two writers seldom choose one; columns under `lastWriter`; references that restrict,
+/// cascade or set NULL; here and there a UNIQUE, a CHECK, a counter or a key made of references.
+struct PlainSchema {
+    /// From so many texts a writer chooses one: two rarely choose the same.
+    private static let choices = 400
+
+    private var random: SeededRandom
+    private var drafts: [EntityDraft] = []
+
+    static func draw(_ random: inout SeededRandom) -> SimulatedSchema {
+        var drawing = PlainSchema(random: random.fork())
+        return drawing.finish()
+    }
+
+    private init(random: SeededRandom) { self.random = random }
+
+    private mutating func finish() -> SimulatedSchema {
+        for index in 0..<(2 + random.below(3)) { drafts.append(draft(index)) }
+        let entities = drafts.map {
+            $0.entity(deleteWins: random.chance(0.8), uniquePolicy: .merge)
+        }
+        for index in drafts.indices {
+            drafts[index].foreignKeys = drafts[index].references.map { _ in
+                ForeignKeyForm(isDeferred: random.chance(0.2), &random)
+            }
+        }
+        return SimulatedSchema(
+            MergeSchema(entities), tables: drafts.map { $0.sql(drafts) },
+            roles: drafts.map(\.roles), indexes: drafts.map(\.index),
+            lowerColumns: drafts.map(\.lowerColumns))
+    }
+
+    private mutating func draft(_ index: Int) -> EntityDraft {
+        let isPrivate = random.chance(0.5)
+        var draft = EntityDraft(name: "E\(index)", isPrivate: isPrivate)
+        draft.sharesNumbers = isPrivate && random.chance(0.1)
+        if isPrivate {
+            draft.addKey("id", role: .privateNumber)
+        } else if index > 0, random.chance(0.15) {
+            let target = random.below(index)
+            let columns = addReference(to: &draft, prefix: "j", target: target, isRequired: true)
+            draft.key += columns
+            draft.references.append(.init(columns, to: target, onDelete: .cascade))
+            draft.addKey("k", role: .text(choices: Self.choices))
+        } else {
+            draft.addKey("k", role: .text(choices: Self.choices))
+        }
+        draft.add("d", role: .token)
+        if random.chance(0.6) { draft.add("e", role: .token) }
+        if random.chance(0.1) { draft.policies[draft.add("n", role: .counter)] = .counter }
+        if random.chance(0.2) {
+            draft.uniques.append([draft.add("v", role: .text(choices: Self.choices))])
+        }
+        if random.chance(0.2) {
+            let low = draft.add("a", role: .number(choices: 4), isRequired: true)
+            let high = draft.add("b", role: .number(choices: 4), isRequired: true)
+            draft.addCheck(.ordered, on: [low, high])
+        }
+        if index > 0 {
+            for place in 0..<random.pick([0, 1, 1, 2]) {
+                addReference(to: &draft, at: place, target: random.below(index))
+            }
+        }
+        draft.form = TableForm(isPrivate: isPrivate, columns: draft.columnCount, &random)
+        return draft
+    }
+
+    private mutating func addReference(to draft: inout EntityDraft, at place: Int, target: Int) {
+        let isRequired = random.chance(0.3)
+        let columns = addReference(
+            to: &draft, prefix: "f\(place)_", target: target, isRequired: isRequired)
+        let actions: [MergeEntity.Reference.Action] = [.restrict, .restrict, .cascade, .setNull]
+        let action = isRequired ? random.pick([.restrict, .cascade]) : random.pick(actions)
+        draft.references.append(.init(columns, to: target, onDelete: action))
+        if random.chance(0.08) {
+            let number = draft.add("p\(place)", role: .number(choices: 4))
+            draft.uniques.append(columns + [number])
+        }
+    }
+
+    private func addReference(
+        to draft: inout EntityDraft, prefix: String, target: Int, isRequired: Bool
+    ) -> [Int] {
+        drafts[target].keyTypes.enumerated().map { part, key in
+            draft.add(
+                "\(prefix)\(part)", role: .reference, type: key.type, isRequired: isRequired)
+        }
+    }
+}
