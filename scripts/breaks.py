@@ -22,7 +22,13 @@ COPY = ROOT / ".build-breaks" / "package"
 COPIED = ("Package.swift", "Sources", "Tests", "Examples")
 SWIFT = shlex.split(os.environ.get("SWIFT", "swift"))
 RUN_SECONDS_MAX = 900
-KINDS = ("values", "files")
+# What syncsim is run with.
+KINDS = {
+    "values": ("--kind", "values"),
+    "files": ("--kind", "files"),
+    "lane": ("--kind", "files", "--lane"),
+    "plain lane": ("--kind", "files", "--lane", "--schedules", "plain"),
+}
 
 
 def broken(entry):
@@ -65,7 +71,7 @@ def search(entry, seeds, configuration):
         if status:
             raise SystemExit(f"does not build: {entry['name']}\n{output[-2000:]}")
         output, status = run(
-            [f".build/{configuration}/syncsim", "run", "--kind", kind, "--count", str(seeds), "--failures", "1"])
+            [f".build/{configuration}/syncsim", "run", *KINDS[kind], "--count", str(seeds), "--failures", "1"])
         if status < 0:
             return f"a crash (signal {-status})"
         found = re.search(r"^seed (\d+)", output, re.MULTILINE)

@@ -25,7 +25,8 @@ struct LaneVerifier {
     ///   - numbers: the private numbers that objects have at the sender.
     ///   - hasGaps: whether it takes away what is here, beside what its facts say.
     /// - Returns: nil where the environment does not ask for it.
-    /// - Throws: `internalFault` naming an object that the rules should have refused; SQLite errors.
+    /// - Throws: `internalFault` naming an object that the rules should have refused; SQLite
+    ///   errors.
     /// - Complexity: O(objects of the region)
     init?(
         of delta: Delta, after merged: VersionVector, numbers: [ObjectUID: Int64], hasGaps: Bool,

@@ -40,6 +40,9 @@ final class ObjectStorage {
 
     /// How many objects one statement reads.
     private static let manyCount = 64
+    private static let manySQL =
+        "SELECT \(Column.list) FROM syncd_object WHERE uid IN ("
+        + Array(repeating: "?", count: manyCount).joined(separator: ", ") + ")"
 
     /// The columns of the SELECTs of whole rows.
     private enum Column {
@@ -68,9 +71,7 @@ final class ObjectStorage {
             "SELECT \(Column.list) FROM syncd_object WHERE place > ?1", on: connection)
         selectOne = try Statement(
             "SELECT \(Column.list) FROM syncd_object WHERE uid = ?1", on: connection)
-        let marks = (1...Self.manyCount).map { "?\($0)" }.joined(separator: ", ")
-        selectMany = try Statement(
-            "SELECT \(Column.list) FROM syncd_object WHERE uid IN (\(marks))", on: connection)
+        selectMany = try Statement(Self.manySQL, on: connection)
         selectByKey = try Statement(
             "SELECT uid FROM syncd_object WHERE key = ?1 AND shape = ?2 AND key IS NOT NULL",
             on: connection)

@@ -19,8 +19,8 @@ struct MergeEnvironment: Sendable {
     var isVerifying = false
     /// Whether everything is computed by regions and views: for tests that compare.
     var isGeneral = false
-    /// Whether the rules of the fast lane are applied to each slice, and checked against the general
-    /// lane: for simulations.
+    /// Whether the rules of the fast lane are applied to each slice, and checked against the
+    /// general lane: for simulations.
     var isCheckingLane = false
     /// What was done.
     let tally = TallyCounter()

@@ -1,8 +1,9 @@
 import SyncMerge
 
-/// Draws schemas as most stores have them: two to four tables with private numbers or texts as keys,
-/// of which two writers seldom choose one; columns under `lastWriter`; references that restrict,
-/// cascade or set NULL; here and there a UNIQUE, a CHECK, a counter or a key made of references.
+/// Draws schemas as most stores have them: two to four tables with private numbers or texts as
+/// keys, of which two writers seldom choose one; columns under `lastWriter`; references that
+/// restrict, cascade or set NULL; here and there a UNIQUE, a CHECK, a counter or a key made of
+/// references.
 struct PlainSchema {
     /// From so many texts a writer chooses one: two rarely choose the same.
     private static let choices = 400

@@ -1,0 +1,21 @@
+import SyncReplica
+import SyncTesting
+import Testing
+
+@Suite("Rules of the fast lane")
+struct LaneSimulationTests {
+    /// A long run: `swift run -c release syncsim --kind files --lane --schedules plain --count 1000`.
+    @Test("what the rules let through is shown as it is stated, and changes no other row")
+    func eligibleObjects() throws {
+        let folder = try TemporaryFolder()
+        var lane = LaneTally()
+        try StoreSimulation.$isCheckingLane.withValue(true) {
+            for seed in UInt64(0)..<2 {
+                lane.add(
+                    try StoreSimulation.run(seed: seed, schedules: .plain, in: folder.path).lane)
+            }
+        }
+        #expect(lane.eligible > 0 && lane.wholeSlices > 0)
+        #expect(lane.objects == lane.eligible + lane.refusals.values.reduce(0, +))
+    }
+}
