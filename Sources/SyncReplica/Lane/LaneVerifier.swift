@@ -141,10 +141,10 @@ struct LaneVerifier {
         let arrival = slice.arrivals[uid]
         let entity = arrival.map { SchemaIdentity.title(schema.entities[$0.entity].name) } ?? "?"
         let cells = (arrival?.versions.map(\.cell) ?? []).sorted()
-        let kind = arrival?.life.isEmpty ?? true ? "known" : "new"
+        let lives = (arrival?.life ?? []).map { "\($0.kind) \($0.incarnation)" }
         return SyncError(
             .internalFault,
-            "the fast lane may take \(uid) of \(entity) (\(kind), cells \(cells)), but \(place) "
+            "the fast lane may take \(uid) of \(entity) (\(lives), cells \(cells)), but \(place) "
                 + what + "; refused beside it: \(decision.refusals.values.map(\.rawValue).sorted())"
         )
     }
