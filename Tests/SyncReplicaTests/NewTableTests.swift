@@ -264,4 +264,19 @@ struct NewTableTests {
         let target = random.chance(0.3) ? random.pick(uids) : uid
         return .cell(target, entity: entity, cell: cell, twisted)
     }
+
+    @Test func aRowThatWasDeletedBesideAValueThatWaitedIsLogged() throws {
+        let folder = try TemporaryFolder()
+        let (a, b) = try TestStore.pair(
+            in: folder,
+            schema: "CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES (1, 'a')")
+        try a.run("ALTER TABLE t ADD COLUMN c; UPDATE t SET c = 'a long letter'")
+        try TestStore.sync(a, b)
+        try b.run("DELETE FROM t")
+        try b.run("ALTER TABLE t ADD COLUMN c")
+        try TestStore.sync(a, b)
+        #expect(try a.rows("SELECT * FROM t").isEmpty)
+        let closed = try b.replica.conflicts(open: false)
+        #expect(closed.map { $0.losing.values.pairs.map(\.value) } == [["a long letter"]])
+    }
 }

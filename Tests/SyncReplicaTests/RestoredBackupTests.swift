@@ -79,6 +79,38 @@ struct RestoredBackupTests {
         #expect(try c.rows(Self.whole) == b.rows(Self.whole))
     }
 
+    @Test("a set has what was added before the backup was restored, and since")
+    func set() async throws {
+        let a = try RestoredFile(
+            folder.file("a.db"),
+            schema: """
+                CREATE TABLE note(id INTEGER PRIMARY KEY, tags);
+                INSERT INTO note VALUES (1, '["first"]')
+                """)
+        try await a.withReplica {
+            try $0.setPolicies(
+                MergePolicies(entities: ["note": .init(columns: ["tags": .set])]))
+        }
+        let remote = MemoryRemote(store: try await a.withReplica { $0.storeID })
+        try await a.sync(remote)
+        let b = try await RestoredFile(folder.file("b.db"), from: remote)
+        try a.run(#"UPDATE note SET tags = '["first","kept"]'"#)
+        try await a.sync(remote)
+        try a.keep()
+        try a.run(#"UPDATE note SET tags = '["first","kept","lost"]'"#)
+        try await a.sync(remote)
+        try await b.sync(remote)
+        try a.restore()
+        try a.run(#"UPDATE note SET tags = '["first","since"]'"#)
+        try await expectRefused(a, remote)
+        try await a.renew()
+        try await settle(remote, a, b)
+        for file in [a, b] {
+            let tags = try file.strings("SELECT value FROM note, json_each(tags) ORDER BY 1")
+            #expect(tags == ["first", "lost", "since"])
+        }
+    }
+
     @Test(
         "what others did to lost objects holds; what was not sent before is there once",
         arguments: [false, true])

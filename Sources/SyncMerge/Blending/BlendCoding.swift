@@ -6,7 +6,7 @@ import SyncValues
 ///
 /// A version without a state (an insert, or a value from before the policy was chosen) holds the
 /// plain value.
-enum BlendCoding {
+package enum BlendCoding {
     private static let mark: [UInt8] = [0x00, 0x73, 0x79, 0x6e, 0x63, 0x64, 0x1a]
 
     /// What a packed value holds.
@@ -58,6 +58,19 @@ enum BlendCoding {
 }
 
 extension BlendCoding {
+    /// The value of a version where transactions of a replica after `kept` get another name. The
+    /// totals of counters keep theirs: what a replica added before and after cannot be told apart.
+    package static func renamed(
+        _ value: Value, _ name: (Dot) -> Dot, keeping kept: Dot
+    ) -> Value {
+        guard case .blob(let bytes) = value, bytes.count > mark.count, bytes.starts(with: mark),
+            bytes[mark.count] == Kind.set.rawValue
+        else { return value }
+        var state = SetState(value, dot: unknownDot)
+        state.rename(name, keeping: kept)
+        return state.packed
+    }
+
     /// The value as a reader of the table sees it, whatever policy it was written under.
     static func decoded(_ value: Value) -> Value {
         guard case .blob(let bytes) = value, bytes.count > mark.count, bytes.starts(with: mark)

@@ -67,6 +67,17 @@ struct SetState: Hashable {
         seen.advance(to: dot)
     }
 
+    /// Names another replica as the writer of transactions, where `name` does.
+    mutating func rename(_ name: (Dot) -> Dot, keeping kept: Dot) {
+        elements = elements.mapValues { Set($0.map(name)) }
+        let former = seen[kept.replica]
+        let renamed = name(Dot(kept.replica, former))
+        guard former > 0, renamed.replica != kept.replica else { return }
+        seen = VersionVector(seen.entries.filter { $0.replica != kept.replica })
+        if kept.number > 0 { seen.advance(to: kept) }
+        seen.advance(to: renamed)
+    }
+
     // MARK: Bytes
 
     private init(reading reader: inout ByteReader) throws {

@@ -34,6 +34,25 @@ struct WaitingMerge {
         try logOverwritten(placed)
     }
 
+    /// The same of a local delete.
+    private func logDeleted(
+        _ version: Version, of uid: ObjectUID, cell: Int, object: StoredObject
+    ) throws {
+        let own = transaction.identity.replica
+        let newest = object.record.incarnation
+        let life = object.record.life.filter { $0.incarnation == newest }
+        guard version.incarnation == newest, !life.contains(where: { $0.kind == .created }),
+            let delete = life.first(where: { $0.kind == .deleted && $0.dot.replica == own }),
+            let header = try storage.headers.header(delete.dot), header.seen.covers(version.dot)
+        else { return }
+        try storage.conflicts.writeClosed(
+            ConflictStorage.Entry(
+                id: VersionID(uid, cell: cell, dot: version.dot), entity: object.record.entity,
+                reason: .hidden, value: ConflictStorage.encoded(version.value), key: object.key,
+                met: delete.dot),
+            schema: schema, number: storage.history.head)
+    }
+
     /// A local write that was made while a fact waited overwrites it by the rules: this replica had
     /// merged its transaction. But the writer could not see it, so the conflict log gets an entry.
     private func logOverwritten(_ placed: [Fact]) throws {
@@ -41,7 +60,10 @@ struct WaitingMerge {
         for case .cell(let uid, let entity, let cell, let version) in placed {
             guard let object = try storage.objects.object(uid) else { continue }
             let dots = object.record.cells[cell].map(\.dot)
-            if dots.contains(version.dot) { continue }
+            if dots.contains(version.dot) {
+                try logDeleted(version, of: uid, cell: cell, object: object)
+                continue
+            }
             let rivals = (facts[uid] ?? []).compactMap { fact -> Dot? in
                 guard case .cell(_, _, cell, let other) = fact else { return nil }
                 return other.dot

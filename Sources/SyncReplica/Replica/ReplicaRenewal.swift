@@ -65,6 +65,15 @@ struct ReplicaRenewal {
         dot.replica == own && dot.number > kept ? Dot(new, dot.number) : dot
     }
 
+    /// The fields of a version; a set has the transactions that added its elements.
+    private func renamed(_ fields: [Field], to new: ReplicaID) -> [Field] {
+        fields.map { field in
+            guard case .value(let value) = field else { return field }
+            return .value(
+                BlendCoding.renamed(value, { renamed($0, to: new) }, keeping: Dot(own, kept)))
+        }
+    }
+
     private func renameHeaders(to new: ReplicaID) throws {
         let headers = storage.headers
         var affected: [(place: Int64, header: TransactionHeader, details: [UInt8])] = []
@@ -101,7 +110,9 @@ struct ReplicaRenewal {
             }
             object.record.cells = object.record.cells.map { versions in
                 versions.map {
-                    Version(renamed($0.dot, to: new), incarnation: $0.incarnation, value: $0.value)
+                    Version(
+                        renamed($0.dot, to: new), incarnation: $0.incarnation,
+                        value: renamed($0.value, to: new))
                 }
             }
             affected.append((uid, object))
@@ -132,7 +143,7 @@ struct ReplicaRenewal {
                     uid, entity: 0, cell: 0,
                     Version(
                         renamed(version.dot, to: new), incarnation: version.incarnation,
-                        value: version.value))
+                        value: renamed(version.value, to: new)))
             }
             let entity = Batch.Entity(
                 name: entry.entity, isPrivate: entry.isPrivate, sharesNumbers: entry.sharesNumbers,

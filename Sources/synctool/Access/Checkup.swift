@@ -105,17 +105,26 @@ struct Checkup {
         let absolute = StorePath.absolute(path)
         let former: ReplicaID
         let present: ReplicaID
+        var counters: [String] = []
         do {
             let replica = try StoreReplica(absolute)
             defer { try? replica.close() }
             former = replica.replicaID
             present = try replica.renewIdentity()
+            for (entity, policy) in try replica.policies().entities {
+                let columns = (policy.columns ?? [:]).filter { $0.value == .counter }
+                counters += columns.keys.map { Printable.text("\(entity).\($0)") }
+            }
         }
         if !options.isDirect { try await reopen(absolute) }
         return [
             "this file is now replica \(present); it was \(former). "
                 + "Next run: synctool sync \(Shell.quoted(path))"
         ]
+            + counters.sorted().map {
+                "\($0) is a counter: where this file had added to it before the backup, what it "
+                    + "has added since may be missing. Compare its values after the sync"
+            }
     }
 
     /// Tracking a tracked store changes nothing, but makes the daemon close and reopen the file.
