@@ -86,6 +86,69 @@ struct FeatureCopyTests {
         #expect(try b.rows("SELECT count(*) FROM audit") == [[0]])
     }
 
+    /// Indexes that cannot be filled, each with a reason of its own, and what needs them.
+    private static let unfillable = """
+        CREATE TABLE post(id INTEGER PRIMARY KEY, parent INT, body TEXT);
+        CREATE VIEW thread AS WITH RECURSIVE r(id, body) AS (
+          SELECT id, body FROM post WHERE parent IS NULL
+          UNION ALL SELECT p.id, p.body FROM post p JOIN r ON p.parent = r.id)
+          SELECT id, body FROM r;
+        CREATE VIRTUAL TABLE search USING fts5(body, content='thread', content_rowid='id');
+        CREATE VIRTUAL TABLE lost USING fts5(body, content='gone');
+        CREATE VIRTUAL TABLE other USING fts5(nope, content='post', content_rowid='id');
+        CREATE VIRTUAL TABLE fourth USING fts4(body, content='gone');
+        CREATE TRIGGER lost_i AFTER INSERT ON post BEGIN
+          INSERT INTO lost(rowid, body) VALUES (new.id, new.body); END;
+        CREATE VIEW found AS SELECT rowid FROM search;
+        """
+
+    @Test("an index that cannot be filled is not made, and the rest is")
+    func unfillableIndexes() throws {
+        let row = "INSERT INTO post VALUES (1, NULL, 'hello');"
+        let a = try store("a.db", Self.unfillable + row)
+        let missing: Set = ["thread", "search", "lost", "other", "fourth", "lost_i", "found"]
+        let b = folder.file("b.db")
+        try StoreReplica.create(at: b, from: try #require(a.replica.export().first)).close()
+        let refused = try StoreReplica.completeCopy(at: b).refused
+        #expect(Set(refused.map(\.name)) == missing)
+        #expect(refused.filter(\.needsConsent).map(\.name) == ["thread"])
+        let reason = refused.first { $0.name == "lost" }?.reason
+        #expect(reason == "it cannot be filled: no such table: gone")
+        let copy = try TestStore(b, StoreReplica(b))
+        #expect(try copy.rows("SELECT body FROM post") == [["hello"]])
+        try copy.run("INSERT INTO post VALUES (2, 1, 'again')")
+        // With consent there is the view, and so what needs it.
+        let c = folder.file("c.db")
+        try StoreReplica.create(at: c, from: try #require(a.replica.export().first)).close()
+        let rest = try StoreReplica.completeCopy(at: c, consent: { _ in }).refused
+        #expect(Set(rest.map(\.name)) == ["lost", "other", "fourth", "lost_i"])
+        let full = try TestStore(c, StoreReplica(c))
+        #expect(try full.rows("SELECT rowid FROM search WHERE search MATCH 'hello'") == [[1]])
+    }
+
+    @Test("changes are applied without an index that cannot be filled, and a column that fails")
+    func appliesWithoutWhatFails() throws {
+        let a = try store(
+            "a.db",
+            "CREATE TABLE note(id INTEGER PRIMARY KEY, n INT); INSERT INTO note VALUES (1, 1)")
+        let b = try clone(a, "b.db")
+        try Store.alter(
+            a.path,
+            running: """
+                CREATE VIRTUAL TABLE lost USING fts5(body, content='gone');
+                ALTER TABLE note ADD COLUMN small INT DEFAULT 0 CHECK (n < 5);
+                CREATE TABLE extra(id INTEGER PRIMARY KEY)
+                """)
+        try Store.track(a.path, entities: .only(["note", "extra"]))
+        try b.pull(from: a)
+        try b.run("UPDATE note SET n = 9")
+        let comparison = try #require(try b.replica.compareSchema())
+        #expect(comparison.refused.map(\.name) == ["lost"])
+        let failed = try StoreReplica.applySchema(comparison, at: b.path)
+        #expect(failed.map(\.name) == ["note.small"] && failed.map(\.kind) == ["column"])
+        #expect(try b.rows("SELECT count(*) FROM extra") == [[0]])
+    }
+
     @Test("its triggers work, and both sides stay equal")
     func triggersWork() throws {
         let a = try store("a.db", Self.schema)

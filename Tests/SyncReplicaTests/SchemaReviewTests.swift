@@ -76,6 +76,9 @@ struct SchemaReviewTests {
         "CREATE TRIGGER syncd_t AFTER INSERT ON note BEGIN SELECT 1; END",
         "CREATE TRIGGER t AFTER INSERT ON syncd_log BEGIN SELECT 1; END",
         "CREATE TABLE syncd_x(a)",
+        "CREATE TABLE k(a REFERENCES syncd_log(nope))",
+        "CREATE TABLE k(a, FOREIGN KEY (a) references \"SYNCD_log\")",
+        "CREATE TABLE k(a REFERENCES [sqlite_schema](name))",
         // What views read and call.
         "CREATE VIEW v AS SELECT load_extension('x')",
         "CREATE VIEW v AS SELECT readfile('/etc/passwd')",

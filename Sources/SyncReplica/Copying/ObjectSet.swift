@@ -44,6 +44,79 @@ struct ObjectSet {
         return failed
     }
 
+    /// The same, and fills the full-text indexes over other tables among them. One that cannot be
+    /// filled is not made, and neither is what needs it: with rows missing, it would answer wrongly
+    /// and be damaged by its own triggers.
+    /// - Returns: what could not be made; of an index that was there before, that it is not filled.
+    /// - Throws: SQLite errors of the file.
+    /// - Complexity: O(rows of the tables that have a full-text index), once more for each run in
+    ///   which an index is found that cannot be filled.
+    func makeFilled(in database: Database) throws -> [RefusedObject] {
+        let connection = try database.openConnection
+        var unfilled: [RefusedObject] = []
+        while true {
+            let rest = objects.filter { object in !unfilled.contains { $0.object == object } }
+            let indexes = rest.filter {
+                $0.kind == .virtualTable && (try? VirtualTableText($0))?.isRebuildable ?? false
+            }
+            let former = try indexes.filter { try Self.has($0, in: database) }
+            try RawTransaction.execute("SAVEPOINT filling", on: connection)
+            let failed = try ObjectSet(rest).make(in: database)
+            var found: [RefusedObject] = []
+            for object in indexes where !failed.contains(where: { $0.object == object }) {
+                guard let reason = try Self.objection(toFilling: object, in: database) else {
+                    continue
+                }
+                let words = former.contains(object) ? "it is made, and cannot be filled" : nil
+                found.append(
+                    RefusedObject(
+                        object: object, reason: "\(words ?? "it cannot be filled"): \(reason)",
+                        needsConsent: false))
+            }
+            if !found.isEmpty { try RawTransaction.execute("ROLLBACK TO filling", on: connection) }
+            try RawTransaction.execute("RELEASE filling", on: connection)
+            if found.isEmpty { return unfilled + failed }
+            unfilled += found
+        }
+    }
+
+    /// Fills a full-text index from the rows of its table or view.
+    /// - Returns: why it cannot be filled; nil: it is.
+    /// - Throws: errors of the file or the machine.
+    static func objection(
+        toFilling object: SchemaObject, in database: Database
+    ) throws -> String? {
+        let name = SQLName.quoted(object.name)
+        do {
+            try database.execute(sql: "INSERT INTO \(name)(\(name)) VALUES ('rebuild')")
+            return nil
+        } catch let error as DatabaseError {
+            let isOfIndex = error.extendedResultCode == .SQLITE_CORRUPT_VTAB
+            guard let known = SyncError(wrapping: error), known.code == .refused || isOfIndex,
+                error.resultCode != .SQLITE_NOMEM
+            else { throw error }
+            return reason(for: error, filling: object, in: database).printable(countMax: 200)
+        }
+    }
+
+    /// FTS5 says no more than that there is an error: what keeps the rows from being read says it.
+    private static func reason(
+        for error: DatabaseError, filling object: SchemaObject, in database: Database
+    ) -> String {
+        guard let content = (try? VirtualTableText(object))?.content else {
+            return error.message ?? "\(error.resultCode)"
+        }
+        do {
+            _ = try Row.fetchOne(database, sql: "SELECT * FROM \(SQLName.quoted(content)) LIMIT 0")
+            return "'\(content)' lacks a column of it, or its rows cannot be read: "
+                + (error.message ?? "\(error.resultCode)")
+        } catch let error as DatabaseError {
+            return error.message ?? "\(error.resultCode)"
+        } catch {
+            return "\(error)"
+        }
+    }
+
     /// Whether the name is taken: tables and views share theirs.
     static func has(_ object: SchemaObject, in database: Database) throws -> Bool {
         let types =

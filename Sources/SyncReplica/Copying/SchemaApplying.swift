@@ -1,5 +1,6 @@
 import CSQLite
 import GRDB
+import SyncCore
 import SyncMerge
 import SyncStorage
 import SyncValues
@@ -19,17 +20,16 @@ struct SchemaApplying {
         }
         var failed = try ObjectSet(objects(.newTable, .newUntrackedTable)).make(in: database)
         for change in comparison.changes where change.kind == .newColumn {
-            try database.execute(sql: change.sql)
+            // The rows may break a CHECK of it.
+            if let reason = try objection(to: change, in: database) {
+                let column = SchemaObject(.table, name: change.name, sql: change.sql)
+                failed.append(
+                    RefusedObject(
+                        object: column, reason: reason, needsConsent: false, isColumn: true))
+            }
         }
         let rest = objects(.newVirtualTable, .newIndex, .newView, .newTrigger)
-        failed += try ObjectSet(rest).make(in: database)
-        for object in rest where object.kind == .virtualTable {
-            guard (try? VirtualTableText(object))?.isRebuildable ?? false,
-                !failed.contains(where: { $0.object == object })
-            else { continue }
-            let name = SQLName.quoted(object.name)
-            try database.execute(sql: "INSERT INTO \(name)(\(name)) VALUES ('rebuild')")
-        }
+        failed += try ObjectSet(rest).makeFilled(in: database)
         // Programs take the version for a promise of the schema: it is set when that holds.
         if let version = comparison.userVersion, comparison.differences.isEmpty,
             comparison.refused.isEmpty, failed.isEmpty,
@@ -38,5 +38,25 @@ struct SchemaApplying {
             try database.execute(sql: "PRAGMA user_version = \(version)")
         }
         return failed
+    }
+
+    /// Adds a column.
+    /// - Returns: why it cannot be added; nil: it is.
+    private func objection(
+        to change: SchemaComparison.Change, in database: Database
+    ) throws -> String? {
+        let connection = try database.openConnection
+        try RawTransaction.execute("SAVEPOINT adding", on: connection)
+        defer { try? RawTransaction.execute("RELEASE adding", on: connection) }
+        do {
+            try database.execute(sql: change.sql)
+            return nil
+        } catch let error as DatabaseError {
+            guard [.SQLITE_ERROR, .SQLITE_CONSTRAINT].contains(error.resultCode) else {
+                throw error
+            }
+            try RawTransaction.execute("ROLLBACK TO adding", on: connection)
+            return (error.message ?? "\(error.resultCode)").printable(countMax: 200)
+        }
     }
 }

@@ -278,7 +278,10 @@ struct SchemaComparing {
     private mutating func leaveOutWhatFails() throws {
         guard trial.isComplete, !result.changes.isEmpty else { return }
         for failed in try trial.apply(result) {
-            result.changes.removeAll { $0.object == failed.object }
+            result.changes.removeAll {
+                failed.isColumn
+                    ? $0.kind == .newColumn && $0.name == failed.name : $0.object == failed.object
+            }
             differ(
                 failed.name, "the \(failed.kind) needs what is not here: \(failed.reason)",
                 remedy: "bring about the other differences first, then: \(failed.sql)")

@@ -27,7 +27,8 @@ struct SchemaCopy {
         let first = review.accepted.filter { object in
             switch object.kind {
             case .table: !object.isTracked
-            case .virtualTable, .index: true
+            case .virtualTable: !isOverView(object)
+            case .index: true
             case .trigger: review.indexing.contains(SQLName.folded(object.name))
             case .view: false
             }
@@ -45,14 +46,7 @@ struct SchemaCopy {
         try Store.alter(path) { database in
             // The synchronised tables are those that the new replica began with.
             let rest = review.accepted.filter { !($0.kind == .table && $0.isTracked) }
-            let failed = try ObjectSet(rest).make(in: database)
-            for object in review.accepted where object.kind == .virtualTable {
-                guard (try? VirtualTableText(object))?.isRebuildable ?? false,
-                    !failed.contains(where: { $0.object == object })
-                else { continue }
-                let name = SQLName.quoted(object.name)
-                try database.execute(sql: "INSERT INTO \(name)(\(name)) VALUES ('rebuild')")
-            }
+            let failed = try ObjectSet(rest).makeFilled(in: database)
             try raiseSequences(in: database)
             let settings = content.settings
             for (pragma, value) in [
@@ -61,6 +55,14 @@ struct SchemaCopy {
                 try database.execute(sql: "PRAGMA \(pragma) = \(value)")
             }
             return review.refused + failed
+        }
+    }
+
+    /// Views are made after the last row: an index over one is, too.
+    private func isOverView(_ object: SchemaObject) -> Bool {
+        guard let content = (try? VirtualTableText(object))?.content else { return false }
+        return review.accepted.contains {
+            $0.kind == .view && SQLName.isEqual($0.name, to: content)
         }
     }
 

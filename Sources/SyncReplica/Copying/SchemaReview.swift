@@ -25,17 +25,31 @@ struct SchemaReview {
     /// The tables that may be made.
     private(set) var tables: [TableSchema] = []
 
-    private let consents: Bool
+    private var consents: Bool
     private var cost = ExpansionCost()
     private var costSum = 0
     private var names: [String: SchemaObject] = [:]
     private static let costSumMax = 40_000_000
     private static let pagesMax = 20_000
 
+    /// The full-text indexes of this run that cannot be filled.
+    private var unfilled: [RefusedObject] = []
+
     /// - Parameter consents: whether the user agreed to what needs consent.
     /// - Throws: SQLite errors.
-    /// - Complexity: O(schema), and O(n · depth) in views that name each other.
+    /// - Complexity: O(schema), and O(n · depth) in views that name each other; once more for each
+    ///   run in which a full-text index is found that cannot be filled.
     init(_ content: SchemaContent, consents: Bool) throws {
+        var unfilled: [RefusedObject] = []
+        repeat {
+            self = try SchemaReview(content, consents: consents, leavingOut: unfilled)
+            unfilled += self.unfilled
+        } while !self.unfilled.isEmpty
+    }
+
+    private init(
+        _ content: SchemaContent, consents: Bool, leavingOut unfilled: [RefusedObject]
+    ) throws {
         self.consents = consents
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
@@ -46,20 +60,24 @@ struct SchemaReview {
             try ConfinedStatement.confine(connection)
             try RawTransaction.execute("PRAGMA max_page_count = \(Self.pagesMax)", on: connection)
             syncd_sqlite_limit_steps(connection, 2_000_000_000)
-            try review(content, in: database, on: connection)
+            try review(content, leavingOut: unfilled, in: database, on: connection)
+            try fill(in: database)
             tables = try SchemaReader(database).tables().filter { $0.kind == .table }
         }
         try queue.close()
     }
 
     private mutating func review(
-        _ content: SchemaContent, in database: Database, on connection: OpaquePointer
+        _ content: SchemaContent, leavingOut unfilled: [RefusedObject], in database: Database,
+        on connection: OpaquePointer
     ) throws {
         let maker = ObjectMaker(connection)
-        func objects(_ kinds: SchemaObject.Kind...) -> [SchemaObject] {
-            content.objects.filter { kinds.contains($0.kind) }
-        }
         var reasons: [SchemaObject: (String, Bool)] = [:]
+        for object in unfilled { reasons[object.object] = (object.reason, false) }
+        let left = Set(reasons.keys)
+        func objects(_ kinds: SchemaObject.Kind...) -> [SchemaObject] {
+            content.objects.filter { kinds.contains($0.kind) && !left.contains($0) }
+        }
         func attempt(_ object: SchemaObject, _ body: () throws -> Void) throws -> Bool {
             try RawTransaction.execute("SAVEPOINT attempt", on: connection)
             defer { try? RawTransaction.execute("RELEASE attempt", on: connection) }
@@ -103,6 +121,27 @@ struct SchemaReview {
             reasons[object].map {
                 RefusedObject(object: object, reason: $0.0, needsConsent: $0.1)
             }
+        }
+    }
+
+    /// Fills the full-text indexes over other tables: one whose table or view is not made, or lacks
+    /// a column, is found without any row.
+    private mutating func fill(in database: Database) throws {
+        for object in accepted where object.kind == .virtualTable {
+            guard (try? VirtualTableText(object))?.isRebuildable ?? false else { continue }
+            var reason: String?
+            do {
+                reason = try ObjectSet.objection(toFilling: object, in: database)
+            } catch {
+                guard let known = SyncError(wrapping: error), Self.isOfText(known) else {
+                    throw error
+                }
+                reason = known.reason
+            }
+            guard let reason else { continue }
+            unfilled.append(
+                RefusedObject(
+                    object: object, reason: "it cannot be filled: \(reason)", needsConsent: false))
         }
     }
 

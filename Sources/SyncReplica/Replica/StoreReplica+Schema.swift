@@ -146,7 +146,7 @@ extension StoreReplica {
             try replica.run("schema") { session in
                 let tracked = try EntityTable(session.database).live().map(\.name)
                 return tables.map(\.name).filter { name in
-                    !tracked.contains { SQLName.isEqual($0, to: name) }
+                    !(tracked + failed.map(\.name)).contains { SQLName.isEqual($0, to: name) }
                 }
             }
         }

@@ -94,6 +94,7 @@ struct ReceivedSchema {
     ) throws {
         var isCreating = false
         try requireHarmlessFunctions(in: sql)
+        try requireForeignKeysToUsers(in: sql)
         let judge = SchemaJudge { action in
             let (first, second) = action.names
             switch action.code {
@@ -128,6 +129,19 @@ struct ReceivedSchema {
             let name = SQLName.folded(SQLName.unquoted(token.text))
             guard ReceivedNames.refusedFunctions.contains(name) else { continue }
             throw SyncError(.badData, "it calls the function \(name)")
+        }
+    }
+
+    /// SQLite asks no authorizer for what a foreign key names.
+    private static func requireForeignKeysToUsers(in sql: String) throws {
+        let tokens = SQLTokens(sql).tokens
+        for (token, next) in zip(tokens, tokens.dropFirst()) where token.isWord("REFERENCES") {
+            let name = SQLName.unquoted(next.text)
+            guard SQLName.isOwn(name) || SQLName.folded(name).hasPrefix("sqlite_") else { continue }
+            throw SyncError(
+                .badData,
+                "a foreign key refers to \(name.printable(countMax: 60)), a table of syncd or of "
+                    + "SQLite")
         }
     }
 
