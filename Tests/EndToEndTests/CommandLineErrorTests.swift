@@ -30,6 +30,52 @@ struct CommandLineErrorTests {
         }
     }
 
+    @Test func namesDoNotControlTheTerminal() async throws {
+        try await Scene.with { scene in
+            let (name, copy) = ("x\u{1B}]0;title\u{7}.db", "y\u{1B}[31m.db")
+            let folder = scene.folder.path("s\u{1B}[31m")
+            mkdir(folder, 0o755)
+            try await scene.sql(name, "CREATE TABLE t(id INTEGER PRIMARY KEY)")
+            for arguments in [
+                ["track", name], ["remote", "add", name, "o", "dir:" + folder], ["sync", name],
+                ["clone", "dir:" + folder, copy], ["status", name, "--direct"],
+                ["doctor", copy, "--direct"], ["show", name, "t/\u{1B}[31m"], ["sync", "\u{1B}c"],
+            ] {
+                let output = try await scene.run(arguments)
+                let text = output.text + output.errors
+                #expect(!text.isEmpty && !text.contains("\u{1B}"), "\(arguments)")
+                #expect(!text.contains("\u{7}"), "\(arguments)")
+            }
+        }
+    }
+
+    @Test func doctorNamesAForeignKeyThatCannotBeChecked() async throws {
+        try await Scene.with { scene in
+            try await scene.sql(
+                "a.db",
+                """
+                CREATE TABLE parent(id INTEGER PRIMARY KEY, code TEXT);
+                CREATE TABLE child(id INTEGER PRIMARY KEY, code TEXT REFERENCES parent(code));
+                CREATE TABLE other(id INTEGER PRIMARY KEY, parent INT REFERENCES parent);
+                INSERT INTO parent VALUES (1, 'a'); INSERT INTO child VALUES (1, 'a');
+                INSERT INTO other VALUES (1, 99);
+                """)
+            try await scene.tool("track", "a.db").expectSuccess()
+            for arguments in [["doctor", "a.db"], ["doctor", "a.db", "--mend"]] {
+                let output = try await scene.run(arguments)
+                #expect(output.status == 1 && output.errors.isEmpty, "\(output.errors)")
+                for words in [
+                    "problem: child: the foreign key child(code) → parent(code)",
+                    #"CREATE UNIQUE INDEX "parent_code" ON "parent"("code")"#,
+                    "other: 1 row that refer to rows that are not there",
+                ] { #expect(output.text.contains(words), "\(output.text)") }
+            }
+            let index = #"CREATE UNIQUE INDEX "parent_code" ON "parent"("code")"#
+            try await scene.tool("alter", "a.db", index).expectSuccess()
+            try await scene.tool("doctor", "a.db").expectSuccess()
+        }
+    }
+
     /// The database is prepared for tables that are made later; the message names the way back.
     @Test func noTableCanBeTracked() async throws {
         try await Scene.with { scene in

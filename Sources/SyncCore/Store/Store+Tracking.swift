@@ -336,25 +336,4 @@ extension Store {
             }
         }
     }
-
-    /// How many rows of each table refer to rows that are not there: written with foreign keys
-    /// switched off, or on a replica whose schema does not have the reference.
-    ///
-    /// - Throws: as ``integrity(_:)``.
-    /// - Complexity: O(size of the tables with foreign keys).
-    public static func danglingRows(_ path: String) throws -> [(table: String, count: Int)] {
-        try explaining("check", at: path) {
-            let queue = try DatabaseOpener.open(path, for: .reading)
-            defer { try? queue.close() }
-            return try queue.read { database in
-                try Row.fetchAll(
-                    database,
-                    sql: """
-                        SELECT "table" AS name, count(*) AS rows FROM pragma_foreign_key_check
-                        GROUP BY 1 ORDER BY 1
-                        """
-                ).map { ($0["name"], $0["rows"]) }
-            }
-        }
-    }
 }

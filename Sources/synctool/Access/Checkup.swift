@@ -174,12 +174,7 @@ struct Checkup {
                         + "sqlite3 \(Shell.quoted(path)) .recover")
             }
         }
-        if damage.isEmpty {
-            result.checked += try Store.danglingRows(StorePath.absolute(path)).map { table, count in
-                "\(table): \(Plural.text(count, of: "row")) that refer to rows that are not there "
-                    + "(PRAGMA foreign_key_check)"
-            }
-        }
+        if damage.isEmpty { try checkReferences(path, into: &result) }
         for trigger in try Store.foreignTriggers(StorePath.absolute(path)) {
             let name = "\"" + trigger.name.replacing("\"", with: "\"\"") + "\""
             result.findings.append(
@@ -210,6 +205,31 @@ struct Checkup {
                     + LocalTime.ago(consumer.lastSeen, now: now))
         }
         return result
+    }
+
+    private func checkReferences(_ path: String, into result: inout Result) throws {
+        for finding in try Store.referenceFindings(StorePath.absolute(path)) {
+            let table = Printable.text(finding.table)
+            switch finding.kind {
+            case .dangling(let count):
+                result.checked.append(
+                    "\(table): \(Plural.text(count, of: "row")) that refer to rows that are not "
+                        + "there (PRAGMA foreign_key_check)")
+            case .mismatched(let key, let index):
+                let command = index.map {
+                    "Make the columns UNIQUE: synctool alter \(Shell.quoted(path)) "
+                        + Shell.quoted($0)
+                }
+                result.findings.append(
+                    Finding(
+                        problem: "\(table): the foreign key \(Printable.text(key)) does not refer "
+                            + "to a primary key or to UNIQUE columns: it cannot be checked, and "
+                            + "SQLite refuses writes where foreign keys are switched on",
+                        hint: command
+                            ?? "Rebuild the table with a foreign key to columns that are UNIQUE: "
+                            + "synctool alter \(Shell.quoted(path)) SQL"))
+            }
+        }
     }
 
     /// Writes with triggers switched off leave no mark in the schema: they are found by comparing

@@ -20,6 +20,25 @@ enum Printable {
         return result
     }
 
+    /// The same of lines, without a change of tabs and of some codes that the program itself wrote.
+    static func shown(_ text: String, keeping codes: [String]) -> String {
+        let isPlain = !text.unicodeScalars.contains { isControl($0) && $0 != "\n" && $0 != "\t" }
+        if isPlain { return text }
+        var result = ""
+        var rest = Substring(text)
+        while let scalar = rest.unicodeScalars.first {
+            let scalars = rest.unicodeScalars
+            if let code = codes.first(where: { scalars.starts(with: $0.unicodeScalars) }) {
+                result += code
+                rest.unicodeScalars.removeFirst(code.unicodeScalars.count)
+                continue
+            }
+            result += scalar == "\n" || scalar == "\t" ? String(scalar) : self.text(String(scalar))
+            rest.unicodeScalars.removeFirst()
+        }
+        return result
+    }
+
     /// The same of each line of a text.
     static func lines(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { Self.text(String($0)) }

@@ -12,7 +12,7 @@ final class ProgressLine: Sendable {
     private let begin = ContinuousClock.now
     private let shown = Mutex<ContinuousClock.Instant?>(nil)
 
-    init(_ name: String) { self.name = name }
+    init(_ name: String) { self.name = Printable.text(name) }
 
     func show(_ report: ExchangeReport) {
         let now = ContinuousClock.now

@@ -5,7 +5,7 @@
 /// One of the process's two outputs: unbuffered, with colour on a terminal.
 struct Terminal: Sendable {
     /// The meaning of a piece of text, which decides its colour.
-    enum Style: String {
+    enum Style: String, CaseIterable {
         case plain = ""
         case faint = "2"
         case strong = "1"
@@ -13,6 +13,10 @@ struct Terminal: Sendable {
         case changed = "33"
         case gone = "31"
         case title = "1;36"
+
+        /// What ``Terminal/styled(_:as:)`` writes.
+        static let codes: [String] = (allCases.map(\.rawValue) + ["0"]).filter { !$0.isEmpty }
+            .map { "\u{1B}[\($0)m" }
     }
 
     static let output = Terminal(descriptor: STDOUT_FILENO)
@@ -36,10 +40,18 @@ struct Terminal: Sendable {
         hasColour && style != .plain ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    /// Writes a line with one call, so that lines of several processes do not mix.
+    /// Writes a line, or several. Nothing in it controls the terminal but the styles: names of
+    /// files and tables may have any character.
     ///
     /// - Throws: ``OutputClosed`` when the reader has closed it.
     func line(_ text: String = "") throws {
+        try raw(Printable.shown(text, keeping: hasColour ? Style.codes : []))
+    }
+
+    /// Writes a line with one call, so that lines of several processes do not mix.
+    ///
+    /// - Throws: ``OutputClosed`` when the reader has closed it.
+    func raw(_ text: String) throws {
         var bytes = Array(text.utf8)
         bytes.append(UInt8(ascii: "\n"))
         var written = 0
