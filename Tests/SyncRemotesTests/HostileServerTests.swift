@@ -15,9 +15,9 @@ struct HostileServerTests {
             (#"\377\377\377\377"#, "too long"), (#"\000\000\000\000"#, "truncated"),
             (#"\000\000\000\002\003\001"#, "truncated"),
             // A failure without code, reason and hint; one with a code that nobody knows.
-            (#"\000\000\000\005\007\000\000\000\000"#, "reported"),
-            (#"\000\000\000\007\007\001x\001y\000\000"#, "reported: y"),
-            (#"\000\000\000\023\007\015internalFault\001y\000\000"#, "reported: y"),
+            (#"\000\000\000\005\007\000\000\000\000"#, "the other side says"),
+            (#"\000\000\000\007\007\001x\001y\000\000"#, "the other side says: y"),
+            (#"\000\000\000\023\007\015internalFault\001y\000\000"#, "the other side says: y"),
         ])
     func invalidAnswers(frame: String, words: String) async throws {
         let script = "printf 'syncd-serve 1\\n\(frame)'; exec sleep 100"
@@ -27,6 +27,30 @@ struct HostileServerTests {
         #expect(error?.reason.contains("ssh://me@host:22") == true, "\(error?.reason ?? "")")
         #expect(error?.reason.contains(words) == true, "\(error?.reason ?? "")")
         #expect(error?.hint?.contains("synctool") == true, "\(error?.hint ?? "")")
+    }
+
+    @Test("words and paths of the other side are marked, and its faults are none of ours")
+    func words() async throws {
+        func error(_ code: String, _ path: String, _ hint: String) async throws -> SyncError? {
+            var body: [UInt8] = [7]
+            for text in [code, "out of date", path, hint] {
+                body += [UInt8(text.utf8.count)] + Array(text.utf8)
+            }
+            let frame: [UInt8] = [0, 0, 0, UInt8(body.count)] + body
+            let octal = frame.map { String(format: "\\%03o", Int($0)) }.joined()
+            let script = "printf 'syncd-serve 1\\n\(octal)'; exec sleep 100"
+            let remote = try FakeSSH(script).remote(timeout: .seconds(20))
+            return await #expect(throws: SyncError.self) { try await remote.head() }
+        }
+        let refused = try await error("refused", "b.db", "Try it")
+        #expect(refused?.code == .refused && refused?.path == nil)
+        let reason = "the other side says (of the file b.db there): out of date"
+        #expect(refused?.reason.hasSuffix(reason) == true, "\(refused?.reason ?? "")")
+        #expect(refused?.reason.hasPrefix("ssh://me@host:22/") == true)
+        #expect(refused?.hint == "The other side says: Try it")
+        let fault = try await error("internalFault", "", "Report it")
+        #expect(fault?.code == .unreachable)
+        #expect(fault?.reason.hasSuffix("the other side says: out of date") == true)
     }
 
     /// - Returns: the error with which the greeting ends.

@@ -123,6 +123,9 @@ package actor SSHRemote: Remote {
         let client = try await connected()
         do {
             return try await client.ask(request)
+        } catch let failure as ServeClient.PeerFailure {
+            if failure.error.code == .unreachable || failure.error.code == .badData { drop() }
+            throw Self.told(failure.error, by: address)
         } catch let error as SyncError {
             if error.code == .unreachable || error.code == .badData { drop() }
             throw Self.explained(error, of: address)
@@ -152,6 +155,9 @@ package actor SSHRemote: Remote {
             self.peer = peer
             self.client = client
             return client
+        } catch let failure as ServeClient.PeerFailure {
+            client.close()
+            throw Self.told(failure.error, by: address)
         } catch let error as SyncError {
             client.close()
             throw Self.explained(error, of: address)
@@ -162,21 +168,27 @@ package actor SSHRemote: Remote {
     }
 
     /// An error that no other part of the program has explained: what the other side sent is not
-    /// what a store sends, or it names an error without a word on what to do.
+    /// what a store sends.
     private static func explained(_ error: SyncError, of address: SSHAddress) -> SyncError {
-        guard error.hint == nil else { return error }
+        guard error.hint == nil, error.code == .badData else { return error }
+        return SyncError(
+            .badData, "\(address) sent what is no valid answer: \(error.reason)",
+            hint: "Check that this prints a version and nothing else: "
+                + "\(address.login) synctool --version")
+    }
+
+    /// An error that the other side reported. Nobody should take another machine's words for the
+    /// program's own, or its files for those of this machine.
+    private static func told(_ error: SyncError, by address: SSHAddress) -> SyncError {
         let reason = error.reason.isEmpty ? "an error without a reason" : error.reason
-        if error.code == .badData {
-            return SyncError(
-                .badData, "\(address) sent what is no valid answer: \(reason)",
-                hint: "Check that this prints a version and nothing else: "
-                    + "\(address.login) synctool --version")
-        }
         // A fault, or an error with a name that only a later version knows, is that program's.
         let isForeign = !SyncError.Code.ofStores.contains(error.code)
+        let file = error.path.map { $0 == address.path ? "" : " (of the file \($0) there)" } ?? ""
         return SyncError(
-            isForeign ? .unreachable : error.code, "\(address) reported: \(reason)",
-            hint: "Look at the store there: \(address.login) synctool doctor "
+            isForeign ? .unreachable : error.code,
+            "\(address): the other side says\(file): \(reason)",
+            hint: error.hint.map { "The other side says: " + $0 }
+                ?? "Look at the store there: \(address.login) synctool doctor "
                 + Shell.quoted(address.path))
     }
 

@@ -42,8 +42,8 @@ final class ServeClient: Sendable {
     }
 
     /// Waits for the greeting; skips what a shell prints before it.
-    /// - Throws: `unreachable`; `newerFormat` for another version of the protocol; `badData`; what
-    ///   the server reports.
+    /// - Throws: `unreachable`; `newerFormat` for another version of the protocol; `badData`;
+    ///   ``PeerFailure``.
     func greeting() async throws -> (store: StoreID, replica: ReplicaID) {
         let answer = try await perform { [self] in
             var length = 0
@@ -68,7 +68,7 @@ final class ServeClient: Sendable {
     }
 
     /// Sends a request and waits for the answer.
-    /// - Throws: what the server reports; `unreachable` when it does not answer.
+    /// - Throws: ``PeerFailure``; `unreachable` when it does not answer.
     func ask(_ request: ServeRequest) async throws -> ServeAnswer {
         try await perform { [self] in
             try channel.write(request.encoded(), timeout: timeouts.answer)
@@ -97,17 +97,14 @@ final class ServeClient: Sendable {
                 guard sum <= timeouts.working else {
                     throw FrameChannel.Failure.unfinished(sum)
                 }
-            case .failure(var error):
-                // Nobody should take another machine's words for the program's own.
-                error.hint = error.hint.map { "The other side says: " + $0 }
-                throw PeerFailure(error: error)
+            case .failure(let error): throw PeerFailure(error: error)
             case let answer: return answer
             }
         }
     }
 
     /// An error that the server reported, in contrast to a failure of the connection.
-    private struct PeerFailure: Error { let error: SyncError }
+    struct PeerFailure: Error { let error: SyncError }
 
     private func perform(
         _ body: @escaping @Sendable () throws -> ServeAnswer
@@ -117,7 +114,7 @@ final class ServeClient: Sendable {
                 do {
                     return try body()
                 } catch let failure as PeerFailure {
-                    throw failure.error
+                    throw failure
                 } catch FrameChannel.Failure.ended {
                     throw failure(process.end(draining: channel), channel.tail.lastLine)
                 } catch FrameChannel.Failure.timedOut(let timeout) {
