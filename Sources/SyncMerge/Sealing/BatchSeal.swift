@@ -59,7 +59,7 @@ package enum BatchSeal {
     package static func missingKey(_ id: KeyID) -> SyncError {
         SyncError(
             .notAllowed, "batches are encrypted with key \(id), which this store does not have",
-            hint: "Run on a replica that has the key: synctool key share DB; "
-                + "then here: synctool key import DB FILE")
+            hint: "On a replica that has the key run: synctool key share REPLICA > PACKET; "
+                + "then here: synctool key import DB PACKET")
     }
 }

@@ -56,10 +56,15 @@ struct CloneRun {
         var report = ExchangeReport()
         if try !hasBegun(cloning: store) {
             report.add(try await begin(with: entry, store: store))
+        } else if !ring.keys.isEmpty {
+            let opened = try Store.open(part)
+            defer { try? opened.close() }
+            try opened.addKeys(ring)
         }
         let replica = try StoreReplica(part)
         do {
-            report.add(try await pull(into: replica, from: entry))
+            report.add(
+                try await explainingKeys { try await pull(into: replica, from: entry) })
             try replica.close()
         } catch {
             try? replica.close()
@@ -117,13 +122,23 @@ struct CloneRun {
     private func snapshot(
         of entry: RemoteEntry, store: StoreID
     ) async throws -> (Snapshot, [SchemaRecord]) {
-        do {
-            return try await RemoteConnection.with(
+        try await explainingKeys {
+            try await RemoteConnection.with(
                 entry, store: store, replica: DirectoryRemote.observer, ring: ring
             ) { connection in
                 let snapshot = try await connection.snapshot()
                 return (snapshot, try await connection.schemas(after: snapshot.envelope))
             }
+        }
+    }
+
+    /// The new database is not there yet: keys come with the command, also where the packet has
+    /// those from before a rotation.
+    private func explainingKeys<Result>(
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await body()
         } catch var error as SyncError where error.code == .notAllowed && !error.isDenial {
             error.hint =
                 "On a replica that has the key run: synctool key share REPLICA > PACKET; "
