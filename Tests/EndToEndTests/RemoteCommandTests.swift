@@ -615,4 +615,65 @@ struct RemoteCommandTests {
             await daemon.stop()
         }
     }
+
+    @Test func aReplicaThatNobodyAdmittedIsTold() async throws {
+        try await withPair { scene, shared in
+            try await scene.tool("remote", "members", "a.db", "--members", "closed").expectSuccess()
+            try await scene.tool("sync", "a.db").expectSuccess()
+            try await scene.tool("clone", shared, "b.db").expectSuccess()
+            let hint = "synctool remote members REPLICA --admit "
+            for arguments in [["sync", "b.db"], ["sync", "b.db", "--wait"]] {
+                expect(try await scene.run(arguments), 77, "is not admitted", hint)
+            }
+            func expectFinding(_ words: String) async throws {
+                for command in ["status", "doctor"] {
+                    let output = try await scene.tool(command, "b.db", "--direct")
+                    #expect(output.status == (command == "doctor" ? 1 : 0))
+                    #expect(output.text.contains("problem: "), "\(output.text)")
+                    #expect(output.text.contains(words), "\(output.text)")
+                    #expect(output.text.contains(hint), "\(output.text)")
+                }
+            }
+            try await expectFinding("is not admitted")
+            try await scene.tool("sync", "a.db").expectSuccess()
+            let query = "SELECT lower(hex(value)) FROM syncd_meta WHERE key = 'replica'"
+            let name = try await scene.sql("b.db", query)
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+            try await scene.tool("remote", "members", "a.db", "--admit", name).expectSuccess()
+            try await scene.tool("sync", "a.db").expectSuccess()
+            try await scene.tool("sync", "b.db").expectSuccess()
+            try await scene.tool("remote", "members", "a.db", "--remove", name).expectSuccess()
+            try await scene.tool("sync", "a.db").expectSuccess()
+            try await scene.sql("b.db", "INSERT INTO note(body) VALUES ('more')")
+            expect(try await scene.tool("sync", "b.db"), 77, "removed this replica", hint)
+            try await expectFinding("removed this replica")
+        }
+    }
+
+    @Test func aCloneWithThePacketFromBeforeARotationAsksForANewOne() async throws {
+        try await withPair(["--encrypt"]) { scene, shared in
+            for name in ["old", "new"] {
+                try Data("pw\n".utf8).write(to: URL(fileURLWithPath: scene.folder.path("words")))
+                let share = ["key", "share", "a.db", "--passphrase-file", "words"]
+                let packet = try await scene.run(share).expectSuccess().text
+                try Data(packet.utf8).write(to: URL(fileURLWithPath: scene.folder.path(name)))
+                guard name == "old" else { break }
+                try await scene.tool("key", "rotate", "a.db").expectSuccess()
+                try await scene.sql("a.db", "INSERT INTO note(body) VALUES ('new key')")
+                try await scene.tool("sync", "a.db").expectSuccess()
+            }
+            func clone(_ name: String) async throws -> Child.Output {
+                try await scene.tool(
+                    "clone", shared, "b.db", "--key", name, "--passphrase-file", "words")
+            }
+            expect(try await clone("old"), 77, "key share REPLICA", "synctool clone --key PACKET")
+            try await clone("new").expectSuccess()
+            #expect(try await notes(scene, "b.db") == "new key\none\ntwo\n")
+            // The run that went on has the new key, too.
+            try await scene.sql("b.db", "INSERT INTO note(body) VALUES ('of b')")
+            try await scene.tool("sync", "b.db").expectSuccess()
+            let keys = try await scene.tool("key", "show", "b.db").expectSuccess()
+            #expect(keys.lines.count == 2, "\(keys.text)")
+        }
+    }
 }

@@ -107,6 +107,10 @@ struct MembershipTests {
         let replica = try await new.withReplica { $0.replicaID }
         try new.run("INSERT INTO note(text) VALUES ('of the new one')")
         try await new.sync(remote)
+        let excluded = try await new.withReplica { try $0.exclusion }
+        #expect(excluded?.code == .notMember && excluded?.hint?.contains("\(replica)") == true)
+        #expect(try StoreReplica.exclusion(new.path)?.reason == excluded?.reason)
+        for file in files { #expect(try StoreReplica.exclusion(file.path) == nil) }
         for file in files {
             let told = try await reasons(file, remote)
             #expect(told.contains("waits to be admitted") && told.contains("--admit \(replica)"))
@@ -122,6 +126,7 @@ struct MembershipTests {
             #expect(try file.rows(Self.all) == new.rows(Self.all))
             #expect(try file.strings(Self.all).contains("of the new one"))
         }
+        #expect(try StoreReplica.exclusion(new.path) == nil)
     }
 
     @Test("decisions that a member did not sign, or that an unknown one signed, decide nothing")

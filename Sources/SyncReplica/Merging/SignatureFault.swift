@@ -62,11 +62,21 @@ enum SignatureFault {
     static func removedHere(_ own: ReplicaID, by decider: ReplicaID) -> SyncError {
         SyncError(
             .notMember,
-            "replica \(decider) removed this replica (\(own)) from the members: others refuse what "
-                + "it sends. Nothing was sent",
-            hint: "Another member can admit it again: synctool remote members DB --admit \(own). "
+            "replica \(decider) removed this replica, \(own), from the members: others refuse what "
+                + "it sends",
+            hint: "On another member, run: synctool remote members REPLICA --admit \(own). "
                 + "Where no other member is left, clone the store from the remote, and add to the "
                 + "clone what only this file has")
+    }
+
+    /// This replica waits to be admitted by another one.
+    static func notAdmittedHere(_ own: ReplicaID, by decider: ReplicaID) -> SyncError {
+        SyncError(
+            .notMember,
+            "this replica, \(own), is not admitted: replica \(decider) closed the membership, and "
+                + "others do not merge what this one sends",
+            hint: "On a member, for example replica \(decider), run: synctool remote members "
+                + "REPLICA --admit \(own), and there: synctool sync REPLICA; then sync here")
     }
 
     /// Transactions in this replica's name that it did not sign.

@@ -8,13 +8,26 @@ extension Store {
     /// they had or could not be read, rows that the snapshot of one member alone leaves out.
     /// - Throws: ``SyncError``: SQLite errors; `badData` for vectors that cannot be read.
     package func exchangeFindings() throws -> [String] {
-        try comparisons().compactMap(\.problem)
+        let excluded = try explaining("status") { try exclusion }
+        return try [excluded].compactMap { $0.map { "\($0.reason). \($0.hint ?? "")" } }
+            + comparisons().compactMap(\.problem)
             + explaining("status") {
                 try reading.read {
                     try RemoteReach.findings($0.connection)
                         + UnreadRemotes.findings($0.connection) + Self.doubts($0.connection)
                 }
             }
+    }
+
+    /// Why others do not merge what this replica sends (``StoreReplica/exclusion``).
+    package var exclusion: SyncError? {
+        get throws {
+            try reading.read { database in
+                let connection = database.connection
+                guard try SchemaReader.hasTable("syncd_member", on: connection) else { return nil }
+                return try MemberStorage(connection, store: id).all().exclusion(of: replica)
+            }
+        }
     }
 
     /// What was wrong with the remotes of a file at the last exchange, for `doctor`.

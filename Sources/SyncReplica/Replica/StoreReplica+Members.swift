@@ -41,8 +41,7 @@ extension StoreReplica {
                         signsAfter: signer.first, number: vector[signer.replica],
                         isOwn: signer.replica == session.identity.replica,
                         isRemoved: signer.isRemoved || decisions.isRemoved(signer.replica),
-                        isWaiting: !decisions.accepts(signer.replica)
-                            && signer.replica != session.identity.replica)
+                        isWaiting: !decisions.accepts(signer.replica))
                 }.sorted { $0.replica < $1.replica }
             }
         }
@@ -144,11 +143,30 @@ extension StoreReplica {
     /// - Throws: ``SyncError``: `notMember` when another member has removed it; SQLite errors.
     package func requireMembership() throws {
         try withMembers { storage in
-            guard let decision = try storage.members.all().bySubject[replicaID],
-                decision.kind == .removed
-            else { return }
-            throw SignatureFault.removedHere(replicaID, by: decision.decider)
+            let members = try storage.members.all()
+            guard members.isRemoved(replicaID), var fault = members.exclusion(of: replicaID) else {
+                return
+            }
+            fault.reason += ". Nothing was sent"
+            throw fault
         }
+    }
+
+    /// Why others do not merge what this replica sends, as far as it has merged their decisions: it
+    /// was removed, or membership is closed and no member has admitted it; nil: they merge it.
+    /// - Throws: ``SyncError``: `busy`, and SQLite errors.
+    package var exclusion: SyncError? {
+        get throws {
+            try withMembers { try $0.members.all().exclusion(of: replicaID) } ?? nil
+        }
+    }
+
+    /// The same of a file, without opening it for writing.
+    /// - Throws: as ``Store/open(_:)``, and SQLite errors.
+    package static func exclusion(_ path: String) throws -> SyncError? {
+        let store = try Store.open(path, isResolved: false, isMending: false)
+        defer { try? store.close() }
+        return try store.explaining("doctor") { try store.exclusion }
     }
 
     /// Signs what is sent from now on, with a key pair that is made for it. Changes nothing in a

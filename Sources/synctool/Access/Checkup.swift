@@ -294,6 +294,10 @@ struct Checkup {
                         + "\(Shell.quoted(path)) \(Shell.quoted(policy.entity)) --property "
                         + Shell.quoted("\(policy.column)=lastWriter")))
         }
+        if let exclusion = try StoreReplica.exclusion(StorePath.absolute(path)) {
+            result.findings.append(
+                Finding(problem: names.naming(exclusion.reason), hint: exclusion.hint))
+        }
         for problem in try Store.remoteFindings(StorePath.absolute(path)) {
             result.findings.append(
                 Finding(

@@ -59,7 +59,8 @@ struct ExchangeRun {
         let report = try await replica.exchange(
             direction, with: entry, ring: ring, progress: { progress.show($0) },
             whileConnected: { connection in
-                guard let waitMax else { return }
+                // Nobody merges what an excluded replica sends.
+                guard let waitMax, try replica.exclusion == nil else { return }
                 try await wait(for: replica, at: connection, atMost: waitMax)
             },
             completed: { report in
@@ -88,6 +89,11 @@ struct ExchangeRun {
             throw error
         }
         if let denial = report.denial { throw denial }
+        // What was sent is merged when a member admits this replica.
+        if direction != .pull, var exclusion = try replica.exclusion {
+            exclusion.reason = try replica.replicaNames().naming(exclusion.reason)
+            throw exclusion
+        }
     }
 
     private func printUntracked(of replica: StoreReplica) throws {
