@@ -78,6 +78,34 @@ extension SchemaContent {
             names: names.map { Self.merged($0, with: theirs.names ?? [], tables: foreign) })
     }
 
+    /// This schema and a newer one that was stated at the same time: the newer one, with what this
+    /// one alone has changed. Whoever merges the same two gets the same.
+    /// - Parameter base: the marks of a schema that both have seen; empty: none is known, and
+    ///   nothing was dropped by one of them.
+    /// - Complexity: O(bytes of the schemas)
+    package func merged(under newer: SchemaContent, since base: SchemaMarks) -> SchemaContent {
+        let (own, theirs) = (marks, newer.marks)
+        var since = base
+        for key in Set(theirs.keys).union(base.keys) where theirs[key] != base[key] {
+            since[key] = own[key]
+        }
+        // A table that both changed may have two names.
+        let changed = Set(
+            newer.objects.filter { $0.isTracked && theirs[Self.key($0)] != base[Self.key($0)] }
+                .map { newer.names.identity(of: $0.name) })
+        for object in objects where object.isTracked {
+            let identity = names.identity(of: object.name)
+            let isDropped = base.isEmpty && newer.hasDropped(nil, of: identity)
+            if changed.contains(identity) || isDropped {
+                since[Self.key(object)] = own[Self.key(object)]
+            }
+        }
+        var merged = merged(with: newer, since: since)
+        merged.sequences = newer.sequences
+        if names == nil { merged.names = newer.names }
+        return merged
+    }
+
     /// The names of a merged schema.
     /// - Parameter tables: those that the other schema has given.
     private static func merged(

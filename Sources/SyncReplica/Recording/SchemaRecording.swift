@@ -10,6 +10,7 @@ import SyncValues
 /// Invariants
 /// - What this replica states is its schema, and of the store's what it did not change itself
 ///   (``SchemaContent/merged(with:since:)``): objects that are refused, or not applied yet, stay.
+/// - What two replicas stated at the same time each of them states as one, when it has both.
 /// - A schema that is the newest already is not stated a second time; nor is that of a
 ///   database that joined a store, or of a new replica, before it changes.
 struct SchemaRecording {
@@ -42,12 +43,26 @@ struct SchemaRecording {
     }
 
     private func state(_ present: SchemaContent, since seen: SchemaMarks) throws {
-        let known = try schemas.all()
-        let newest = known.newest
-        let content = newest.map { present.merged(with: $0.content, since: seen) } ?? present
-        let hash = content.hash
-        // What an older one has is stated again: a change that was taken back is a change.
-        if newest?.content.hash == hash { return }
+        let newest = try storage.concurrentSchemas.newest()
+        try state(newest.map { present.merged(with: $0.content, since: seen) } ?? present)
+    }
+
+    /// States what this replica and others stated at the same time as one. It has seen all of them,
+    /// and replicas that merge the same ones state the same: the exchange ends.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(replicas), and O(schemas) where there are such.
+    func mergeConcurrent() throws {
+        let concurrent = storage.concurrentSchemas
+        guard try concurrent.areConcurrent(with: own), let newest = try concurrent.newest() else {
+            return
+        }
+        try state(newest.content)
+    }
+
+    /// What an older one has is stated again: a change that was taken back is a change.
+    private func state(_ content: SchemaContent) throws {
+        let newest = try schemas.all().newest
+        if newest?.content.hash == content.hash { return }
         try write(content, at: try carrier(), revision: (newest?.revision ?? 0) + 1)
     }
 
@@ -60,10 +75,17 @@ struct SchemaRecording {
 
     private func newestOwn() throws -> Int64 { try storage.headers.vector()[own] }
 
-    /// A transaction of this replica that no other one has.
+    /// A transaction of this replica that no other one has, and that has seen what is merged here:
+    /// it says which statements were known.
     private func carrier() throws -> Dot {
-        let newest = try newestOwn()
-        if try newest > transaction.newestSent() { return Dot(own, newest) }
+        let newest = try Dot(own, newestOwn())
+        let known = try schemas.statements().filter { $0.dot.replica != own }
+        if try newest.number > transaction.newestSent(),
+            let seen = try storage.headers.details(newest)?.header.seen,
+            known.allSatisfy({ seen.covers($0.dot) })
+        {
+            return newest
+        }
         let (dot, time) = transaction.nextTransaction()
         let header = TransactionHeader(dot, time: time, seen: try storage.headers.vector())
         let entry = Batch.Transaction(header, context: Self.context)

@@ -61,7 +61,8 @@ extension StoreReplica {
     }
 
     /// The schema that a new replica begins with: the newest of the store, where that has all
-    /// tables and columns of the sender under the sender's names, and none that refers to what it
+    /// tables and columns of the sender that were not dropped since, under the sender's names, and
+    /// none that refers to what it
     /// does not have: put together of those of two replicas, it may name a table as one of them
     /// alone does. Where tables or columns were renamed, by the sender or elsewhere, the new one
     /// begins with the tables of the sender, and `synctool schema` lists the rest: the renames
@@ -77,7 +78,7 @@ extension StoreReplica {
         guard !batch.extras.schema.isEmpty else { return content }
         let present = try tables(of: ReceivedSchema(batch), draft: draft)
         guard let known = try? tables(of: ReceivedSchema(batch, content: content), draft: draft),
-            columns(of: known).isSuperset(of: columns(of: present))
+            columns(of: known).isSuperset(of: columns(of: present, besidesDroppedIn: content))
         else { return nil }
         // A table that is not tracked is made later.
         let others = Set(content.objects.map { SQLName.folded($0.name) })
@@ -94,10 +95,15 @@ extension StoreReplica {
     }
 
     /// Each table with each of its columns, folded.
-    private static func columns(of tables: [TableSchema]) -> Set<[String]> {
+    /// - Parameter content: a schema without renames; what it has dropped is left out.
+    private static func columns(
+        of tables: [TableSchema], besidesDroppedIn content: SchemaContent? = nil
+    ) -> Set<[String]> {
         Set(
             tables.flatMap { table in
-                table.columns.map { [SQLName.folded(table.name), SQLName.folded($0.name)] }
+                table.columns.filter { column in
+                    !(content?.hasDropped(column.name, of: table.name) ?? false)
+                }.map { [SQLName.folded(table.name), SQLName.folded($0.name)] }
             })
     }
 
@@ -148,7 +154,8 @@ extension StoreReplica {
                 try settings.set(.stated, to: .integer(0))
                 // Nor is its schema a change.
                 try settings.set(.structure, to: .text("{}"))
-                try adoptNames(of: batch, in: database, on: connection)
+                try adoptNames(
+                    of: batch, dropped: content?.names ?? [], in: database, on: connection)
                 if !batch.extras.policies.isEmpty {
                     try settings.set(.policies, to: .text(batch.extras.policies))
                 }
@@ -179,14 +186,29 @@ extension StoreReplica {
     }
 
     /// The new replica calls its tables and columns in facts as the sender does.
+    /// - Parameter dropped: the names of the schema that it begins with: what was dropped since is
+    ///   dropped here, too.
     private static func adoptNames(
-        of batch: Batch, in database: Database, on connection: OpaquePointer
+        of batch: Batch, dropped: [EntityNames], in database: Database,
+        on connection: OpaquePointer
     ) throws {
-        guard !batch.names.isEmpty else { return }
+        var stated = ownNames(of: batch)
+        for entity in dropped {
+            let columns = entity.columns.filter { $0.value == nil }
+            guard !columns.isEmpty else { continue }
+            let place = stated.firstIndex { SQLName.isEqual($0.entity, to: entity.entity) }
+            if let place {
+                stated[place].columns.merge(columns) { _, dropped in dropped }
+            } else {
+                stated.append(
+                    EntityNames(entity: entity.entity, name: entity.name, columns: columns))
+            }
+        }
+        guard !stated.isEmpty else { return }
         try ReplicationTables.create(connection)
         let tracked = Set(try EntityTable(database).live().map { SQLName.folded($0.name) })
         let names = SchemaNames(
-            ownNames(of: batch),
+            stated,
             tables: try SchemaReader(database).tables().filter {
                 $0.kind == .table && tracked.contains(SQLName.folded($0.name))
             })

@@ -5,12 +5,13 @@ import SyncStorage
 import SyncValues
 
 extension StoreReplica {
-    /// The schema of the store: the newest that a replica stated; nil: none is known, because the
+    /// The schema of the store: the newest that a replica stated, with what others changed at the
+    /// same time; nil: none is known, because the
     /// store does not sign or was last sent by an earlier version.
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     package func storeSchema() throws -> SchemaRecord? {
         try run("schema") { session in
-            try session.transact { try $0.storage.schemas.all().newest }
+            try session.transact { try $0.storage.concurrentSchemas.newest() }
         }
     }
 
@@ -81,13 +82,13 @@ extension StoreReplica {
             try session.transact { transaction in
                 let storage = transaction.storage
                 let known = try storage.schemas.all()
-                guard let schema = known.newest else { return nil }
+                let concurrent = storage.concurrentSchemas
+                guard let schema = try concurrent.newest() else { return nil }
                 let own = known.first { $0.dot.replica == transaction.identity.replica }
                 let names = SchemaComparing.Names(
                     own: storage.schema.names, isRenamed: try transaction.settings.isRenamed(),
-                    isConcurrent: try own.map {
-                        try !Self.isKnown($0, to: schema, headers: storage.headers)
-                    } ?? false)
+                    isConcurrent: try own.map { try !concurrent.isKnown($0, to: schema) }
+                        ?? false)
                 var comparing = try SchemaComparing(
                     schema, consenting: consents, in: transaction.database, names: names)
                 return try comparing.run()
@@ -95,23 +96,11 @@ extension StoreReplica {
         }
     }
 
-    /// Whether the replica of a schema had merged another one when it stated its own. What was
-    /// collected is older than all that is merged now: the order of the revisions has to do.
-    private static func isKnown(
-        _ own: SchemaRecord, to schema: SchemaRecord, headers: HeaderStorage
-    ) throws -> Bool {
-        guard own.dot.replica != schema.dot.replica else { return true }
-        guard let header = try headers.details(schema.dot)?.header else {
-            return own.revision < schema.revision
-        }
-        return header.seen.covers(own.dot)
-    }
-
     /// A table or column that is made with the name of the store is the one of its identity.
     private func noteNames() throws {
         try run("schema") { session in
             try session.transact { transaction in
-                let newest = try transaction.storage.schemas.all().newest
+                let newest = try transaction.storage.concurrentSchemas.newest()
                 guard let sent = newest?.content.names else { return }
                 let storage = NameStorage(session.connection)
                 let (own, before) = try storage.read()

@@ -238,7 +238,10 @@ extension StoreReplica: Replica {
     package var vector: VersionVector {
         get throws {
             try run("vector") { session in
-                try session.transact { try $0.storage.headers.vector() }
+                try session.transact { transaction in
+                    try SchemaRecording(transaction).mergeConcurrent()
+                    return try transaction.storage.headers.vector()
+                }
             }
         }
     }
@@ -257,6 +260,7 @@ extension StoreReplica: Replica {
     package func batches(since: VersionVector, factsMax: Int) throws -> [[UInt8]] {
         let outgoing = try run("push") { session in
             try session.transact { transaction in
+                try SchemaRecording(transaction).mergeConcurrent()
                 let policies = transaction.storage.policies
                 // Beside a snapshot the schema of a replica with other names would mislead, where
                 // it does not say what they are names of.

@@ -7,13 +7,13 @@ struct WaitingFacts {
     private let connection: OpaquePointer
     private let unknown: UnknownFacts
     private let schema: ReplicaSchema
-    private let schemas: SchemaStorage
+    private let schemas: ConcurrentSchemas
 
     init(_ storage: ReplicaStorage) {
         connection = storage.connection
         unknown = storage.unknown
         schema = storage.schema
-        schemas = storage.schemas
+        schemas = storage.concurrentSchemas
     }
 
     private var names: SchemaNames { schema.names }
@@ -26,7 +26,7 @@ struct WaitingFacts {
         let foreign = try NameStorage(connection).read().foreign
         let dropped = registers.filter(schema.hasDropped)
         guard dropped.count < registers.count else { return [] }
-        let newest = try schemas.all().newest?.content
+        let newest = try schemas.newest()?.content
         return try UnknownFacts.counts(connection, besides: dropped).map { entity, count in
             let title =
                 names.entity(entity)?.name ?? foreign.name(ofEntity: entity)

@@ -27,8 +27,22 @@ struct SchemaStorage {
     /// - Throws: SQLite errors; `corrupt`, `badData`, `newerFormat` for rows that cannot be read.
     /// - Complexity: O(bytes of the schemas)
     func all() throws -> [SchemaRecord] {
+        try records("content") { try SchemaContent($0.blob(4) ?? []) }
+    }
+
+    /// The same without the objects of the schemas.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(replicas)
+    func statements() throws -> [SchemaRecord] {
+        let none: [SchemaObject] = []
+        return try records("NULL") { _ in SchemaContent(none) }
+    }
+
+    private func records(
+        _ column: String, content: (Statement) throws -> SchemaContent
+    ) throws -> [SchemaRecord] {
         let select = try Statement(
-            "SELECT replica, number, revision, time, content FROM syncd_schema ORDER BY replica",
+            "SELECT replica, number, revision, time, \(column) FROM syncd_schema ORDER BY replica",
             on: connection)
         var records: [SchemaRecord] = []
         while try select.step() {
@@ -36,7 +50,7 @@ struct SchemaStorage {
                 SchemaRecord(
                     Dot(try replicas.name(of: select.integer(0)), select.integer(1)),
                     revision: select.integer(2), time: select.integer(3),
-                    content: try SchemaContent(select.blob(4) ?? [])))
+                    content: try content(select)))
         }
         return records
     }
@@ -44,6 +58,7 @@ struct SchemaStorage {
     /// Stores what a replica states, in place of what it stated before.
     /// - Throws: SQLite errors.
     func write(_ record: SchemaRecord) throws {
+        try remember(besides: record)
         try Statement(
             """
             INSERT INTO syncd_schema(replica, number, revision, time, hash, content)
@@ -76,6 +91,45 @@ struct SchemaStorage {
     func remove(_ replica: ReplicaID) throws {
         try Statement("DELETE FROM syncd_schema WHERE replica = ?1", on: connection)
             .run(.integer(try replicas.number(of: replica)))
+    }
+
+    // MARK: Former statements
+
+    /// What is kept of a statement after its replica has made another one.
+    struct Former: Codable {
+        /// The replica as hexadecimal digits.
+        fileprivate let replica: String
+        fileprivate let number: Int64
+        let revision: Int64
+        let marks: SchemaMarks
+
+        /// The transaction that it was sent with; nil for what cannot be read.
+        var dot: Dot? {
+            ReplicaID(replica).map { Dot($0, number) }
+        }
+    }
+
+    /// Former statements that are kept. What two replicas have changed at the same time is found by
+    /// comparing with one that both had seen.
+    private static let formerMax = 16
+
+    /// The former statements, the last one at the end.
+    /// - Throws: SQLite errors; `DecodingError`.
+    func former() throws -> [Former] {
+        guard let json = try settings.text(.schemas) else { return [] }
+        return try JSONDecoder().decode([Former].self, from: Data(json.utf8))
+    }
+
+    /// Keeps what a replica stated before. One that was never sent was seen by no other replica.
+    private func remember(besides record: SchemaRecord) throws {
+        let last = try all().first { $0.dot.replica == record.dot.replica }
+        guard let last, last.dot != record.dot else { return }
+        let kept = Former(
+            replica: last.dot.replica.description, number: last.dot.number,
+            revision: last.revision, marks: last.content.marks)
+        let all = Array((try former() + [kept]).suffix(Self.formerMax))
+        let json = String(decoding: try JSONEncoder().encode(all), as: UTF8.self)
+        try settings.set(.schemas, to: .text(json))
     }
 
     // MARK: This replica

@@ -75,6 +75,8 @@ package final class Metadata {
         /// Merging: the marks of the schema's objects when it was last looked at; none: what is
         /// here next is no change. JSON.
         case structure
+        /// Merging: the marks of the schemas that replicas stated before their newest ones. JSON.
+        case schemas
         /// The command of another program that changes the schema now. JSON.
         case migration
     }
