@@ -92,8 +92,3 @@ struct ConcurrentSchemas {
         }.max { ($0.1, $0.0) < ($1.1, $1.0) }?.2
     }
 }
-
-extension ReplicaStorage {
-    /// What replicas stated at the same time.
-    var concurrentSchemas: ConcurrentSchemas { ConcurrentSchemas(schemas, headers: headers) }
-}

@@ -25,6 +25,7 @@ final class ReplicaStorage {
     let sums: SumEntries
     let comparisons: PeerComparisons
     let schemas: SchemaStorage
+    let concurrentSchemas: ConcurrentSchemas
     let peers: PeerStorage
     let signers: SignerStorage
     let replicaNames: ReplicaNameStorage
@@ -68,6 +69,7 @@ final class ReplicaStorage {
         sums = SumEntries(connection, store: store)
         comparisons = PeerComparisons(connection, replicas: replicas)
         schemas = SchemaStorage(connection, replicas: replicas)
+        concurrentSchemas = ConcurrentSchemas(schemas, headers: headers)
         objects = try ObjectStorage(
             connection, schema: schema.merge, shapes: shapes, replicas: replicas, marks: marks,
             totals: totals)
