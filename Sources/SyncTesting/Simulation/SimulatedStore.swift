@@ -268,6 +268,20 @@ final class SimulatedStore: SimulatedTables {
         }
     }
 
+    /// The open conflicts, by object, columns and transaction: the columns of two replicas may have
+    /// different places.
+    func openConflicts() throws -> Set<String> {
+        try Set(
+            replica.openConflicts().map { id in
+                let columns = try database.run(
+                    """
+                    SELECT columns FROM syncd_conflict
+                    WHERE uid = ?1 AND cell = ?2 AND closed IS NULL
+                    """, with: [.blob(id.object.bytes), .integer(Int64(id.cell))])
+                return "\(id.object) \(columns?.first?.first ?? .null) \(id.dot)"
+            })
+    }
+
     /// How many conflicts are open, without those of objects whose insert has not arrived yet (no
     /// life fact in their record): these may still change.
     func openConflictsOfWholeObjects() throws -> Int64 {

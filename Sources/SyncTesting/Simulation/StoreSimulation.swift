@@ -466,13 +466,13 @@ package struct StoreSimulation {
         let values = try growth?.values(stores[0])
         let rows = try table?.values(stores[0])
         let expected = try stores[0].canonical()
-        let open = try stores[0].replica.openConflicts()
+        let open = try stores[0].openConflicts()
         var seen: Set<String> = []
         for store in stores {
             guard try store.canonical() == expected else {
                 throw SimulationFailure("replicas differ: \(store.path)")
             }
-            let others = try store.replica.openConflicts()
+            let others = try store.openConflicts()
             guard others == open else {
                 throw SimulationFailure(
                     "open conflicts differ: \(store.path) has "
