@@ -278,7 +278,8 @@ final class SimulatedStore: SimulatedTables {
                     SELECT columns FROM syncd_conflict
                     WHERE uid = ?1 AND cell = ?2 AND closed IS NULL
                     """, with: [.blob(id.object.bytes), .integer(Int64(id.cell))])
-                return "\(id.object) \(columns?.first?.first ?? .null) \(id.dot)"
+                let cell = "\(columns?.first?.first ?? .null)".lowercased()
+                return "\(id.object) \(cell) \(id.dot)"
             })
     }
 
