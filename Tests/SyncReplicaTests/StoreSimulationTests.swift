@@ -26,7 +26,7 @@ struct StoreSimulationTests {
     func randomStoresConverge() throws {
         let folder = try TemporaryFolder()
         var total = MergeSimulation.Tally()
-        let count = max(30, TestSeed.count(800) / 20)
+        let count = max(20, TestSeed.count(400) / 20)
         let seeds = Array(0..<count) + Self.finds.filter { $0 >= count }
         for seed in TestSeed.each(of: seeds) {
             do {
