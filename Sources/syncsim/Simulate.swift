@@ -74,6 +74,8 @@ struct Simulate: ParsableCommand {
             } catch {
                 failed += 1
                 print("seed \(seed): \(error)")
+                // A run that is cut has told what it found.
+                fflush(nil)
                 if !keep { try? FileManager.default.removeItem(atPath: folder + "/seed-\(seed)") }
                 if failed >= failures { break }
             }

@@ -6,7 +6,7 @@ import SyncValues
 public struct ReferenceFinding: Sendable, Hashable {
     /// What was found.
     public enum Kind: Sendable, Hashable {
-        /// So many rows refer to rows that are not there: written with foreign keys switched off,
+        /// This many rows refer to rows that are not there: written with foreign keys switched off,
         /// or on a replica whose schema does not have the reference.
         case dangling(count: Int)
         /// A foreign key refers to columns that are neither the primary key nor UNIQUE: SQLite

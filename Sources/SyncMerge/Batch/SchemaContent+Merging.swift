@@ -79,7 +79,7 @@ extension SchemaContent {
     }
 
     /// This schema and a newer one that was stated at the same time: the newer one, with what this
-    /// one alone has changed. Whoever merges the same two gets the same.
+    /// one alone has changed. The same two give the same, with the same base.
     /// - Parameter base: the marks of a schema that both have seen; empty: none is known, and
     ///   nothing was dropped by one of them.
     /// - Complexity: O(bytes of the schemas)

@@ -58,16 +58,15 @@ package enum BlendCoding {
 }
 
 extension BlendCoding {
-    /// The value of a version where transactions of a replica after `kept` get another name. The
-    /// totals of counters keep theirs: what a replica added before and after cannot be told apart.
-    package static func renamed(
-        _ value: Value, _ name: (Dot) -> Dot, keeping kept: Dot
-    ) -> Value {
+    /// The value of a version where the transactions of a replica after `kept` get the name of a
+    /// new one. The totals of counters keep theirs: what a replica added before and after cannot be
+    /// told apart.
+    package static func renamed(_ value: Value, after kept: Dot, to new: ReplicaID) -> Value {
         guard case .blob(let bytes) = value, bytes.count > mark.count, bytes.starts(with: mark),
             bytes[mark.count] == Kind.set.rawValue
         else { return value }
         var state = SetState(value, dot: unknownDot)
-        state.rename(name, keeping: kept)
+        state.rename(after: kept, to: new)
         return state.packed
     }
 

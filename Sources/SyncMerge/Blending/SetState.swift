@@ -67,15 +67,17 @@ struct SetState: Hashable {
         seen.advance(to: dot)
     }
 
-    /// Names another replica as the writer of transactions, where `name` does.
-    mutating func rename(_ name: (Dot) -> Dot, keeping kept: Dot) {
-        elements = elements.mapValues { Set($0.map(name)) }
-        let former = seen[kept.replica]
-        let renamed = name(Dot(kept.replica, former))
-        guard former > 0, renamed.replica != kept.replica else { return }
+    /// Names another replica as the writer of the transactions of one after `kept`.
+    mutating func rename(after kept: Dot, to new: ReplicaID) {
+        func renamed(_ dot: Dot) -> Dot {
+            dot.replica == kept.replica && dot.number > kept.number ? Dot(new, dot.number) : dot
+        }
+        elements = elements.mapValues { Set($0.map(renamed)) }
+        let newest = seen[kept.replica]
+        guard newest > kept.number else { return }
         seen = VersionVector(seen.entries.filter { $0.replica != kept.replica })
         if kept.number > 0 { seen.advance(to: kept) }
-        seen.advance(to: renamed)
+        seen.advance(to: Dot(new, newest))
     }
 
     // MARK: Bytes

@@ -34,25 +34,6 @@ struct WaitingMerge {
         try logOverwritten(placed)
     }
 
-    /// The same of a local delete.
-    private func logDeleted(
-        _ version: Version, of uid: ObjectUID, cell: Int, object: StoredObject
-    ) throws {
-        let own = transaction.identity.replica
-        let newest = object.record.incarnation
-        let life = object.record.life.filter { $0.incarnation == newest }
-        guard version.incarnation == newest, !life.contains(where: { $0.kind == .created }),
-            let delete = life.first(where: { $0.kind == .deleted && $0.dot.replica == own }),
-            let header = try storage.headers.header(delete.dot), header.seen.covers(version.dot)
-        else { return }
-        try storage.conflicts.writeClosed(
-            ConflictStorage.Entry(
-                id: VersionID(uid, cell: cell, dot: version.dot), entity: object.record.entity,
-                reason: .hidden, value: ConflictStorage.encoded(version.value), key: object.key,
-                met: delete.dot),
-            schema: schema, number: storage.history.head)
-    }
-
     /// A local write that was made while a fact waited overwrites it by the rules: this replica had
     /// merged its transaction. But the writer could not see it, so the conflict log gets an entry.
     private func logOverwritten(_ placed: [Fact]) throws {
@@ -87,5 +68,24 @@ struct WaitingMerge {
                     value: ConflictStorage.encoded(version.value), key: object.key, met: met),
                 schema: schema, number: storage.history.head)
         }
+    }
+
+    /// The same of a local delete.
+    private func logDeleted(
+        _ version: Version, of uid: ObjectUID, cell: Int, object: StoredObject
+    ) throws {
+        let own = transaction.identity.replica
+        let newest = object.record.incarnation
+        let life = object.record.life.filter { $0.incarnation == newest }
+        guard version.incarnation == newest, !life.contains(where: { $0.kind == .created }),
+            let delete = life.first(where: { $0.kind == .deleted && $0.dot.replica == own }),
+            let header = try storage.headers.header(delete.dot), header.seen.covers(version.dot)
+        else { return }
+        try storage.conflicts.writeClosed(
+            ConflictStorage.Entry(
+                id: VersionID(uid, cell: cell, dot: version.dot), entity: object.record.entity,
+                reason: .hidden, value: ConflictStorage.encoded(version.value), key: object.key,
+                met: delete.dot),
+            schema: schema, number: storage.history.head)
     }
 }

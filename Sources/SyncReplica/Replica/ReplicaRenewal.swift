@@ -69,8 +69,7 @@ struct ReplicaRenewal {
     private func renamed(_ fields: [Field], to new: ReplicaID) -> [Field] {
         fields.map { field in
             guard case .value(let value) = field else { return field }
-            return .value(
-                BlendCoding.renamed(value, { renamed($0, to: new) }, keeping: Dot(own, kept)))
+            return .value(BlendCoding.renamed(value, after: Dot(own, kept), to: new))
         }
     }
 

@@ -62,11 +62,10 @@ extension StoreReplica {
 
     /// The schema that a new replica begins with: the newest of the store, where that has all
     /// tables and columns of the sender that were not dropped since, under the sender's names, and
-    /// none that refers to what it
-    /// does not have: put together of those of two replicas, it may name a table as one of them
-    /// alone does. Where tables or columns were renamed, by the sender or elsewhere, the new one
-    /// begins with the tables of the sender, and `synctool schema` lists the rest: the renames
-    /// among it.
+    /// none that refers to what it does not have: put together of those of two replicas, it may
+    /// name a table as one of them alone does. Where tables or columns were renamed, by the sender
+    /// or elsewhere, the new one begins with the tables of the sender, and `synctool schema` lists
+    /// the rest: the renames among it.
     /// - Returns: nil: the tables and indexes of the snapshot.
     private static func firstSchema(
         of batch: Batch, among records: [SchemaRecord], draft: String

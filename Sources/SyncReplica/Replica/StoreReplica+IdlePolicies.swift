@@ -24,7 +24,7 @@ extension StoreReplica {
         try run("policies") { session in
             guard try !session.policies().entities.isEmpty else { return [] }
             return try session.transact { transaction in
-                try Self.idle(transaction.storage.policies, in: transaction.storage.schema)
+                Self.idle(transaction.storage.policies, in: transaction.storage.schema)
             }
         }
     }
@@ -46,7 +46,7 @@ extension StoreReplica {
 
     private static func idle(
         _ policies: MergePolicies, in schema: ReplicaSchema
-    ) throws -> [IdlePolicy] {
+    ) -> [IdlePolicy] {
         var idle: [IdlePolicy] = []
         for (identity, chosen) in policies.entities {
             let entity = schema.merge.entities.first { SQLName.isEqual($0.name, to: identity) }

@@ -6,8 +6,8 @@ import SyncValues
 
 extension StoreReplica {
     /// The schema of the store: the newest that a replica stated, with what others changed at the
-    /// same time; nil: none is known, because the
-    /// store does not sign or was last sent by an earlier version.
+    /// same time; nil: none is known, because the store does not sign or was last sent by an
+    /// earlier version.
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     package func storeSchema() throws -> SchemaRecord? {
         try run("schema") { session in

@@ -239,6 +239,7 @@ extension StoreReplica: Replica {
         get throws {
             try run("vector") { session in
                 try session.transact { transaction in
+                    // An exchange that begins with the vector sends this, too.
                     try SchemaRecording(transaction).mergeConcurrent()
                     return try transaction.storage.headers.vector()
                 }

@@ -5,7 +5,7 @@ import SyncMerge
 /// restrict, cascade or set NULL; here and there a UNIQUE, a CHECK, a counter or a key made of
 /// references.
 struct PlainSchema {
-    /// From so many texts a writer chooses one: two rarely choose the same.
+    /// From this many texts a writer chooses one: two rarely choose the same.
     private static let choices = 400
 
     private var random: SeededRandom
