@@ -56,6 +56,33 @@ struct StreamTests {
         }
     }
 
+    /// What a callback holds, holds the stream in turn: a finished one would never be freed.
+    @Test func dropsItsCallbacksWithItsLastReply() async throws {
+        final class Holder: Sendable {}
+        try await Self.withStreams { streams, address in
+            let client = try RawClient(address)
+            client.send(Self.watch)
+            try #require(await eventually { streams.value.count == 1 })
+            let stream = streams.value[0]
+            weak var held: Holder?
+            func keep() {
+                let holder = Holder()
+                stream.onClose { _ = holder }
+                stream.onDrained { _ = holder }
+                held = holder
+            }
+            keep()
+            #expect(held != nil)
+            stream.finish()
+            try #require(await eventually { held == nil })
+            // The connection is open, and nothing is kept any more.
+            keep()
+            #expect(held == nil)
+            client.send(Ping.call("x"))
+            #expect(try await client.reply() != nil)
+        }
+    }
+
     @Test func keepsTheOrderOfManyThreads() async throws {
         try await Self.withStreams { streams, address in
             let client = try RawClient(address)

@@ -13,9 +13,10 @@ import Synchronization
 ///
 /// Invariants, guarded by the mutex: replies in `queue` have not been given to the channel;
 /// `isScheduled` while a flush is scheduled on the event loop, `isFlushing` while it runs; after
-/// `isFinished` nothing is added; each of the callbacks is called on the event loop. The sender
-/// writes to the socket itself only while `queue` and channel are empty and no flush is scheduled
-/// or running: bytes of two threads never mix.
+/// `isFinished` nothing is added; each of the callbacks is called on the event loop, and none is
+/// kept after `isFinished` or `isClosed`: what they hold, holds the stream. The sender writes to the
+/// socket itself only while `queue` and channel are empty and no flush is scheduled or running:
+/// bytes of two threads never mix.
 public final class ReplyStream: Sendable {
     /// What happened to a reply.
     public enum SendResult: Sendable, Hashable {
@@ -40,6 +41,9 @@ public final class ReplyStream: Sendable {
         var awaitsDrain = false
         var onClose: (@Sendable () -> Void)?
         var onDrained: (@Sendable () -> Void)?
+
+        /// Whether there may be more replies, and callbacks.
+        var isOpen: Bool { !isFinished && !isClosed }
     }
 
     /// The loop of the connection and of the callbacks.
@@ -101,7 +105,7 @@ public final class ReplyStream: Sendable {
     /// finished; at once when that has happened. Replaces what was set before.
     public func onClose(_ body: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
-            if !state.isClosed { state.onClose = body }
+            if state.isOpen { state.onClose = body }
             return state.isClosed
         }
         if isClosed { eventLoop.execute(body) }
@@ -110,7 +114,7 @@ public final class ReplyStream: Sendable {
     /// Calls `body` on the event loop each time that replies are accepted again after one was
     /// refused as over the bound. Replaces what was set before.
     public func onDrained(_ body: @escaping @Sendable () -> Void) {
-        state.withLock { $0.onDrained = body }
+        state.withLock { if $0.isOpen { $0.onDrained = body } }
     }
 
     /// A broadcast to more streams leaves the writing to the event loops: the caller has other
@@ -156,8 +160,7 @@ extension ReplyStream: Hashable {
 
 extension ReplyStream {
     private func accepts(_ state: State) -> Bool {
-        !state.isFinished && !state.isClosed && state.bytesInQueue <= queuedBytesMax
-            && connection.channel.isWritable
+        state.isOpen && state.bytesInQueue <= queuedBytesMax && connection.channel.isWritable
     }
 
     /// Adds a reply to the queue, or refuses it.
@@ -167,7 +170,7 @@ extension ReplyStream {
         _ reply: EncodedReply, isDirect: Bool
     ) -> (result: SendResult, needsFlush: Bool) {
         state.withLock { state in
-            guard !state.isFinished, !state.isClosed else { return (.closed, false) }
+            guard state.isOpen else { return (.closed, false) }
             let accepted = !reply.continues || accepts(state)
             if accepted {
                 var rest = reply.buffer
@@ -215,13 +218,16 @@ extension ReplyStream {
             return (state.queue, state.isFinished)
         }
         if !isMuted, !buffers.isEmpty { connection.write(buffers) }
-        state.withLock { state in
+        // What a finished stream drops is released after the lock.
+        _ = state.withLock { state in
             state.isFlushing = false
+            defer { if isFinished { (state.onClose, state.onDrained) = (nil, nil) } }
             if isFinished || state.isClosed {
                 state.socket = nil
             } else if state.socket == nil, !isMuted {
                 state.socket = connection.streamSocket()
             }
+            return (state.onClose, state.onDrained)
         }
         if isFinished, !buffers.isEmpty {
             connection.streamFinished(self)
