@@ -14,8 +14,8 @@ import Synchronization
 /// Invariants, guarded by the mutex: replies in `queue` have not been given to the channel;
 /// `isScheduled` while a flush is scheduled on the event loop, `isFlushing` while it runs; after
 /// `isFinished` nothing is added; each of the callbacks is called on the event loop, and none is
-/// kept after `isFinished` or `isClosed`: what they hold, holds the stream. The sender writes to the
-/// socket itself only while `queue` and channel are empty and no flush is scheduled or running:
+/// kept after `isFinished` or `isClosed`: what they hold, holds the stream. The sender writes to
+/// the socket itself only while `queue` and channel are empty and no flush is scheduled or running:
 /// bytes of two threads never mix.
 public final class ReplyStream: Sendable {
     /// What happened to a reply.
