@@ -265,6 +265,19 @@ struct SignatureTests {
         #expect(error?.code == .notSigned)
     }
 
+    @Test("where membership is closed, an unsigned batch brings no replica that nobody admitted")
+    func unsignedStranger() async throws {
+        let (a, b, remote) = try await pair(isSigning: false)
+        // As before a signed, and so in its name still.
+        let bytes = try await forged(.random(), 1, from: a, signedBy: nil)
+        for file in [a, b] { try await file.withReplica { _ = try $0.startSigning() } }
+        for file in [a, b, a] { try await file.sync(remote) }
+        try await a.withReplica { try $0.setMembership(isClosed: true) }
+        for file in [a, b] { try await file.sync(remote) }
+        #expect(try await error(of: b, merging: bytes) == .notSigned)
+        #expect(!(try b.strings(Self.all)).contains("FORGED"))
+    }
+
     @Test("proofs reach over batches that end between two anchors, at every place")
     func forwarded() async throws {
         let (a, b, _) = try await pair()

@@ -91,9 +91,23 @@ struct SignedMerging {
         let beganUnsigned =
             signer.first > 0
             || !members.isClosed && signers.values.contains { $0.first > 0 }
-        guard beganUnsigned, !batch.hasGaps, batch.upTo[sender] <= signer.first else {
-            throw SignatureFault.notSigned(sender, sender: sender)
-        }
+        guard beganUnsigned, !batch.hasGaps, batch.upTo[sender] <= signer.first,
+            batch.schemas.isEmpty, !hasStranger(among: members, knowing: signers)
+        else { throw SignatureFault.notSigned(sender, sender: sender) }
+    }
+
+    /// Where membership is closed: whether the batch has new transactions of a replica that no
+    /// member has admitted. Anybody may have made a batch that nobody has signed.
+    private func hasStranger(
+        among members: MemberDecisions, knowing signers: [ReplicaID: Signer]
+    ) -> Bool {
+        members.isClosed
+            && batch.upTo.entries.contains { entry in
+                let replica = entry.replica
+                return entry.number > merged[replica] && replica != batch.sender
+                    && signers[replica] == nil && !members.accepts(replica)
+                    && !members.isRemoved(replica)
+            }
     }
 
     /// What a batch changes of a signer.
