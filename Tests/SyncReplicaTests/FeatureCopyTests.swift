@@ -126,6 +126,25 @@ struct FeatureCopyTests {
         #expect(try full.rows("SELECT rowid FROM search WHERE search MATCH 'hello'") == [[1]])
     }
 
+    @Test("an index over a value that takes long to index is not made")
+    func endlessIndex() throws {
+        let a = try store(
+            "a.db",
+            """
+            CREATE TABLE post(id INTEGER PRIMARY KEY, body TEXT);
+            CREATE VIEW large AS SELECT id, zeroblob(900000000) AS body FROM post;
+            CREATE VIRTUAL TABLE search USING fts5(body, content='large', content_rowid='id');
+            INSERT INTO post VALUES (1, 'hello');
+            """)
+        let b = folder.file("b.db")
+        try StoreReplica.create(at: b, from: try #require(a.replica.export().first)).close()
+        let refused = try StoreReplica.completeCopy(at: b).refused
+        #expect(refused.map(\.name) == ["search"])
+        #expect(refused.first?.reason.contains("cannot be filled") == true, "\(refused)")
+        let copy = try TestStore(b, StoreReplica(b))
+        #expect(try copy.rows("SELECT id FROM large") == [[1]])
+    }
+
     @Test("changes are applied without an index that cannot be filled, and a column that fails")
     func appliesWithoutWhatFails() throws {
         let a = try store(

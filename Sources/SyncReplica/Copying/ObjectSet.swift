@@ -1,3 +1,4 @@
+import CSQLite
 import GRDB
 import SyncCore
 import SyncMerge
@@ -80,6 +81,11 @@ struct ObjectSet {
         }
     }
 
+    /// The longest text or blob that an index is filled from. A view or a generated column may
+    /// compute any number of bytes of a few words of a remote, and SQLite parses 50 MB a second,
+    /// which nothing interrupts; no document that people search has as much.
+    private static let indexedBytesMax: Int32 = 64 << 20
+
     /// Fills a full-text index from the rows of its table or view.
     /// - Returns: why it cannot be filled; nil: it is.
     /// - Throws: errors of the file or the machine.
@@ -87,6 +93,10 @@ struct ObjectSet {
         toFilling object: SchemaObject, in database: Database
     ) throws -> String? {
         let name = SQLName.quoted(object.name)
+        let connection = try database.openConnection
+        let former = ConfinedStatement.setLimits(
+            [(SQLITE_LIMIT_LENGTH, indexedBytesMax)], on: connection)
+        defer { ConfinedStatement.setLimits(former, on: connection) }
         do {
             try database.execute(sql: "INSERT INTO \(name)(\(name)) VALUES ('rebuild')")
             return nil
