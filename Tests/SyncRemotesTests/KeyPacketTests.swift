@@ -88,6 +88,41 @@ struct KeyPacketTests {
         #expect(throws: SyncError(.badData, "")) { try Identity.atPath(path) }
     }
 
+    @Test("an identity that others may read or write is not used, and not replaced")
+    func wideIdentityFile() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/identity"
+        let first = try Identity.atPath(path)
+        for mode in [0o644, 0o640, 0o620, 0o601] as [mode_t] {
+            chmod(path, mode)
+            let error = #expect(throws: SyncError(.refused, "")) { try Identity.atPath(path) }
+            #expect(error?.hint?.contains("chmod 600") == true)
+        }
+        chmod(path, 0o600)
+        #expect(try Identity.atPath(path).shared == first.shared)
+        // What is there and no file is left alone.
+        let other = folder.path + "/folder"
+        mkdir(other, 0o700)
+        #expect(throws: SyncError(.badData, "")) { try Identity.atPath(other) }
+    }
+
+    @Test("a public key with a wrong or missing character is refused")
+    func damagedPublicKey() throws {
+        let text = Identity().shared.description
+        #expect(try Identity.Public(" \(text)\n").description == text)
+        for place in 0..<text.count {
+            var characters = Array(text)
+            characters[place] = characters[place] == "A" ? "B" : "A"
+            #expect(throws: SyncError(.invalidArgument, "")) {
+                try Identity.Public(String(characters))
+            }
+        }
+        let former = "syncd-public-1:" + Data(repeating: 7, count: 32).base64EncodedString()
+        for bad in [String(text.dropLast()), String(text.dropLast(4)), text + "AAAA", former, ""] {
+            #expect(throws: SyncError(.invalidArgument, "")) { try Identity.Public(bad) }
+        }
+    }
+
     @Test("rings meet: all keys of both, and the newer of the active ones")
     func merging() throws {
         let keys = (1...3).map { StoreKey.make(at: Timestamp(milliseconds: $0)) }

@@ -94,6 +94,7 @@ extension Key {
         var database: String? { path }
 
         mutating func run() async throws {
+            let recipient = try to.map { try SyncRemotes.Identity.Public($0) }
             let store = try Store.open(StorePath.absolute(path))
             defer { try? store.close() }
             let ring = try store.keyRing()
@@ -103,9 +104,8 @@ extension Key {
                     hint: "Create one: synctool key make DB")
             }
             let packet: String
-            if let to {
-                packet = try KeyPacket.make(
-                    ring, store: store.id, recipient: try SyncRemotes.Identity.Public(to))
+            if let recipient {
+                packet = try KeyPacket.make(ring, store: store.id, recipient: recipient)
             } else {
                 packet = try KeyPacket.make(
                     ring, store: store.id, passphrase: try input.passphrase(twice: true))
