@@ -65,17 +65,21 @@ struct StoreRouter: Sendable {
         if let id = StoreID(name) { return try await locate(id, for: call.peer) }
         return try await pool.run(for: call.peer.uid) { [workers] in
             let path = PathResolution.resolved(name)
-            guard let owner = workers.owner(of: path), Self.mayRead(path, call.peer) else {
-                return nil
-            }
+            guard let owner = workers.owner(of: path), Self.isKnown(path, of: owner, to: call.peer)
+            else { return nil }
             return (owner, path)
         }
     }
 
     /// As ``StoreRegistry/permitted(_:for:need:)``, without what is open.
-    private static func mayRead(_ path: String, _ peer: PeerIdentity) -> Bool {
+    ///
+    /// - Parameter owner: the last known one of the file.
+    private static func isKnown(
+        _ path: String, of owner: UInt32, to peer: PeerIdentity
+    ) -> Bool {
         FilePermission.allows(.read, at: path, peer: peer)
             || (peer.uid == 0 || peer.uid == getuid()) && FileIdentity(path: path) == nil
+            || PathBarrier(before: path)?.isTold(to: peer.uid, owner: owner) == true
     }
 
     /// The store of this id that a worker has open and the caller may read.
@@ -107,8 +111,10 @@ struct StoreRouter: Sendable {
         let paths = ids.paths(of: id)
         if paths.isEmpty { return nil }
         return try await pool.run(for: peer.uid) { [workers] in
-            for path in paths where Self.mayRead(path, peer) {
-                if let owner = workers.owner(of: path) { return (owner, path) }
+            for path in paths {
+                guard let owner = workers.owner(of: path), Self.isKnown(path, of: owner, to: peer)
+                else { continue }
+                return (owner, path)
             }
             return nil
         }
@@ -154,7 +160,7 @@ struct StoreRouter: Sendable {
         do {
             guard let worker = workers.worker(of: owner) else { return [] }
             let visible = try await pool.run(for: call.peer.uid) {
-                paths.filter { Self.mayRead($0, call.peer) }
+                paths.filter { Self.isKnown($0, of: owner, to: call.peer) }
             }
             if visible.isEmpty { return [] }
             do {

@@ -10,10 +10,13 @@ struct PermittedStore: Sendable {
     let openedNow: OpenedStore?
     /// Another file is at the path than the one that is open.
     var isReplaced = false
+    /// Why the daemon cannot look at the file (``PathBarrier``).
+    var barrier: SyncError?
 
     /// - Throws: ``SyncError``: why the store is not open.
     func opened() throws -> OpenedStore {
         if let openedNow { return openedNow }
+        if let barrier { throw barrier }
         if !isReplaced { _ = try hub.opened() }
         throw hub.isBeingOpened
     }
@@ -22,5 +25,10 @@ struct PermittedStore: Sendable {
     func store() throws -> Store { try opened().store }
 
     /// How the store is, for lists.
-    func summary() -> StoreSummary { hub.summary(showing: openedNow) }
+    func summary() -> StoreSummary {
+        guard let barrier else { return hub.summary(showing: openedNow) }
+        return StoreSummary(
+            path: hub.path, state: .failed, id: nil, replica: nil, head: nil, subscribers: 0,
+            error: barrier)
+    }
 }

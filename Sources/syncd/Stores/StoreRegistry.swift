@@ -386,6 +386,9 @@ final class StoreRegistry: Sendable {
         // First what is open, then the permission: what is opened later was not checked.
         let opened = try? hub.opened()
         guard let file = FilePermission.file(at: hub.path, for: need, peer: peer) else {
+            if let barrier = barrier(before: hub, for: peer) {
+                return PermittedStore(hub: hub, openedNow: nil, barrier: barrier)
+            }
             let mayForget = Self.mayForget(hub, peer: peer)
             return mayForget ? PermittedStore(hub: hub, openedNow: nil) : nil
         }
@@ -395,6 +398,13 @@ final class StoreRegistry: Sendable {
         // The caller may open what is at the path, and that is not what is open here.
         hub.reopenLater()
         return PermittedStore(hub: hub, openedNow: nil, isReplaced: true)
+    }
+
+    /// Why the daemon cannot look at a store, for a caller that is told of it.
+    private func barrier(before hub: StoreHub, for peer: PeerIdentity) -> SyncError? {
+        guard let barrier = PathBarrier(before: hub.path) else { return nil }
+        let owner = environment.served.flatMap { $0 == geteuid() ? nil : $0 } ?? hub.owner
+        return barrier.isTold(to: peer.uid, owner: owner) ? barrier.error(about: hub.path) : nil
     }
 
     /// A store whose file is gone has no permissions: root and the daemon's own user may see it.
@@ -453,6 +463,8 @@ final class StoreRegistry: Sendable {
     private func checkMayTrack(_ path: String, peer: PeerIdentity) throws {
         if FilePermission.allows(.write, at: path, peer: peer) { return }
         if access(path, F_OK) != 0, FilePermission.reaches(path, peer: peer) {
+            // Up to this folder the caller could go itself.
+            if let barrier = PathBarrier(before: path) { throw barrier.error(about: path) }
             throw SyncError(
                 .noSuchFile, "there is no such file", path: path,
                 hint: "Check the spelling of the path")
@@ -468,7 +480,9 @@ final class StoreRegistry: Sendable {
     func untrack(
         _ name: String, for peer: PeerIdentity, keepsData: Bool
     ) throws -> UntrackReport {
-        guard let hub = find(name, for: peer)?.hub else { throw Self.unknown(name) }
+        guard let found = find(name, for: peer) else { throw Self.unknown(name) }
+        if let barrier = found.barrier, !keepsData { throw barrier }
+        let hub = found.hub
         let isGone = FileIdentity(path: hub.path) == nil
         if !isGone, !FilePermission.allows(.write, at: hub.path, peer: peer) {
             throw Self.mayNotWrite(hub.path, peer: peer)

@@ -1,3 +1,4 @@
+import Foundation
 import SyncClient
 import SyncCore
 
@@ -5,8 +6,8 @@ import SyncCore
 ///
 /// `--direct` requires the file and `--socket` requires a daemon at that socket. Without either,
 /// the daemon is used when it runs and has the store, or when the command adds the store to it;
-/// otherwise the file is used. Only a successful connection counts: a daemon that was killed leaves
-/// its socket file behind.
+/// otherwise, and where the daemon may not read the file, the file is used. Only a successful
+/// connection counts: a daemon that was killed leaves its socket file behind.
 enum Access {
     /// The purpose of the access.
     enum Purpose {
@@ -25,8 +26,13 @@ enum Access {
         let client = StoreClient(socket: options.socket)
         let daemon = DaemonAccess(client: client, path: path)
         do {
-            let known = try await client.list().contains { $0.path == path }
-            if known || purpose == .tracking { return daemon }
+            let known = try await client.list().first { $0.path == path }
+            if let error = known?.error, error.code == .notAllowed, purpose == .using,
+                options.socket == nil, access(path, R_OK) == 0
+            {
+                return FileAccess(path: typed, reason: .notServed(error))
+            }
+            if known != nil || purpose == .tracking { return daemon }
             guard options.socket != nil else {
                 return FileAccess(path: typed, reason: .unknownToDaemon)
             }

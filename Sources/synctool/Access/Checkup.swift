@@ -194,7 +194,12 @@ struct Checkup {
         }
         guard isWhole else { return result }
         let status = try await access.status()
-        result.checked.append(Self.daemonLine(status.directReason, path: path))
+        if case .notServed(let error)? = status.directReason {
+            result.findings.append(
+                Finding(problem: error.reason, hint: error.hint.map(typed.fillingIn)))
+        } else {
+            result.checked.append(Self.daemonLine(status.directReason, path: path))
+        }
         let now = Timestamp.now()
         try compareRows(path, now: now, into: &result)
         try compareReplicas(path, now: now, into: &result)
@@ -341,6 +346,7 @@ struct Checkup {
     private static func daemonLine(_ reason: FileAccess.Reason?, path: String) -> String {
         switch reason {
         case nil: return "the daemon watches it"
+        case .notServed(let error): return error.reason
         case .requested: return "the daemon was not asked (--direct)"
         case .noDaemon: return "no daemon is running: subscribers are not notified"
         case .daemonNotPermitted:

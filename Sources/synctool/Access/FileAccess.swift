@@ -14,6 +14,8 @@ struct FileAccess: StoreAccess {
         case daemonNotPermitted
         /// A daemon answers, but it does not have the store.
         case unknownToDaemon
+        /// A daemon has the store, and may not reach or read the file: this user may.
+        case notServed(SyncError)
     }
 
     /// The path as the user typed it.
@@ -109,6 +111,7 @@ struct FileAccess: StoreAccess {
         case .noDaemon: return ", which is not running"
         case .daemonNotPermitted: return ", and permission to connect to it is denied"
         case .unknownToDaemon: return ", which does not have this store"
+        case .notServed(let error): return "; \(error.reason)"
         }
     }
 
@@ -119,6 +122,7 @@ struct FileAccess: StoreAccess {
         case .daemonNotPermitted:
             return "Ask an administrator for the group of its socket, or run: syncd --user"
         case .unknownToDaemon: return "Add the store to it: synctool track DB"
+        case .notServed(let error): return error.hint ?? ""
         }
     }
 

@@ -71,6 +71,8 @@ enum StatusText {
         case .noDaemon: return "not running"
         case .daemonNotPermitted: return "permission to connect to it is denied"
         case .unknownToDaemon: return "does not have this store; to add it: synctool track DB"
+        case .notServed(let error):
+            return Printable.text("\(error.reason). \(error.hint ?? "")")
         case nil: break
         }
         guard status.store.state == .open else { return status.store.state.rawValue }

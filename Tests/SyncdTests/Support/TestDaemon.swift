@@ -8,6 +8,8 @@ final class TestDaemon: Sendable {
     let directory: TemporaryFolder
     private let arguments: [String]
     private let environment: [String: String]
+    /// Whose process it is; nil: this user's.
+    private let user: UInt32?
     private let process = Mutex<Process?>(nil)
 
     var socket: String { directory.file("syncd.sock") }
@@ -16,9 +18,9 @@ final class TestDaemon: Sendable {
 
     init(
         _ arguments: [String] = [], in directory: TemporaryFolder? = nil,
-        environment: [String: String] = [:]
+        user: UInt32? = nil, environment: [String: String] = [:]
     ) async throws {
-        self.environment = environment
+        (self.environment, self.user) = (environment, user)
         self.directory = try directory ?? TemporaryFolder()
         self.arguments = arguments
         try await start()
@@ -42,6 +44,15 @@ final class TestDaemon: Sendable {
         let new = Process()
         new.executableURL = Programs.syncd
         new.arguments = Self.arguments(directory) + arguments
+        if let user {
+            chown(directory.path, user, user)
+            new.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
+            new.arguments =
+                [
+                    "--reuid", "\(user)", "--regid", "\(user)", "--clear-groups",
+                    Programs.syncd.path,
+                ] + (new.arguments ?? [])
+        }
         new.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         new.standardInput = FileHandle.nullDevice
         let log = directory.file("log")
