@@ -335,7 +335,8 @@ public enum StoreInterface {
 
     private static let consumerMethods = """
         # Registers a consumer, or renews its kind and lease (seconds). Purging waits for readers
-        # and peers.
+        # and peers. It belongs to the caller's user: of another user's, this and Acknowledge are
+        # NotAllowed, except for root and the owner of the database.
         method RegisterConsumer(store: string, name: string, kind: ?string, lease: ?int) -> ()
 
         # Records that a consumer has processed everything up to a token. Never moves back.

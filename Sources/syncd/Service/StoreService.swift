@@ -77,23 +77,33 @@ struct StoreService: Sendable {
     private func addConsumerMethods(_ interface: inout ServedInterface) {
         let registry = registry
         interface.on("RegisterConsumer", pool: pool, of: registry) { arguments in
-            let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
-            try store.store().register(
-                consumer: try arguments.string("name"), kind: try arguments.consumerKind(),
-                lease: arguments.integer("lease").map { .seconds($0) })
+            let permitted = try registry.store(arguments.store, for: arguments.peer, need: .read)
+            let (store, name) = (try permitted.store(), try arguments.string("name"))
+            let kind = try arguments.consumerKind()
+            try permitted.hub.consumerOwners.register(
+                name, of: store, for: permitted.caller(arguments.peer)
+            ) {
+                try store.register(
+                    consumer: name, kind: kind,
+                    lease: arguments.integer("lease").map { .seconds($0) })
+            }
             return [:]
         }
         interface.on("Acknowledge", pool: pool, of: registry) { arguments in
-            let store = try registry.store(arguments.store, for: arguments.peer, need: .read)
-            try store.store().acknowledge(
-                consumer: try arguments.string("consumer"),
-                try Token(try arguments.string("token")))
-            store.hub.digestLater()
+            let permitted = try registry.store(arguments.store, for: arguments.peer, need: .read)
+            let (store, name) = (try permitted.store(), try arguments.string("consumer"))
+            let token = try Token(try arguments.string("token"))
+            try permitted.hub.consumerOwners.acknowledge(
+                name, of: store, for: permitted.caller(arguments.peer)
+            ) { try store.acknowledge(consumer: name, token) }
+            permitted.hub.digestLater()
             return [:]
         }
         interface.on("RemoveConsumer", pool: pool, of: registry) { arguments in
-            let store = try registry.store(arguments.store, for: arguments.peer, need: .write)
-            try store.store().remove(consumer: try arguments.string("consumer"))
+            let permitted = try registry.store(arguments.store, for: arguments.peer, need: .write)
+            let (store, name) = (try permitted.store(), try arguments.string("consumer"))
+            try store.remove(consumer: name)
+            permitted.hub.consumerOwners.forget(name, of: store)
             return [:]
         }
         interface.on("Consumers", pool: pool, of: registry) { arguments in

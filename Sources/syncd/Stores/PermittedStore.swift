@@ -1,5 +1,7 @@
 import SyncClient
 import SyncCore
+import SyncStorage
+import Varlink
 
 /// A store as one call may use it: the permission of the caller and the file that is open were
 /// checked together (``StoreRegistry/store(_:for:need:)``).
@@ -23,6 +25,13 @@ struct PermittedStore: Sendable {
 
     /// - Throws: ``SyncError``: why the store is not open.
     func store() throws -> Store { try opened().store }
+
+    /// A caller, as the consumers of the store know it.
+    func caller(_ peer: PeerIdentity) -> ConsumerOwners.Caller {
+        let found = FileOwnership(of: hub.path)
+        let isOpen = found?.file == openedNow?.file
+        return .init(uid: peer.uid, fileOwner: isOpen ? found?.owner : nil)
+    }
 
     /// How the store is, for lists.
     func summary() -> StoreSummary {

@@ -52,6 +52,7 @@ final class StoreHub: Sendable {
     let environment: Environment
     let log: Logger
     let state = HubState()
+    let consumerOwners: ConsumerOwners
     /// Held while the schema is checked and repaired, which opens the file a second time, and while
     /// the store is closed: what is written after the last checkpoint stays in the -wal of a file
     /// that was moved, and would be read as a part of the file that has its name now.
@@ -67,6 +68,7 @@ final class StoreHub: Sendable {
         self.path = path
         self.entry = entry
         self.environment = environment
+        consumerOwners = ConsumerOwners(directory: environment.stateDirectory)
         var log = environment.log
         log[metadataKey: "store"] = .string(path)
         self.log = log

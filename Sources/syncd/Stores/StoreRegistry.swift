@@ -488,7 +488,7 @@ final class StoreRegistry: Sendable {
             throw Self.mayNotWrite(hub.path, peer: peer)
         }
         if !keepsData, !isGone, !hub.isOpen { try hub.requireRemains() }
-        let journal = try? hub.opened().journal
+        let opened = try? hub.opened()
         let report = try hub.close(Self.forgotten(hub.path)) {
             var report = UntrackReport()
             if !keepsData, !isGone {
@@ -496,7 +496,8 @@ final class StoreRegistry: Sendable {
                     try Self.check($0, isAt: hub.path, peer: peer)
                 }
             }
-            journal?.remove()
+            opened?.journal.remove()
+            if let opened { hub.consumerOwners.remove(for: opened.file) }
             state.withLock { $0.hubs[hub.path] = nil }
             return report
         }
