@@ -56,7 +56,9 @@ struct Syncd: AsyncParsableCommand {
     func run() async throws {
         do {
             let configuration = try read()
-            if checkConfig { return }
+            if checkConfig {
+                return try RememberedStores.requireTrust(in: configuration.stateDirectory)
+            }
             let level = configuration.logLevel
             LoggingSystem.bootstrap { _ -> any LogHandler in
                 if JournalLog.isAvailable {

@@ -8,7 +8,8 @@ import Yams
 /// Reads the configuration's files. Unknown keys and values of a wrong type are faults that name
 /// file and line: if a misspelt key were ignored, a store would silently not be watched.
 struct ConfigurationReader {
-    /// Applies the main file and those of the stores directory, by name, to `configuration`.
+    /// Applies the main file and those of the stores directory, by name, to `configuration`. What
+    /// others may write is a fault (``TrustedFile``).
     ///
     /// - Parameter isRequired: the main file was named: it has to exist.
     /// - Throws: ``ConfigurationFault``.
@@ -16,10 +17,12 @@ struct ConfigurationReader {
         into configuration: inout Configuration, file: String, isRequired: Bool,
         storesDirectory: String
     ) throws {
+        try requireTrust(in: TrustedFile.parent(of: file), as: .parent)
         if let text = try contents(of: file, isRequired: isRequired) {
             let root = try YAMLReader(file: file, text: text)
             try readMain(root, into: &configuration)
         }
+        try requireTrust(in: storesDirectory, as: .folder)
         for file in try storeFiles(in: storesDirectory) {
             guard let text = try contents(of: file, isRequired: true) else { continue }
             let root = try YAMLReader(file: file, text: text)
@@ -174,6 +177,7 @@ struct ConfigurationReader {
                     "it is not a regular file. For a configuration without stores name an empty "
                         + "file")
             }
+            try requireTrust(in: file, as: .file)
             return try String(contentsOfFile: file, encoding: .utf8)
         } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
             if !isRequired { return nil }
@@ -184,6 +188,12 @@ struct ConfigurationReader {
             throw fault
         } catch {
             throw ConfigurationFault(in: file, "the file cannot be read as UTF-8 text")
+        }
+    }
+
+    private static func requireTrust(in path: String, as kind: TrustedFile.Kind) throws {
+        if let objection = TrustedFile.objection(to: path, as: kind) {
+            throw ConfigurationFault(in: path, objection)
         }
     }
 

@@ -20,7 +20,7 @@ final class RememberedStores: Sendable {
     /// Reads the list; a missing file is an empty list.
     ///
     /// - Throws: ``ConfigurationFault`` when the directory cannot be created or the file cannot be
-    ///   read: going on would silently forget stores.
+    ///   read: going on would silently forget stores; and when others may write them.
     init(directory: String) throws {
         let file = directory + "/stores.json"
         self.file = file
@@ -36,7 +36,19 @@ final class RememberedStores: Sendable {
             throw ConfigurationFault(
                 in: directory, "the state directory is not writable (set `state:` or --state)")
         }
+        try Self.requireTrust(in: directory)
         paths = Mutex(try Self.read(file))
+    }
+
+    /// - Throws: ``ConfigurationFault`` when others may write the state.
+    static func requireTrust(in directory: String) throws {
+        for (path, kind) in [
+            (directory, TrustedFile.Kind.folder), (directory + "/stores.json", .file),
+        ] {
+            if let objection = TrustedFile.objection(to: path, as: kind) {
+                throw ConfigurationFault(in: path, objection)
+            }
+        }
     }
 
     /// The list of a worker, which stays empty: the daemon remembers its stores.
