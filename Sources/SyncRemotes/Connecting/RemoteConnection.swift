@@ -100,10 +100,13 @@ package struct RemoteConnection: Sendable {
     }
 
     /// The batch that a new replica starts from: of the intact ones, the one that leads furthest.
-    /// - Throws: `notAllowed` when a key or a permission is missing; `refused` when there is none;
-    ///   `unreachable`.
+    /// - Parameter naming: gets the files that cannot be read, when none is left to start from.
+    /// - Throws: `notAllowed` when a key or a permission is missing; `badData` when all that is
+    ///   there is damaged; `refused` when there is nothing; `unreachable`; what `naming` throws.
     /// - Complexity: decodes the whole batch, and each damaged one before it.
-    package func snapshot() async throws -> (envelope: BatchEnvelope, bytes: [UInt8]) {
+    package func snapshot(
+        naming: ([BatchCatalog.Problem]) throws -> Void = { _ in }
+    ) async throws -> (envelope: BatchEnvelope, bytes: [UInt8]) {
         var catalog = try await remote.catalog(since: VersionVector())
         while let item = catalog.path(since: VersionVector()).first {
             do {
@@ -111,14 +114,24 @@ package struct RemoteConnection: Sendable {
                 _ = try BatchDecoder.decode(bytes)
                 return (item.envelope, bytes)
             } catch let error as SyncError where error.code == .badData {
+                let problem = BatchCatalog.Problem(name: item.name, reason: error.reason)
                 catalog = BatchCatalog(
-                    catalog.items.filter { $0 != item }, problems: catalog.problems)
+                    catalog.items.filter { $0 != item }, problems: catalog.problems + [problem])
             }
         }
+        try naming(catalog.problems.filter { $0.missingKey == nil })
         if let key = catalog.problems.lazy.compactMap(\.missingKey).first {
             throw BatchSeal.missingKey(key)
         }
         if let denial = catalog.problems.denial { throw denial }
+        if !catalog.problems.isEmpty {
+            throw SyncError(
+                .badData,
+                "the remote has no snapshot to start from: files in it (\(catalog.problems.count)) "
+                    + "cannot be used",
+                hint: "Remove the damaged files, then on a replica that uses this remote run: "
+                    + "synctool sync FILE; it sends again what is missing")
+        }
         throw SyncError(
             .refused, "the remote has no readable snapshot to start from",
             hint: "On a replica that uses this remote run: synctool push FILE")
@@ -152,9 +165,12 @@ package struct RemoteConnection: Sendable {
 
     /// Copies the store behind the remote to a new file, for reading: the copy acknowledges and
     /// sends nothing. No other user may read it: what it becomes part of may be private.
-    /// - Throws: as ``snapshot()``, and what merging the rest throws.
-    package func copy(to path: String) async throws {
-        let snapshot = try await snapshot()
+    /// - Parameter naming: as for ``snapshot(naming:)``.
+    /// - Throws: as ``snapshot(naming:)``, and what merging the rest throws.
+    package func copy(
+        to path: String, naming: ([BatchCatalog.Problem]) throws -> Void = { _ in }
+    ) async throws {
+        let snapshot = try await snapshot(naming: naming)
         let replica = try StoreReplica.create(
             at: path, from: snapshot.bytes,
             schemas: try await schemas(after: snapshot.envelope), isPrivate: true)

@@ -126,7 +126,9 @@ struct CloneRun {
             try await RemoteConnection.with(
                 entry, store: store, replica: DirectoryRemote.observer, ring: ring
             ) { connection in
-                let snapshot = try await connection.snapshot()
+                let snapshot = try await connection.snapshot {
+                    try SkippedText(problems: $0).print()
+                }
                 return (snapshot, try await connection.schemas(after: snapshot.envelope))
             }
         }

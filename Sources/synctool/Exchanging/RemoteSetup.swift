@@ -165,7 +165,9 @@ struct RemoteSetup {
         do {
             try await RemoteConnection.with(
                 entry, store: other, replica: DirectoryRemote.observer, ring: ring
-            ) { try await $0.copy(to: copy) }
+            ) { connection in
+                try await connection.copy(to: copy) { try SkippedText(problems: $0).print() }
+            }
         } catch var error as SyncError
             where error.code == .notAllowed && !error.isDenial && packet == nil
         {
