@@ -36,6 +36,34 @@ struct RemoteAddressTests {
     }
 
     @Test(
+        "a password is refused, and not repeated",
+        arguments: [
+            "ssh://u:hush@host/a", "ssh://u:@host/a", "ssh://u:hush@host:22/a",
+            "ssh://u:hush@[::1]/a", "ssh://u:a@hush@host/a", "ssh://u:hu/hush@host/a",
+            "ssh://u%3Ahush@host/a", "ssh://u%3ahush@host/a", "ssh://u:hush@host", "u:hush@host:/a",
+            "http://u:hush@hub/org",
+            "https://u:hush@hub/org", "ssh:/u:hush@host/a",
+        ])
+    func passwords(text: String) {
+        let error = #expect(throws: SyncError.self) { try RemoteAddress(text) }
+        #expect(error.map { !"\($0)".contains("hush") } == true)
+        if text.hasPrefix("ssh://") {
+            #expect(error?.code == .invalidArgument)
+            #expect(error?.reason.contains("password") == true)
+        }
+    }
+
+    @Test(
+        "what only looks like a password is none",
+        arguments: [
+            "ssh://me@host/a:b@c", "ssh://host:22/a:b@c", "ssh://me@[::1]:22/a@b", "dir:/a:b@c",
+            "ssh://[::1]/a:b@c", "ssh://host/a@b",
+        ])
+    func noPasswords(text: String) throws {
+        #expect(try RemoteAddress(text).description == text)
+    }
+
+    @Test(
         "anything else is refused with the valid forms",
         arguments: [
             "", "dir:", "dir:relative", "ssh://", "ssh://host", "ssh://host/", "ssh:///a.db",

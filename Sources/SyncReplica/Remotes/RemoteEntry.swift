@@ -41,4 +41,7 @@ package struct RemoteEntry: Sendable, Hashable, Codable {
 
     /// Whether batches are sealed with the store's key.
     package var isEncrypted: Bool { options.encrypted ?? false }
+
+    /// The address for people: without the password of an entry that an earlier version took.
+    package var shownURL: String { AddressText.withoutPassword(url) }
 }

@@ -66,7 +66,8 @@ enum RemoteReach {
     /// What a remote lacks, as a sentence.
     static func problem(_ lost: VersionVector, at url: String) -> String {
         let names = lost.entries.map { "replica \($0.replica) up to \($0.number)" }
-        return "rewound: \(url.printable(countMax: 200)) lacks transactions that it had ("
+        let shown = AddressText.withoutPassword(url).printable(countMax: 200)
+        return "rewound: \(shown) lacks transactions that it had ("
             + names.joined(separator: ", ")
             + "): it was put back to an earlier state, or files were damaged. Every replica "
             + "that has them sends them again with: synctool sync DB"

@@ -21,7 +21,8 @@ enum UnreadRemotes {
     /// - Throws: SQLite errors.
     static func findings(_ connection: OpaquePointer) throws -> [String] {
         try all(Metadata(connection)).sorted { $0.key < $1.key }.map { url, problem in
-            "\(url.printable(countMax: 200)): the last exchange was \(problem)"
+            "\(AddressText.withoutPassword(url).printable(countMax: 200)): the last exchange was "
+                + problem
         }
     }
 
