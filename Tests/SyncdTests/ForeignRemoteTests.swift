@@ -201,6 +201,41 @@ struct ForeignRemoteTests {
         #expect(daemon.log.contains("\(id)"))
     }
 
+    @Test func aStoreThatEncryptsIsSentInTheClearOnRequestAlone() async throws {
+        let daemon = try await TestDaemon()
+        let store = try await daemon.makeStore()
+        let folder = daemon.directory.file("shared")
+        mkdir(folder, 0o700)
+        for arguments in [
+            ["key", "make", store, "--readable"],
+            ["remote", "add", store, "o", "dir:" + folder, "--manual", "--in-clear"],
+        ] {
+            let ended = try run(
+                Programs.synctool.path, arguments, environment: ["SYNCD_SOCKET": daemon.socket])
+            try #require(ended.status == 0, "\(ended.errors)")
+        }
+        func configure(_ more: String) throws {
+            try "stores: [{path: \(store), remotes: [{name: o, url: 'dir:\(folder)'\(more)}]}]"
+                .write(
+                    toFile: daemon.directory.file("syncd.yaml"), atomically: true, encoding: .utf8)
+            daemon.signal(SIGHUP)
+        }
+        try configure("")
+        try await eventually("it is not used: \(daemon.log)") {
+            try await remote(daemon, store)?.error?.contains("encrypted: false") == true
+        }
+        #expect(try await remote(daemon, store)?.lastSync == nil)
+        #expect(daemon.log.contains("remote o is not used by the daemon"), "\(daemon.log)")
+        let doctor = try run(
+            Programs.synctool.path, ["doctor", store],
+            environment: ["SYNCD_SOCKET": daemon.socket])
+        #expect(doctor.output.contains("remote o: not used by the daemon"), "\(doctor)")
+        try configure(", encrypted: false")
+        try await eventually("it is synchronised: \(daemon.log)") {
+            try await remote(daemon, store)?.lastSync != nil
+        }
+    }
+
     /// The remote of one file is not used for another one that came to its path.
     @Test func anExchangeIsWithTheFileOfItsRemote() async throws {
         let directory = try TemporaryFolder()

@@ -5,7 +5,7 @@ extension RemoteEntry {
     /// this remote: lines of YAML, for a file in `stores.d`.
     package func configuration(of path: String) -> [String] {
         var members = ["name: \(name)", "url: \(Self.quoted(url))"]
-        if isEncrypted { members.append("encrypted: true") }
+        if let encrypted = options.encrypted { members.append("encrypted: \(encrypted)") }
         if let synctool = options.synctool { members.append("synctool: \(Self.quoted(synctool))") }
         return [
             "stores:", "  - path: \(Self.quoted(path))", "    remotes:",

@@ -11,7 +11,9 @@ package struct RemoteEntry: Sendable, Hashable, Codable {
 
     /// How a remote is used.
     package struct Options: Sendable, Hashable, Codable {
-        /// Whether batches are sealed with the store's key.
+        /// Whether batches are sealed with the store's key; nil: nobody has said so. A store that
+        /// encrypts elsewhere sends in the clear only where this is false
+        /// (`Store.isConfidential()`).
         package var encrypted: Bool?
         /// The path of `synctool` on the other machine, where it is not in the PATH.
         package var synctool: String?

@@ -42,6 +42,17 @@ extension Store {
         }
     }
 
+    /// The remotes that get everything in the clear, in a store that encrypts elsewhere, though
+    /// nobody has asked for that: those of a version that did not ask, and those from before the
+    /// store encrypted anything.
+    /// - Throws: ``SyncError``: what opening throws; SQLite errors.
+    package static func remotesInTheClear(_ path: String) throws -> [RemoteEntry] {
+        let store = try Store.open(path, isResolved: false, isMending: false)
+        defer { try? store.close() }
+        guard try store.isConfidential() else { return [] }
+        return try store.remotes().filter { $0.options.encrypted == nil }
+    }
+
     private static func doubts(_ connection: OpaquePointer) throws -> [String] {
         guard try SchemaReader.hasTable("syncd_doubt", on: connection) else { return [] }
         let select = try Statement(

@@ -26,6 +26,13 @@ extension Store {
         return found
     }
 
+    /// Whether the store encrypts what it sends somewhere: it has a key, or an encrypted remote.
+    /// What is sent to another remote in the clear then has to be asked for.
+    /// - Throws: as ``remotes()`` and ``keyRing()``.
+    package func isConfidential() throws -> Bool {
+        try remotes().contains(where: \.isEncrypted) || !keyRing().keys.isEmpty
+    }
+
     /// Adds a remote.
     /// - Throws: ``SyncError``: `refused` when there is one of the name; SQLite errors.
     package func add(remote: RemoteEntry) throws {

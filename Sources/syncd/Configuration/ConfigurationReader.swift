@@ -143,7 +143,7 @@ struct ConfigurationReader {
             switch key {
             case "name": name = try value.string()
             case "url": url = try value.string()
-            case "encrypted": options.encrypted = try value.bool() ? true : nil
+            case "encrypted": options.encrypted = try value.bool()
             case "synctool": options.synctool = try value.string()
             default: throw node.unknown(key, at: value, known: remoteKeys)
             }

@@ -27,7 +27,7 @@ struct ReplicationWork: Sendable {
             }
             return FoundRemotes(
                 configured: configured, inFile: try store.remotes(), ownership: ownership,
-                replica: store.replica)
+                isConfidential: try store.isConfidential(), replica: store.replica)
         }
     }
 

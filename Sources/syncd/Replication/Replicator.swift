@@ -26,6 +26,10 @@ actor Replicator {
         var entries: [String: RemoteEntry] = [:]
         /// Those of the file that are not used.
         var ignored: [RemoteEntry] = []
+        /// Those of the configuration that are not used.
+        var undecided: [RemoteEntry] = []
+        /// Those that are used and send in the clear, as it was logged.
+        var inTheClear: [RemoteEntry] = []
         var watches: [String: FolderWatch] = [:]
         /// What was logged of each remote's last exchange.
         var differences: [String: [StateDifference]] = [:]
@@ -207,6 +211,9 @@ actor Replicator {
         store.entries = Dictionary(uniqueKeysWithValues: wanted.map { ($0.name, $0) })
         if found.ignored != store.ignored { report(found, of: path) }
         store.ignored = found.ignored
+        let former = store.undecided + store.inTheClear
+        if found.undecided + found.inTheClear != former { reportClear(found, of: path) }
+        (store.undecided, store.inTheClear) = (found.undecided, found.inTheClear)
         stores[path] = store
         return Array(store.watches.values)
     }
@@ -227,6 +234,21 @@ actor Replicator {
             log.warning(
                 "\(text)",
                 metadata: ["store": .string(path)])
+        }
+    }
+
+    /// Logs which remotes would get, or get, in the clear what the store encrypts elsewhere.
+    private func reportClear(_ found: FoundRemotes, of path: String) {
+        for entry in found.undecided.prefix(Self.reportedMax) {
+            log.warning(
+                "remote \(entry.name) is \(Self.undecidedReason)",
+                metadata: ["store": .string(path)])
+        }
+        for entry in found.inTheClear.prefix(Self.reportedMax) {
+            let text =
+                "remote \(entry.name) gets everything in the clear, and the store has a key or an "
+                + "encrypted remote; see: synctool doctor"
+            log.warning("\(text)", metadata: ["store": .string(path)])
         }
     }
 
@@ -289,20 +311,30 @@ actor Replicator {
         guard let store = stores[path] else { return [] }
         let ignored = store.ignored.filter { store.entries[$0.name] == nil }.map { entry in
             RemoteStatus(
-                name: entry.name, url: entry.url, state: .failed, lastSync: nil,
+                name: entry.name, url: entry.shownURL, state: .failed, lastSync: nil,
                 behindSince: nil, error: Self.ignoredReason)
+        }
+        let undecided = store.undecided.map { entry in
+            RemoteStatus(
+                name: entry.name, url: entry.shownURL, state: .failed, lastSync: nil,
+                behindSince: nil, error: Self.undecidedReason)
         }
         let used = store.entries.values.map { entry in
             let schedule = store.schedules[entry.name]
             let error = schedule?.error ?? store.denials[entry.name]
             return RemoteStatus(
-                name: entry.name, url: entry.url,
+                name: entry.name, url: entry.shownURL,
                 state: schedule?.due == nil ? .syncing : error == nil ? .idle : .failed,
                 lastSync: schedule?.lastSuccess, behindSince: schedule?.behindSince,
                 error: error?.reason)
         }
-        return (used + ignored).sorted { $0.name < $1.name }
+        return (used + ignored + undecided).sorted { $0.name < $1.name }
     }
+
+    private static let undecidedReason =
+        "not used by the daemon: the store has a key or an encrypted remote, and this one would "
+        + "get everything in the clear. Its entry in the configuration needs encrypted: true, or "
+        + "encrypted: false to send in the clear"
 
     private static let ignoredReason =
         "not used by the daemon, because the database is not its own: see docs/syncd.md, "

@@ -204,12 +204,32 @@ struct Checkup {
         try compareRows(path, now: now, into: &result)
         try compareReplicas(path, now: now, into: &result)
         try compareClocks(path, now: now, into: &result)
+        try checkEncryption(path, into: &result)
+        for remote in status.report.remotes {
+            guard let error = remote.error else { continue }
+            result.checked.append("remote \(remote.name): \(Printable.text(error))")
+        }
         for consumer in try await access.consumers() where consumer.isLapsed(at: now) {
             result.checked.append(
                 "the lease of consumer \(consumer.name) has expired; last seen "
                     + LocalTime.ago(consumer.lastSeen, now: now))
         }
         return result
+    }
+
+    private func checkEncryption(_ path: String, into result: inout Result) throws {
+        for remote in try Store.remotesInTheClear(StorePath.absolute(path)) {
+            let add =
+                "synctool remote add \(Shell.quoted(path)) \(remote.name) "
+                + Shell.quoted(remote.shownURL)
+            result.findings.append(
+                Finding(
+                    problem: "remote \(remote.name) gets everything in the clear, and the store "
+                        + "has a key or an encrypted remote",
+                    hint: "Remove it: synctool remote remove \(Shell.quoted(path)) "
+                        + "\(remote.name); then: \(add) --encrypt, or, where that is meant: "
+                        + "\(add) --in-clear"))
+        }
     }
 
     private func checkReferences(_ path: String, into result: inout Result) throws {

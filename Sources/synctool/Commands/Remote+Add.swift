@@ -20,6 +20,9 @@ extension Remote {
 
                 To join an encrypted remote, pass its keys with --key.
 
+                Where the store has a key or an encrypted remote, another one that is not \
+                encrypted, over ssh too, is refused without --in-clear.
+
                 Example: synctool remote add music.db origin dir:/mnt/shared/music
 
                 \(FileCommandHelp.note)
@@ -31,6 +34,9 @@ extension Remote {
         var url: String
         @Flag(help: "Encrypt batches with the store's key (created if there is none).")
         var encrypt = false
+        @Flag(
+            help: "Send everything unencrypted, though the store has a key or an encrypted remote.")
+        var inClear = false
         @Option(
             help: ArgumentHelp(
                 "The key packet of an encrypted remote, from synctool key share; - for the "
@@ -51,6 +57,12 @@ extension Remote {
         @OptionGroup var output: OutputOptions
         var database: String? { path }
 
+        func validate() throws {
+            guard inClear, encrypt || key != nil else { return }
+            throw ValidationError(
+                "--in-clear and \(encrypt ? "--encrypt" : "--key") exclude each other.")
+        }
+
         mutating func run() async throws {
             let address = try RemoteAddress(url)
             let isEncrypted = encrypt || key != nil
@@ -62,7 +74,7 @@ extension Remote {
                 )
             }
             var options = RemoteEntry.Options()
-            options.encrypted = isEncrypted ? true : nil
+            options.encrypted = isEncrypted ? true : inClear ? false : nil
             options.synctool = synctool
             options.manual = manual ? true : nil
             let entry = try RemoteEntry(name: name, url: url, options: options)

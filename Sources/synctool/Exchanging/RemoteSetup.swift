@@ -72,6 +72,7 @@ struct RemoteSetup {
     private func prepareRemote() async throws {
         let store = try Store.open(absolute)
         let (id, names) = (store.id, try store.remotes().map(\.name))
+        let isConfidential = try store.isConfidential()
         try store.close()
         guard !names.contains(entry.name) else {
             throw SyncError(
@@ -80,31 +81,55 @@ struct RemoteSetup {
         }
         if case .directory(let folder) = address, try DirectoryRemote.isNew(folder) {
             try requirePacket(of: id)
+            if isConfidential { try requireChoice() }
             // The schema is checked before anything is written to the folder.
             try checkSchema()
             return try DirectoryRemote.create(folder, store: id)
         }
         let other = try await RemoteConnection.store(at: address, options: entry.options)
         try requirePacket(of: other)
-        try await requireEncryption(like: other)
+        let isSealed = try await requireEncryption(like: other)
+        if isConfidential, !isSealed { try requireChoice() }
         if other != id { try await join(other) }
         try checkSchema()
     }
 
-    /// - Throws: `refused` when the folder has encrypted batches and the entry does not encrypt;
-    ///   `notAllowed` when none of its batches may be read.
-    private func requireEncryption(like store: StoreID) async throws {
-        guard case .directory(let folder) = address, !entry.isEncrypted else { return }
+    /// What a store encrypts elsewhere goes in the clear on request alone.
+    ///
+    /// - Throws: `refused` where the command says neither.
+    private func requireChoice() throws {
+        guard entry.options.encrypted == nil else { return }
+        let add =
+            "synctool remote add DB \(entry.name) \(Shell.quoted(entry.url))"
+            + (joinMethod.map { " --join \($0.rawValue)" } ?? "")
+        var remedy = "To encrypt: \(add) --encrypt; to send everything in the clear: "
+        if case .ssh = address {
+            remedy =
+                "The store on the other machine is not encrypted; who may read that file reads "
+                + "everything. If they may: "
+        }
+        throw SyncError(
+            .refused,
+            "the store has a key or an encrypted remote, and this one would get everything in the "
+                + "clear; nothing was changed",
+            path: absolute, hint: remedy + "\(add) --in-clear")
+    }
+
+    /// - Returns: whether the folder has encrypted batches.
+    /// - Throws: `refused` when it has and the entry does not encrypt; `notAllowed` when none of
+    ///   its batches may be read.
+    private func requireEncryption(like store: StoreID) async throws -> Bool {
+        guard case .directory(let folder) = address, !entry.isEncrypted else { return false }
         let remote = try DirectoryRemote(
             folder, store: store, replica: DirectoryRemote.observer)
         let catalog = try await remote.catalog(since: VersionVector())
         guard let sealed = catalog.firstSealed, let key = sealed.envelope.key else {
             // What cannot be read may be encrypted.
             if catalog.items.isEmpty, let denial = catalog.problems.denial { throw denial }
-            return
+            return false
         }
         // Without the key a join says which one is missing.
-        if joinMethod != nil, try ownRing()[key] == nil { return }
+        if joinMethod != nil, try ownRing()[key] == nil { return true }
         let add = "synctool remote add DB \(entry.name) \(Shell.quoted(entry.url))"
         let joining = joinMethod.map { " --join \($0.rawValue)" } ?? ""
         throw sealed.refusal(
