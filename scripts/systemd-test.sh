@@ -109,7 +109,7 @@ tracked() { runuser -u "$1" -- sqlite3 "/var/lib/syncd/$1/notes.db" "SELECT coun
 for user in alice bob; do wait_for 15 "the store of $user is tracked" tracked $user; done
 [ "$(pgrep -c -f 'syncd worker --owner')" = 2 ] || fail "workers: $(pgrep -a -f 'syncd worker')"
 kill -9 "$(pgrep -f "syncd worker --owner $(id -u alice)")"
-wait_for 15 "the worker of alice is back" bash -c '[ "$(pgrep -c -f "syncd worker --owner")" = 2 ]'
+wait_for 15 "the worker of alice is back" bash -c '[ "$(pgrep -c -f "[s]yncd worker --owner")" = 2 ]'
 [ "$(show ActiveState)" = active ] || fail "a worker's end: $(show ActiveState)"
 ok "two users: a worker each, and one that is killed comes back"
 
