@@ -4,8 +4,10 @@
 As root, in a folder of its own that is removed at the end. User 2001 sends bad messages, half messages and
 calls that take long, reads no replies, keeps locks, and gives the daemon damaged, changing and endless databases.
 User 2002 commits 20 times a second and follows. Prints the latency of 2002's notices
-and calls, the daemon's memory before, at its peak and after, and whether the daemon ended. Exits 1 when it ended,
-when a notice was lost, or when a limit is exceeded (--p99-ms, --memory-mb, --after-mb).
+and calls, beside that of a byte to another process of 2002's and back, which no daemon has a part in: what the
+machine itself costs under the attack. Prints also the daemon's memory before, at its peak and after, and whether the
+daemon ended. Exits 1 when it ended, when a notice was lost, or when a limit is exceeded (--p99-ms, --memory-mb,
+--after-mb).
 """
 
 import argparse
@@ -242,29 +244,55 @@ def workers_memory(pid):
     return total
 
 
+def echo():
+    """A socket to a process that sends back what it gets."""
+    ours, theirs = socket.socketpair()
+    if os.fork() == 0:
+        ours.close()
+        while byte := theirs.recv(1):
+            theirs.sendall(byte)
+        os._exit(0)
+    theirs.close()
+    return ours
+
+
+def milliseconds_of(body):
+    begin = time.monotonic()
+    body()
+    return (time.monotonic() - begin) * 1000
+
+
 def follow(path, store, end, report):
-    """As 2002: one row, one notice, one call, twenty times a second."""
+    """As 2002: one row, one notice, one call, one byte, twenty times a second."""
+    other = echo()
     feed = Daemon(path)
     feed.send("Subscribe", more=True, store=store)
     feed.receive()
     writer = sqlite3.connect(store, isolation_level=None, timeout=30)
     writer.execute("PRAGMA synchronous = OFF")
     caller = Daemon(path)
-    notices, calls = [], []
-    while time.time() < end:
-        begin = time.monotonic()
-        writer.execute("INSERT INTO Artist(Name) VALUES ('alice')")
-        begin = time.monotonic()
+    notices, calls, echoes = [], [], []
+
+    def notice():
         while '"transaction":' not in feed.receive():
             pass
-        notices.append((time.monotonic() - begin) * 1000)
-        begin = time.monotonic()
+
+    def head():
         answer = caller.call("Head", store=store)
         if '"token"' not in answer:
             raise SystemExit(answer)
-        calls.append((time.monotonic() - begin) * 1000)
+
+    def byte():
+        other.sendall(b"x")
+        other.recv(1)
+
+    while time.time() < end:
+        writer.execute("INSERT INTO Artist(Name) VALUES ('alice')")
+        notices.append(milliseconds_of(notice))
+        calls.append(milliseconds_of(head))
+        echoes.append(milliseconds_of(byte))
         time.sleep(0.05)
-    report.write_text(json.dumps({"notices": notices, "calls": calls}))
+    report.write_text(json.dumps({"notices": notices, "calls": calls, "echoes": echoes}))
 
 
 def child_of(user, body):
@@ -387,6 +415,7 @@ def main():
             text, late = quantiles(figures["notices"])
             print("notices:", text)
             print("calls:  ", quantiles(figures["calls"])[0])
+            print("a byte and back:", quantiles(figures["echoes"])[0])
         if arguments.log or ended is not None:
             print((folder / "log").read_text()[-3000:])
         isGood = ended is None and status == 0 and late <= arguments.p99_ms
