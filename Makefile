@@ -22,6 +22,7 @@ COUNT ?= 10000000
 COMMITS ?= 1000000
 SECONDS_EACH ?= 30
 SUITES ?=
+ONLY ?=
 STRESS_SECONDS ?= 300
 SECONDS ?= 60
 DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
@@ -130,9 +131,10 @@ sim: setup
 		$(if $(STEPS),--steps $(STEPS))
 
 # Breaks the rules of merging on purpose, one after the other (Tests/Breaks), and prints which seed of the
-# simulations finds it: an hour or more.
+# simulations, or which test, finds it: two builds, then up to three minutes for each. ONLY=word: those with it
+# in their names.
 breaks: setup
-	scripts/breaks.py
+	scripts/breaks.py --tests $(if $(ONLY),--only "$(ONLY)")
 
 # The test suites of Django, SQLAlchemy and others on tracked databases, without and beside a daemon: no failure
 # that tracking causes. SUITES="cpython django" runs a part; scripts/peers/README.md.

@@ -4,19 +4,26 @@ import SyncMerge
 /// keys, of which two writers seldom choose one; columns under `lastWriter`; references that
 /// restrict, cascade or set NULL; here and there a UNIQUE, a CHECK, a counter or a key made of
 /// references.
+///
+/// Where they are crowded, writers often choose one text; there are values that few rows can have,
+/// references that SET DEFAULT, and CHECKs over references.
 struct PlainSchema {
-    /// From this many texts a writer chooses one: two rarely choose the same.
-    private static let choices = 400
-
+    private let isCrowded: Bool
+    /// From this many texts a writer chooses one: two rarely choose the same, or often.
+    private let choices: Int
     private var random: SeededRandom
     private var drafts: [EntityDraft] = []
 
-    static func draw(_ random: inout SeededRandom) -> SimulatedSchema {
-        var drawing = PlainSchema(random: random.fork())
+    static func draw(_ random: inout SeededRandom, isCrowded: Bool) -> SimulatedSchema {
+        var drawing = PlainSchema(random: random.fork(), isCrowded: isCrowded)
         return drawing.finish()
     }
 
-    private init(random: SeededRandom) { self.random = random }
+    private init(random: SeededRandom, isCrowded: Bool) {
+        self.random = random
+        self.isCrowded = isCrowded
+        choices = isCrowded ? 8 : 400
+    }
 
     private mutating func finish() -> SimulatedSchema {
         for index in 0..<(2 + random.below(3)) { drafts.append(draft(index)) }
@@ -45,16 +52,17 @@ struct PlainSchema {
             let columns = addReference(to: &draft, prefix: "j", target: target, isRequired: true)
             draft.key += columns
             draft.references.append(.init(columns, to: target, onDelete: .cascade))
-            draft.addKey("k", role: .text(choices: Self.choices))
+            draft.addKey("k", role: .text(choices: choices))
         } else {
-            draft.addKey("k", role: .text(choices: Self.choices))
+            draft.addKey("k", role: .text(choices: choices))
         }
         draft.add("d", role: .token)
         if random.chance(0.6) { draft.add("e", role: .token) }
         if random.chance(0.1) { draft.policies[draft.add("n", role: .counter)] = .counter }
         if random.chance(0.2) {
-            draft.uniques.append([draft.add("v", role: .text(choices: Self.choices))])
+            draft.uniques.append([draft.add("v", role: .text(choices: choices))])
         }
+        if isCrowded, random.chance(0.3) { draft.uniques.append([draft.add("u", role: .unique)]) }
         if random.chance(0.2) {
             let low = draft.add("a", role: .number(choices: 4), isRequired: true)
             let high = draft.add("b", role: .number(choices: 4), isRequired: true)
@@ -74,7 +82,15 @@ struct PlainSchema {
         let columns = addReference(
             to: &draft, prefix: "f\(place)_", target: target, isRequired: isRequired)
         let actions: [MergeEntity.Reference.Action] = [.restrict, .restrict, .cascade, .setNull]
-        let action = isRequired ? random.pick([.restrict, .cascade]) : random.pick(actions)
+        var action = isRequired ? random.pick([.restrict, .cascade]) : random.pick(actions)
+        if isCrowded, columns.count == 1, random.chance(0.3) {
+            action = .setDefault
+            draft.defaults[columns[0]] = drafts[target].isPrivate ? 1 : "k0"
+        }
+        if isCrowded, !isRequired, random.chance(0.2) {
+            let flag = draft.add("c\(place)", role: .number(choices: 2), isRequired: true)
+            draft.addCheck(.present, on: [columns[0], flag])
+        }
         draft.references.append(.init(columns, to: target, onDelete: action))
         if random.chance(0.08) {
             let number = draft.add("p\(place)", role: .number(choices: 4))

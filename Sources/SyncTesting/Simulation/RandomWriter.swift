@@ -29,25 +29,28 @@ struct RandomWriter {
 
     private let replica: any SimulatedTables
     private var random: SeededRandom
-    private let isPlain: Bool
+    private let schedules: StoreSimulation.Schedules
     private var recreated: Set<RowKey> = []
     private var rekeyed: [RowKey: RowKey] = [:]
 
-    /// - Parameter isPlain: whether most statements insert rows or write what nothing constrains.
-    init(_ replica: any SimulatedTables, random: SeededRandom, isPlain: Bool = false) {
+    init(
+        _ replica: any SimulatedTables, random: SeededRandom,
+        schedules: StoreSimulation.Schedules = .ordinary
+    ) {
         self.replica = replica
-        self.isPlain = isPlain
+        self.schedules = schedules
         self.random = random
     }
 
     private var schema: SimulatedSchema { replica.schema }
 
-    private static let operations: [Operation] = [
+    fileprivate static let operations: [Operation] = [
         .insert, .insert, .insert, .writeTokens, .writeTokens, .writeUniques,
         .writeReference, .writeChecked, .delete, .delete, .delete, .deleteAndInsert,
         .changeKey, .swapUnique,
     ]
-    private static let plainOperations: [Operation] = [
+    /// Most statements insert rows, or write what nothing constrains.
+    fileprivate static let plainOperations: [Operation] = [
         .insert, .insert, .insert, .insert, .insert, .writeTokens, .writeTokens, .writeTokens,
         .writeTokens, .writeTokens, .writeReference, .writeReference, .writeUniques,
         .writeChecked, .delete,
@@ -88,7 +91,7 @@ struct RandomWriter {
     ) throws {
         let rows = try replica.read()
         var entity = random.below(schema.merge.entities.count)
-        var operation = random.pick(isPlain ? Self.plainOperations : Self.operations)
+        var operation = random.pick(schedules.operations)
         if let focus, random.chance(0.6) {
             entity = focus.entity
             if random.chance(0.6) { operation = focus.operation }
@@ -278,7 +281,7 @@ struct RandomWriter {
     }
 
     private mutating func privateNumber(in entity: Int, rows: [RowKey: [Value]]) -> Value {
-        guard random.chance(isPlain ? 0.99 : 0.8) else {
+        guard random.chance(schedules == .plain ? 0.99 : 0.8) else {
             let drawn = random.below(40)
             let ends: [Int64] = [.max, .max - 1, .min]
             return .integer(drawn < ends.count ? ends[drawn] : Int64(1 + drawn % 5))
@@ -303,4 +306,15 @@ struct RandomWriter {
 extension SimulatedSchema.Role {
     /// Whether several versions of such a column become one value.
     var isBlending: Bool { self == .counter || self == .set || self == .lines }
+}
+
+extension StoreSimulation.Schedules {
+    /// What a statement of a writer may do, as often as it is named.
+    fileprivate var operations: [RandomWriter.Operation] {
+        switch self {
+        case .ordinary: RandomWriter.operations
+        case .plain: RandomWriter.plainOperations
+        case .crowded: RandomWriter.plainOperations + RandomWriter.operations
+        }
+    }
 }

@@ -38,6 +38,9 @@ package struct StoreSimulation {
         case ordinary
         /// What most stores look like (``PlainSchema``): rows that few others claim or repair.
         case plain
+        /// Such schemas, of which writers choose the same rows, keys and values, and constraints
+        /// that come and go.
+        case crowded
     }
 
     private static let roundsMax = 4
@@ -95,14 +98,17 @@ package struct StoreSimulation {
 
     private init(seed: UInt64, steps: Int?, _ schedules: Schedules, _ folder: String) {
         var random = SeededRandom(seed: seed &+ 0x5_0000_0000)
-        let isPlain = schedules == .plain
-        schema = isPlain ? PlainSchema.draw(&random) : RandomSchema.draw(&random)
+        let isPlain = schedules != .ordinary
+        schema =
+            isPlain
+            ? PlainSchema.draw(&random, isCrowded: schedules == .crowded)
+            : RandomSchema.draw(&random)
         self.schedules = schedules
         self.folder = folder
         let count = random.pick([2, 2, 2, 3, 3, 4, 5, 8])
         self.steps = steps ?? random.pick([6, 8, 10, 12] + (count > 2 ? [16, 24] : []))
         skews = (0..<count).map { _ in random.pick([0, 0, 0, -50, 50, 1000, 157_680_000_000]) }
-        duelEvery = random.pick(isPlain ? [0, 0, 5] : [0, 2, 3, 5])
+        duelEvery = random.pick(schedules == .plain ? [0, 0, 5] : [0, 2, 3, 5])
         let entities = schema.merge.entities
         let busy = entities.indices.filter { !entities[$0].references.isEmpty }
         focus =
@@ -120,8 +126,9 @@ package struct StoreSimulation {
         growth = SchemaGrowth(schema, seed: seed)
         table = TableGrowth(schema, seed: seed)
         migration = isPlain ? nil : ForeignMigration(seed: seed)
-        loosening = isPlain ? nil : ConstraintLoosening(schema, seed: seed)
-        tightening = isPlain ? nil : ConstraintTightening(schema, seed: seed)
+        let keepsConstraints = schedules == .plain
+        loosening = keepsConstraints ? nil : ConstraintLoosening(schema, seed: seed)
+        tightening = keepsConstraints ? nil : ConstraintTightening(schema, seed: seed)
         late = LateEdits(
             schema, seed: seed,
             sparing: tightening == nil ? [] : ConstraintTightening.columns)
@@ -330,7 +337,7 @@ package struct StoreSimulation {
     ) throws {
         let store = stores[index]
         store.wall.milliseconds = clock.reading(skew: skews[index])
-        var writer = RandomWriter(store, random: random, isPlain: schedules == .plain)
+        var writer = RandomWriter(store, random: random, schedules: schedules)
         let before = texts(store.tables)
         guard try writer.write(target, focus: focus, tokens: &tokens) != nil else { return }
         try store.remember()
