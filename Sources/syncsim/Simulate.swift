@@ -22,7 +22,10 @@ struct Simulate: ParsableCommand {
     var kind = Kind.values
 
     @Option(
-        help: "Of files: ordinary; plain, as most stores are; crowded: plain, with more conflicts.")
+        help: """
+            Of files: ordinary; plain, as most stores are; crowded: plain, with more conflicts; \
+            migrating: schemas change at once.
+            """)
     var schedules = StoreSimulation.Schedules.ordinary
 
     @Flag(help: "Of files: check at each merge which objects the fast lane may take.")

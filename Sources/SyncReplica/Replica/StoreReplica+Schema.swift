@@ -119,8 +119,20 @@ extension StoreReplica {
     public static func applySchema(
         _ comparison: SchemaComparison, at path: String
     ) throws -> [RefusedObject] {
+        try applySchema(comparison, at: path, wall: { Timestamp.now().milliseconds })
+    }
+
+    /// - Parameters:
+    ///   - comparison: of this database; what has changed since fails.
+    ///   - wall: the clock, in milliseconds.
+    /// - Returns: what was not made.
+    /// - Throws: as ``applySchema(_:at:)``.
+    /// - Complexity: O(schema, and waiting facts)
+    package static func applySchema(
+        _ comparison: SchemaComparison, at path: String, wall: @escaping @Sendable () -> Int64
+    ) throws -> [RefusedObject] {
         // What comes from the store's schema is no change that this replica states.
-        try opened(path) {
+        try opened(path, wall: wall) {
             try $0.noteNames()
             try $0.expectSchemaChange()
         }
@@ -131,7 +143,7 @@ extension StoreReplica {
             try SchemaApplying(comparison).apply(in: database)
         }
         let tables = comparison.changes.filter { $0.kind == .newTable || $0.kind == .track }
-        let new = try opened(path) { replica in
+        let new = try opened(path, wall: wall) { replica in
             try replica.run("schema") { session in
                 let tracked = try EntityTable(session.database).live().map(\.name)
                 return tables.map(\.name).filter { name in
@@ -140,7 +152,7 @@ extension StoreReplica {
             }
         }
         if !new.isEmpty { try Store.track(path, entities: .only(new)) }
-        try showWaiting(at: path)
+        try opened(path, wall: wall) { try $0.showWaiting() }
         return failed
     }
 }

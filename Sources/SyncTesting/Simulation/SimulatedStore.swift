@@ -23,6 +23,8 @@ final class SimulatedStore: SimulatedTables {
     private(set) var tables: [RowKey: [Value]] = [:]
     /// A tracked table that the schema of the simulation does not have.
     var addedTable: String?
+    /// More such tables (``ConcurrentMigrations``).
+    var addedTables: [String] = []
     /// Whether it has the column that replicas get at different moments.
     var hasGrown = false
     /// Whether something was renamed since the replica last read the file.
@@ -82,6 +84,15 @@ final class SimulatedStore: SimulatedTables {
             else { return nil }
             return (table, column, name)
         }
+    }
+
+    /// Takes over what the file calls its tables and columns now, and which of some tables it has.
+    func takeNames(tables: [String]) throws {
+        schema = schema.named(as: try Self.presentNames(in: database))
+        let live = try database.run(
+            "SELECT lower(name) FROM syncd_entity WHERE coalesce(retired, 0) = 0")
+        let names = Set((live ?? []).map { $0[0] })
+        addedTables = tables.filter { names.contains(.text($0)) }
     }
 
     /// A replica that is a copy of another one's file.
@@ -202,7 +213,7 @@ final class SimulatedStore: SimulatedTables {
 
     /// The tracked tables as the replica numbers them: by their names.
     private var order: [String] {
-        (schema.merge.entities.map(\.name) + [addedTable].compactMap { $0 })
+        (schema.merge.entities.map(\.name) + [addedTable].compactMap { $0 } + addedTables)
             .sorted { $0.lowercased() < $1.lowercased() }
     }
 

@@ -22,6 +22,8 @@ import SyncReplica
 ///   commits are recorded at once;
 /// - a column or a table that the replicas got one after the other holds the same on all of them,
 ///   also where it was dropped and added again, and whatever they call tables and columns;
+/// - replicas that changed their schemas at the same time have one schema when each has applied
+///   what it has heard of, and nothing waits (``ConcurrentMigrations``);
 /// - what was written while triggers were missing, or before a new column was recorded, is neither
 ///   lost nor set back.
 package struct StoreSimulation {
@@ -41,6 +43,8 @@ package struct StoreSimulation {
         /// Such schemas, of which writers choose the same rows, keys and values, and constraints
         /// that come and go.
         case crowded
+        /// Ordinary ones in which replicas change their schemas at the same time.
+        case migrating
     }
 
     private static let roundsMax = 4
@@ -76,6 +80,7 @@ package struct StoreSimulation {
     private var tightening: ConstraintTightening?
     private var late: LateEdits?
     private var renaming: SchemaRenaming?
+    private var migrations: ConcurrentMigrations?
     private var lies: LyingSnapshots?
     private let features: SchemaFeatures?
     private let schedules: Schedules
@@ -120,7 +125,8 @@ package struct StoreSimulation {
         var collecting = SeededRandom(seed: seed &+ 0x7_0000_0000)
         collects = collecting.chance(0.6)
         evicts = collecting.chance(0.6)
-        signsAfter = [0, 0, 0, self.steps / 2, nil][Int(seed % 5)]
+        signsAfter =
+            schedules == .migrating ? 0 : [0, 0, 0, self.steps / 2, nil][Int(seed % 5)]
         self.collecting = collecting
         filing = SeededRandom(seed: seed &+ 0xF_0000_0000)
         growth = SchemaGrowth(schema, seed: seed)
@@ -141,11 +147,22 @@ package struct StoreSimulation {
                 sparing: (loosening == nil ? [] : ConstraintLoosening.columns)
                     .union(tightening == nil ? [] : ConstraintTightening.columns),
                 wanted: (SchemaGrowth.column, table?.name))
+        if schedules == .migrating {
+            (growth, table, migration, loosening) = (nil, nil, nil, nil)
+            (tightening, renaming) = (nil, nil)
+        }
+        // Of one text that two replicas change at the same time the later one holds.
+        let isSchemaFixed =
+            growth == nil && table == nil && migration == nil && loosening == nil
+            && tightening == nil && renaming == nil
+        migrations =
+            isSchemaFixed && signsAfter == 0 && !isPlain
+            ? ConcurrentMigrations(schema, seed: seed) : nil
         // A rebuild of a table that a view names is refused by SQLite, and drops its triggers.
         // Beside a snapshot of a store with renames no schema is sent.
         let isRemade =
             migration != nil || loosening != nil || tightening != nil || renaming != nil
-            || growth?.rebuilds ?? false
+            || growth?.rebuilds ?? false || migrations?.remakes ?? false
         features = isRemade ? nil : SchemaFeatures(schema, seed: seed)
     }
 
@@ -243,6 +260,8 @@ package struct StoreSimulation {
         try loosening?.step(stores)
         try noting { try $0.tightening?.step($0.stores) }
         try renaming?.step(stores)
+        try migrations?.step(stores)
+        if migrations != nil, random.chance(0.1) { try checkCloneInBetween() }
         if table != nil, random.chance(0.1) { try checkCloneInBetween() }
         try migrateSometimes()
         try collectSometimes()
@@ -469,7 +488,9 @@ package struct StoreSimulation {
         try table?.finish(stores)
         try loosening?.finish(stores)
         try noting { try $0.tightening?.finish($0.stores) }
+        try migrations?.finish(stores)
         try exchangeUntilQuiet()
+        try exchangeSchemas()
         let values = try growth?.values(stores[0])
         let rows = try table?.values(stores[0])
         let expected = try stores[0].canonical()
@@ -510,6 +531,20 @@ package struct StoreSimulation {
         let lost = written.lost(seen)
         guard lost.isEmpty else { throw SimulationFailure("lost values \(lost)") }
         try checkNewReplica(expected, values: values, rows: rows)
+    }
+
+    /// Has each replica apply what it has heard of, until none has anything to apply.
+    private mutating func exchangeSchemas() throws {
+        guard let migrations else { return }
+        for _ in 0...Self.roundsMax {
+            let applied = try stores.filter { try migrations.apply($0) }
+            try exchangeUntilQuiet()
+            guard applied.isEmpty else { continue }
+            try migrations.check(stores)
+            self.migrations?.reset()
+            return
+        }
+        throw SimulationFailure("the schemas do not come to rest")
     }
 
     private mutating func noteDoubts() throws {
@@ -567,6 +602,10 @@ package struct StoreSimulation {
     ) throws {
         guard let store = try clone(of: random.pick(stores)) else { return }
         try table?.finish(clone: store)
+        if let migrations {
+            for _ in 0..<Self.roundsMax { try migrations.apply(store) }
+            try migrations.check([stores[0], store])
+        }
         guard try store.canonical() == expected else {
             throw SimulationFailure("a new replica differs")
         }
@@ -588,6 +627,7 @@ package struct StoreSimulation {
         guard let store = try clone(of: random.pick(stores)) else { return }
         try store.checkConstraints()
         try table?.finish(clone: store)
+        try migrations?.apply(store)
         _ = try store.replica.vector
         try store.checkConstraints()
         _ = try table?.values(store)
@@ -605,7 +645,8 @@ package struct StoreSimulation {
         let store = try SimulatedStore(
             clone: path, of: first, other.schema, name: "Z", file: .draw(&filing))
         for batch in try SimulatedBatch.all(batches).dropFirst() { _ = try store.merge(batch) }
-        try store.completeCopy(mayLack: renaming != nil)
+        try migrations?.noteTables(of: store)
+        try store.completeCopy(mayLack: renaming != nil || migrations != nil)
         return store
     }
 

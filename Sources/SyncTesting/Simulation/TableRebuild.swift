@@ -1,3 +1,5 @@
+import SyncCore
+
 /// The steps of https://www.sqlite.org/lang_altertable.html, 7, with plain SQL.
 struct TableRebuild {
     private let table: String
@@ -30,25 +32,34 @@ struct TableRebuild {
     /// - Parameters:
     ///   - isAtOnce: in one transaction.
     ///   - number: differs from call to call: a pragma takes effect when it is compiled.
+    ///   - dropped: a column that it has no more.
+    ///   - asCommand: as a command does it, not another program.
     ///   - change: changes what follows the name in the CREATE statement.
     func run(
-        isAtOnce: Bool, number: Int, _ change: (String) -> String = { $0 }
+        isAtOnce: Bool, number: Int, without dropped: String? = nil, asCommand: Bool = false,
+        _ change: (String) throws -> String = { $0 }
     ) throws {
         let database = store.database
-        store.hasLostTriggers = true
-        try database.run("PRAGMA foreign_keys = OFF -- \(number)")
-        if isAtOnce { try database.run("BEGIN IMMEDIATE") }
-        try database.run("CREATE TABLE rebuilt\(change(definition))")
         let own = try database.run(
-            "SELECT group_concat(name) FROM pragma_table_xinfo(?) WHERE hidden = 0",
-            with: [.text(table)])
+            "SELECT group_concat(name) FROM pragma_table_xinfo(?) WHERE hidden = 0 AND name <> ?",
+            with: [.text(table), .text(dropped ?? "")])
         guard case .text(let own)? = own?.first?[0] else {
             throw SimulationFailure("\(table) has no columns")
         }
-        try database.run("INSERT INTO rebuilt(\(own)) SELECT \(own) FROM \(table)")
-        try database.run("DROP TABLE \(table)")
-        try database.run("ALTER TABLE rebuilt RENAME TO \(table)")
-        for index in indexes { try database.run(index) }
+        let statements =
+            [
+                "CREATE TABLE rebuilt\(try change(definition))",
+                "INSERT INTO rebuilt(\(own)) SELECT \(own) FROM \(table)",
+                "DROP TABLE \(table)", "ALTER TABLE rebuilt RENAME TO \(table)",
+            ] + indexes
+        if asCommand {
+            _ = try Store.alter(store.path, running: statements.joined(separator: "; "))
+            return try store.willCommit()
+        }
+        store.hasLostTriggers = true
+        try database.run("PRAGMA foreign_keys = OFF -- \(number)")
+        if isAtOnce { try database.run("BEGIN IMMEDIATE") }
+        for statement in statements { try database.run(statement) }
         try store.willCommit()
         if isAtOnce { try database.run("COMMIT") }
         try database.run("PRAGMA foreign_keys = ON -- \(number)")
