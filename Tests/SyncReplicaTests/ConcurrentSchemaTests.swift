@@ -91,6 +91,32 @@ struct ConcurrentSchemaTests {
             first: "ALTER TABLE item RENAME COLUMN name TO title", second: more,
             shape: ["table item(id,title)", "table more(id,v)"],
             rows: ["SELECT v FROM more": ["m"], "SELECT title FROM item": ["x"]]),
+        Pair(
+            name: "a column and a column of one table", first: column,
+            second: "ALTER TABLE item ADD COLUMN note TEXT DEFAULT 'n'",
+            shape: ["table item(id,name,note,qty)"],
+            rows: ["SELECT CAST(qty AS TEXT) || note FROM item": ["5n"]]),
+        Pair(
+            name: "a renamed table, and what names it",
+            first: "ALTER TABLE item RENAME TO things",
+            second: """
+                CREATE TABLE other(id INTEGER PRIMARY KEY, v REFERENCES item(id));
+                INSERT INTO other VALUES (1, 1); CREATE INDEX ix ON item(name);
+                CREATE VIEW pw AS SELECT item.name AS x FROM item
+                """,
+            shape: ["table things(id,name)", "table other(id,v)", "index ix", "view pw(x)"],
+            rows: [
+                "SELECT name FROM other JOIN things ON things.id = v": ["x"],
+                "SELECT \"table\" FROM pragma_foreign_key_list('other')": ["things"],
+            ]),
+        Pair(
+            name: "a renamed key, and what names it",
+            first: "ALTER TABLE item RENAME COLUMN name TO title; "
+                + "ALTER TABLE item RENAME COLUMN id TO number",
+            second: "CREATE TABLE other(id INTEGER PRIMARY KEY, v REFERENCES item(id)); "
+                + "CREATE INDEX ix ON item(name)",
+            shape: ["table item(number,title)", "table other(id,v)", "index ix"],
+            rows: ["SELECT \"to\" FROM pragma_foreign_key_list('other')": ["number"]]),
     ]
 
     @Test(
@@ -169,6 +195,50 @@ struct ConcurrentSchemaTests {
         for store in stores {
             let content = try #require(try store.replica.storeSchema()).content
             #expect(Set(content.objects.map(\.name)) == ["item", "ix"])
+        }
+    }
+
+    @Test(
+        "a column that one dropped stays dropped when another one adds a column to its table",
+        arguments: [false, true])
+    func keepsDroppedColumns(isDroppedLast: Bool) throws {
+        let stores = try three()
+        try stores[0].run("ALTER TABLE item ADD COLUMN old TEXT")
+        try TestStore.sync(stores[0], stores[1], stores[2])
+        for store in stores[1...] { try apply(store) }
+        for isDrop in isDroppedLast ? [false, true] : [true, false] {
+            if isDrop {
+                try Store.alter(stores[0].path, running: "ALTER TABLE item DROP COLUMN old")
+                _ = try stores[0].replica.vector
+            } else {
+                try stores[1].run("ALTER TABLE item ADD COLUMN qty INT")
+                _ = try stores[1].replica.vector
+            }
+            usleep(3000)
+        }
+        try TestStore.sync(stores[0], stores[1], stores[2])
+        try TestStore.sync(stores[2], stores[1], stores[0])
+        for store in stores {
+            let content = try #require(try store.replica.storeSchema()).content
+            #expect(content.objects.map(\.sql).allSatisfy { !$0.contains("old") })
+            #expect(content.hasDropped("old", of: "item"))
+            try apply(store)
+            #expect(try shape(store).contains { $0.contains("qty") })
+        }
+    }
+
+    @Test("a column that is added to a text that is not applied yet does not take it back")
+    func keepsColumnsThatAreNotApplied() throws {
+        let stores = try three()
+        try stores[0].run(Self.column)
+        try TestStore.sync(stores[0], stores[1], stores[2])
+        try stores[1].run("ALTER TABLE item ADD COLUMN note TEXT")
+        try TestStore.sync(stores[0], stores[1], stores[2])
+        for store in stores {
+            try apply(store)
+            #expect(try shape(store) == ["table item(id,name,note,qty)"])
+            #expect(try store.rows("SELECT qty FROM item") == [[.integer(5)]])
+            #expect(try store.replica.compareSchema()?.isEqual == true)
         }
     }
 

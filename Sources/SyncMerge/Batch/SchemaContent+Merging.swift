@@ -28,6 +28,13 @@ extension SchemaContent {
         return marks
     }
 
+    /// The objects that are not as marks say.
+    /// - Complexity: O(bytes of the schema)
+    package func changed(since base: SchemaMarks) -> [SchemaObject] {
+        let marks = marks
+        return objects.filter { marks[Self.key($0)] != base[Self.key($0)] }
+    }
+
     private static func mark(_ bytes: [UInt8]) -> String {
         Hex.encode(SHA256.hash(data: bytes).prefix(markBytes))
     }

@@ -44,7 +44,7 @@ struct SchemaRecording {
 
     private func state(_ present: SchemaContent, since seen: SchemaMarks) throws {
         let newest = try storage.concurrentSchemas.newest()
-        try state(newest.map { present.merged(with: $0.content, since: seen) } ?? present)
+        try state(newest.map { present.stated(with: $0.content, since: seen) } ?? present)
     }
 
     /// States what this replica and others stated at the same time as one. It has seen all of them,

@@ -152,7 +152,8 @@ extension StoreReplica {
             }
         }
         if !new.isEmpty { try Store.track(path, entities: .only(new)) }
-        try opened(path, wall: wall) { try $0.showWaiting() }
+        // Also where nothing waits: what is changed next is a change of this replica.
+        try opened(path, wall: wall) { try $0.prepare() }
         return failed
     }
 }

@@ -41,12 +41,7 @@ extension StoreReplica {
     public static func showWaiting(at path: String) throws {
         let replica = try StoreReplica(path)
         defer { try? replica.close() }
-        try replica.showWaiting()
-    }
-
-    /// The same of a replica that is open.
-    func showWaiting() throws {
-        try run("track") { session in
+        try replica.run("track") { session in
             guard try UnknownFacts.exist(session.connection) else { return }
             try session.transact { _ in }
         }

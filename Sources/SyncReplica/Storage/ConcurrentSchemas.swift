@@ -6,7 +6,8 @@ import SyncValues
 ///
 /// Two are of the same time where neither replica had merged the other's statement. What one of
 /// them has changed is told by a statement that both had seen; of an object that both changed the
-/// newer text holds. The replicas that stated them state the result (``SchemaRecording``), so that
+/// newer text holds, with the columns that the other one has added
+/// (``SchemaContent/joined(with:where:)``). The replicas that stated them state the result (``SchemaRecording``), so that
 /// it reaches those that do not know what was before.
 struct ConcurrentSchemas {
     private let schemas: SchemaStorage
@@ -24,8 +25,8 @@ struct ConcurrentSchemas {
         let known = try schemas.all()
         guard var newest = known.newest else { return nil }
         for record in try Self.heads(of: known, isKnown: isKnown(_:to:)).reversed() {
-            let base = try self.base(of: record, newest, among: known)
-            newest.content = record.content.merged(under: newest.content, since: base ?? [:])
+            let base = try self.base(of: record, newest, among: known) ?? [:]
+            newest.content = newest.content.stated(over: record.content, since: base)
         }
         return newest
     }

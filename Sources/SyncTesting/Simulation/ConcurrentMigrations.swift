@@ -8,8 +8,9 @@ import SyncReplica
 /// column when a replica drops it, and values on their way to it.
 ///
 /// Replicas take over each other's changes with what `schema --apply` does: one of them between two
-/// steps, all of them after a full exchange. Between two full exchanges each table has one replica
-/// that changes its text: of one text that two change the later one holds.
+/// steps, all of them after a full exchange. Between two full exchanges several add, drop and move
+/// columns of one table; one alone changes a table that it renames, or whose columns: of one text
+/// that two change otherwise the later one holds.
 struct ConcurrentMigrations {
     /// What a replica changes.
     private enum Change {
@@ -54,9 +55,9 @@ struct ConcurrentMigrations {
     private var objects: [Object] = []
     private var count = 0
 
-    /// Since the last full exchange: which replica changes the text of a table, which one has
-    /// renamed it or a column of it, and which ones have made something that names it.
-    private var owners: [Int: String] = [:]
+    /// Since the last full exchange: which replicas have changed the text of a table, which one has
+    /// renamed it or a column of it, and which ones have made a view of it.
+    private var changers: [Int: Set<String>] = [:]
     private var renamers: [Int: String] = [:]
     private var readers: [Int: Set<String>] = [:]
 
@@ -172,7 +173,7 @@ struct ConcurrentMigrations {
     mutating func reset() {
         columns.removeAll(where: \.isDropped)
         objects.removeAll { $0.dropper != nil }
-        (owners, renamers, readers) = ([:], [:], [:])
+        (changers, renamers, readers) = ([:], [:], [:])
     }
 
     /// The rows of the tables and the values of the columns, by object.
@@ -247,7 +248,11 @@ struct ConcurrentMigrations {
         switch random.pick(changes) {
         case .table: try makeTable(over: random.chance(0.5) ? place : nil, in: store)
         case .index: try make("INDEX", over: place, in: store) { "ON \($0)(\($1))" }
-        case .view: try make("VIEW", over: place, in: store) { "AS SELECT \($1) FROM \($0)" }
+        case .view:
+            // The names of columns are not followed in a view.
+            guard isFree(place, store) else { return }
+            readers[place, default: []].insert(store.path)
+            try make("VIEW", over: place, in: store) { "AS SELECT \($1) FROM \($0)" }
         case .column: try addColumn(to: place, in: store)
         case .renameTable: try rename(place, column: nil, in: store)
         case .renameColumn:
@@ -271,8 +276,9 @@ struct ConcurrentMigrations {
         }
     }
 
-    private func isFree(_ holders: [Int: String], _ place: Int, _ store: SimulatedStore) -> Bool {
-        holders[place].map { $0 == store.path } ?? true
+    /// Whether no other replica has renamed a table or its columns.
+    private func isFree(_ place: Int, _ store: SimulatedStore) -> Bool {
+        renamers[place].map { $0 == store.path } ?? true
     }
 
     /// Runs statements as a command or by another program, which the replica may not see yet.
@@ -288,10 +294,7 @@ struct ConcurrentMigrations {
 
     private mutating func makeTable(over place: Int?, in store: SimulatedStore) throws {
         var target: Int?
-        if let place, isFree(renamers, place, store), entities[place].key.count == 1 {
-            target = place
-            readers[place, default: []].insert(store.path)
-        }
+        if let place, entities[place].key.count == 1 { target = place }
         let table = Table(
             name: fresh(random.pick(["c", "z"])), hasPrivateKey: random.chance(0.5), target: target)
         var parts = [
@@ -317,10 +320,9 @@ struct ConcurrentMigrations {
         _ kind: String, over place: Int, in store: SimulatedStore,
         _ definition: (String, String) -> String
     ) throws {
-        guard isFree(renamers, place, store),
-            let column = entities[place].columns.firstIndex(where: { $0.name == "d" })
-        else { return }
-        readers[place, default: []].insert(store.path)
+        guard let column = entities[place].columns.firstIndex(where: { $0.name == "d" }) else {
+            return
+        }
         let name = entities[place].name
         let text = definition(store.table(name), store.columns(of: name)[column])
         let object = Object(kind: kind, name: fresh("c"))
@@ -335,8 +337,8 @@ struct ConcurrentMigrations {
     }
 
     private mutating func addColumn(to place: Int, in store: SimulatedStore) throws {
-        guard isFree(owners, place, store) else { return }
-        owners[place] = store.path
+        guard isFree(place, store) else { return }
+        changers[place, default: []].insert(store.path)
         let name = fresh("c")
         let column = Column(
             entity: place, name: name,
@@ -353,10 +355,11 @@ struct ConcurrentMigrations {
         let changed = entities.indices.filter { other in
             other == place || entities[other].references.contains { $0.target == place }
         }
-        guard changed.allSatisfy({ isFree(owners, $0, store) }), isFree(renamers, place, store),
-            readers[place, default: []].isSubset(of: [store.path])
-        else { return }
-        for other in changed { owners[other] = store.path }
+        let others = changers[place, default: []].union(readers[place, default: []])
+        guard changed.allSatisfy({ isFree($0, store) }), others.isSubset(of: [store.path]) else {
+            return
+        }
+        for other in changed { changers[other, default: []].insert(store.path) }
         renamers[place] = store.path
         let new = fresh("n")
         let table = store.schema.tableNames[place]
@@ -375,10 +378,10 @@ struct ConcurrentMigrations {
     private mutating func present(in store: SimulatedStore) throws -> Int? {
         for position in columns.indices.shuffled(using: &random) {
             let column = columns[position]
-            guard !column.isDropped, isFree(owners, column.entity, store),
+            guard !column.isDropped, isFree(column.entity, store),
                 try store.has(column.name, in: table(of: column, store))
             else { continue }
-            owners[column.entity] = store.path
+            changers[column.entity, default: []].insert(store.path)
             return position
         }
         return nil
