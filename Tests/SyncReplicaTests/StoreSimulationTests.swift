@@ -43,6 +43,16 @@ struct StoreSimulationTests {
         #expect(all.allSatisfy { $0 > 0 }, "every kind of event happened: \(total)")
     }
 
+    /// A long run: `swift run -c release syncsim --kind files --schedules migrating --count 1000`.
+    @Test(
+        "replicas that change their schemas at the same time have one in the end",
+        arguments: [0, 2])
+    func migratingStoresConverge(seed: UInt64) throws {
+        let folder = try TemporaryFolder()
+        let tally = try StoreSimulation.run(seed: seed, schedules: .migrating, in: folder.path)
+        #expect(tally.commits > 0 && tally.comparisons > 0)
+    }
+
     /// Replicas in use neither check themselves nor refuse a commit for which the rules find no
     /// facts: they come to the same.
     @Test("replicas that do not check themselves agree")

@@ -7,8 +7,8 @@ import SyncValues
 /// Two are of the same time where neither replica had merged the other's statement. What one of
 /// them has changed is told by a statement that both had seen; of an object that both changed the
 /// newer text holds, with the columns that the other one has added
-/// (``SchemaContent/joined(with:where:)``). The replicas that stated them state the result (``SchemaRecording``), so that
-/// it reaches those that do not know what was before.
+/// (``SchemaContent/joined(with:where:)``). The replicas that stated them state the result
+/// (``SchemaRecording``), so that it reaches those that do not know what was before.
 struct ConcurrentSchemas {
     private let schemas: SchemaStorage
     private let headers: HeaderStorage

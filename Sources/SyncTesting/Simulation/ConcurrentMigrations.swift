@@ -25,7 +25,8 @@ struct ConcurrentMigrations {
     private struct Object {
         let kind: String
         let name: String
-        /// The replica that has dropped it: the others do so before the next full exchange.
+        let entity: Int
+        /// The replica that has dropped it: the others do so after the next full exchange.
         var dropper: String?
     }
 
@@ -61,6 +62,12 @@ struct ConcurrentMigrations {
     private var renamers: [Int: String] = [:]
     private var readers: [Int: Set<String>] = [:]
 
+    /// Draws whether replicas change anything in an ordinary schedule.
+    static func isDrawn(seed: UInt64) -> Bool {
+        var random = SeededRandom(seed: seed &+ 0x1C_0000_0000)
+        return random.chance(0.5)
+    }
+
     /// Draws what replicas change.
     init(_ schema: SimulatedSchema, seed: UInt64) {
         var random = SeededRandom(seed: seed &+ 0x1A_0000_0000)
@@ -77,28 +84,47 @@ struct ConcurrentMigrations {
     /// Whether tables are rebuilt or renamed.
     var remakes: Bool { changes.contains(.move) || changes.contains(.renameTable) }
 
-    /// Changes something on one of the replicas, or writes into what was made, or applies what one
-    /// of them has heard of, or does nothing.
+    /// Changes something on one of the replicas, writes into what was made, or applies what one of
+    /// them has heard of.
     mutating func step(_ stores: [SimulatedStore]) throws {
-        guard random.chance(0.6) else { return }
-        let store = random.pick(stores)
-        switch random.below(10) {
-        case ..<4: try change(store)
-        case 4: try apply(store)
-        default: try write(store)
+        for _ in 0..<2 {
+            let store = random.pick(stores)
+            switch random.below(10) {
+            case ..<4: try change(store)
+            case 4: try apply(store)
+            default: try write(store, beside: random.pick(stores))
+            }
         }
     }
 
     // MARK: Full exchanges
 
-    /// Before a full exchange: what one replica has dropped the others drop.
+    /// Before a full exchange: some change something that no other one has heard of, and what one
+    /// replica has dropped the others drop.
     mutating func finish(_ stores: [SimulatedStore]) throws {
+        for store in stores where random.chance(0.6) {
+            try write(store, beside: random.pick(stores))
+            try change(store)
+        }
         for column in columns where column.isDropped {
             for store in stores where try store.has(column.name, in: table(of: column, store)) {
                 try drop(column, in: store)
             }
         }
-        for object in objects where object.dropper != nil {
+    }
+
+    /// After a full exchange: no replica takes what one has dropped for a part of the store's
+    /// schema. Then the others drop it.
+    /// - Throws: ``SimulationFailure``.
+    mutating func finishDrops(_ stores: [SimulatedStore]) throws {
+        let dropped = objects.filter { $0.dropper != nil }
+        for store in stores {
+            let present = try store.replica.storeSchema()?.content.objects ?? []
+            if let object = dropped.first(where: { present.map(\.name).contains($0.name) }) {
+                throw SimulationFailure("\(store.path) takes \(object) for a part of the schema")
+            }
+        }
+        for object in dropped {
             for store in stores where try store.has(object.name) { try remove(object, in: store) }
         }
     }
@@ -267,7 +293,8 @@ struct ConcurrentMigrations {
             if let position = try present(in: store) { try move(columns[position], in: store) }
         case .remove:
             let present = try objects.indices.filter {
-                try objects[$0].dropper == nil && store.has(objects[$0].name)
+                try objects[$0].dropper == nil && renamers[objects[$0].entity] == nil
+                    && store.has(objects[$0].name)
             }
             guard !present.isEmpty else { return }
             let position = random.pick(present)
@@ -325,7 +352,7 @@ struct ConcurrentMigrations {
         }
         let name = entities[place].name
         let text = definition(store.table(name), store.columns(of: name)[column])
-        let object = Object(kind: kind, name: fresh("c"))
+        let object = Object(kind: kind, name: fresh("c"), entity: place)
         objects.append(object)
         try run("CREATE \(kind) \(object.name) \(text)", in: store, isSeen: false)
     }
@@ -356,9 +383,10 @@ struct ConcurrentMigrations {
             other == place || entities[other].references.contains { $0.target == place }
         }
         let others = changers[place, default: []].union(readers[place, default: []])
-        guard changed.allSatisfy({ isFree($0, store) }), others.isSubset(of: [store.path]) else {
-            return
-        }
+        guard changed.allSatisfy({ isFree($0, store) }), others.isSubset(of: [store.path]),
+            !columns.contains(where: { $0.isDropped && $0.entity == place }),
+            !objects.contains(where: { $0.dropper != nil && $0.entity == place })
+        else { return }
         for other in changed { changers[other, default: []].insert(store.path) }
         renamers[place] = store.path
         let new = fresh("n")
@@ -378,7 +406,8 @@ struct ConcurrentMigrations {
     private mutating func present(in store: SimulatedStore) throws -> Int? {
         for position in columns.indices.shuffled(using: &random) {
             let column = columns[position]
-            guard !column.isDropped, isFree(column.entity, store),
+            // Where the others drop it, they have to have the name of the table.
+            guard !column.isDropped, renamers[column.entity] == nil,
                 try store.has(column.name, in: table(of: column, store))
             else { continue }
             changers[column.entity, default: []].insert(store.path)
@@ -436,16 +465,28 @@ struct ConcurrentMigrations {
 
     // MARK: Writes
 
-    private mutating func write(_ store: SimulatedStore) throws {
+    /// Writes something in a replica, and the same column in another one.
+    private mutating func write(_ store: SimulatedStore, beside other: SimulatedStore) throws {
         let present = try columns.filter { try store.has($0.name, in: table(of: $0, store)) }
         let tables = tables.filter { store.addedTables.contains($0.name) }
         guard !present.isEmpty || !tables.isEmpty else { return }
-        try store.database.run("BEGIN IMMEDIATE")
-        if tables.isEmpty || !present.isEmpty && random.chance(0.7) {
-            try write(random.pick(present), in: store)
-        } else {
-            try write(random.pick(tables), in: store)
+        guard tables.isEmpty || !present.isEmpty && random.chance(0.7) else {
+            let table = random.pick(tables)
+            return try commit(store) { try $0.write(table, in: store) }
         }
+        let column = random.pick(present)
+        try commit(store) { try $0.write(column, in: store) }
+        guard other.path != store.path,
+            try other.has(column.name, in: self.table(of: column, other))
+        else { return }
+        try commit(other) { try $0.write(column, in: other) }
+    }
+
+    private mutating func commit(
+        _ store: SimulatedStore, _ write: (inout ConcurrentMigrations) throws -> Void
+    ) throws {
+        try store.database.run("BEGIN IMMEDIATE")
+        try write(&self)
         try store.willCommit()
         try store.database.run("COMMIT")
         try store.remember()
@@ -463,7 +504,7 @@ struct ConcurrentMigrations {
         guard let rows, !rows.isEmpty else { return }
         try store.database.run(
             "UPDATE \(table) SET \(column.name) = ? WHERE \(matches(column.entity, store))",
-            with: [text()] + random.pick(rows))
+            with: [text()] + (random.chance(0.7) ? rows[0] : random.pick(rows)))
     }
 
     private mutating func write(_ table: Table, in store: SimulatedStore) throws {

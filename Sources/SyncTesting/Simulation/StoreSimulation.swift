@@ -157,6 +157,7 @@ package struct StoreSimulation {
             && tightening == nil && renaming == nil
         migrations =
             isSchemaFixed && signsAfter == 0 && !isPlain
+                && (schedules == .migrating || ConcurrentMigrations.isDrawn(seed: seed))
             ? ConcurrentMigrations(schema, seed: seed) : nil
         // A rebuild of a table that a view names is refused by SQLite, and drops its triggers.
         // Beside a snapshot of a store with renames no schema is sent.
@@ -535,7 +536,9 @@ package struct StoreSimulation {
 
     /// Has each replica apply what it has heard of, until none has anything to apply.
     private mutating func exchangeSchemas() throws {
+        try migrations?.finishDrops(stores)
         guard let migrations else { return }
+        try exchangeUntilQuiet()
         for _ in 0...Self.roundsMax {
             let applied = try stores.filter { try migrations.apply($0) }
             try exchangeUntilQuiet()
