@@ -312,7 +312,7 @@ extension StoreSimulation.Schedules {
     /// What a statement of a writer may do, as often as it is named.
     fileprivate var operations: [RandomWriter.Operation] {
         switch self {
-        case .ordinary: RandomWriter.operations
+        case .ordinary, .migrating: RandomWriter.operations
         case .plain: RandomWriter.plainOperations
         case .crowded: RandomWriter.plainOperations + RandomWriter.operations
         }

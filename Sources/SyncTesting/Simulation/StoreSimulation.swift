@@ -103,7 +103,7 @@ package struct StoreSimulation {
 
     private init(seed: UInt64, steps: Int?, _ schedules: Schedules, _ folder: String) {
         var random = SeededRandom(seed: seed &+ 0x5_0000_0000)
-        let isPlain = schedules != .ordinary
+        let isPlain = schedules == .plain || schedules == .crowded
         schema =
             isPlain
             ? PlainSchema.draw(&random, isCrowded: schedules == .crowded)
