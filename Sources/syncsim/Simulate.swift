@@ -31,6 +31,9 @@ struct Simulate: ParsableCommand {
     @Flag(help: "Of files: check at each merge which objects the fast lane may take.")
     var lane = false
 
+    @Flag(help: "Of files: merge each batch by both lanes, and compare all tables.")
+    var both = false
+
     @Option(help: "The first seed.")
     var seed: UInt64 = 0
 
@@ -50,15 +53,20 @@ struct Simulate: ParsableCommand {
     var keep = false
 
     func validate() throws {
-        guard kind == .files || !lane && schedules == .ordinary else {
-            throw ValidationError("--lane and --schedules need --kind files")
+        guard kind == .files || !lane && !both && schedules == .ordinary else {
+            throw ValidationError("--lane, --both and --schedules need --kind files")
+        }
+        guard !lane || !both else {
+            throw ValidationError("--lane and --both exclude each other")
         }
     }
 
     func run() throws {
         // The whole state is compared without --lane: it takes most of the time.
         try StoreSimulation.$isVerifying.withValue(!lane) {
-            try StoreSimulation.$isCheckingLane.withValue(lane) { try runSchedules() }
+            try StoreSimulation.$isCheckingLane.withValue(lane) {
+                try StoreSimulation.$comparesLanes.withValue(both) { try runSchedules() }
+            }
         }
     }
 
@@ -100,7 +108,18 @@ struct Simulate: ParsableCommand {
             unified rows \(total.unified), renumbered \(total.renumbered)
             """)
         if lane { printLane(total.lane) }
+        if both { printLanes(total.lane) }
         if failed > 0 { throw ExitCode(1) }
+    }
+
+    private func printLanes(_ lane: LaneTally) {
+        print("by both lanes: \(lane.eligible) objects")
+        printRefusals(lane, title: "slices by the general lane alone")
+    }
+
+    private func printRefusals(_ lane: LaneTally, title: String) {
+        let reasons = lane.refusals.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        print(title + ": " + reasons.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
     }
 
     private func printLane(_ lane: LaneTally) {
@@ -110,8 +129,7 @@ struct Simulate: ParsableCommand {
             lane: \(lane.slices) slices, \(lane.wholeSlices) of them wholly eligible; \
             \(lane.objects) objects, \(lane.eligible) eligible (\(percent) %)
             """)
-        let reasons = lane.refusals.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        print("refused: " + reasons.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
+        printRefusals(lane, title: "refused")
     }
 }
 

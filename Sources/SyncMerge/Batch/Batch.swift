@@ -16,7 +16,19 @@ package struct Batch: Sendable {
     /// In an order in which each follows what its writer had seen.
     package var transactions: [Transaction]
     /// The facts of these transactions that have not been overwritten. The order has no meaning.
-    package var facts: [Fact]
+    ///
+    /// Of a decoded batch they are made each time from its columns (``arriving``).
+    /// - Complexity: O(facts) for a decoded batch.
+    package var facts: [Fact] {
+        get { arriving?.facts(in: arrivingRange) ?? listed }
+        set { (listed, arriving) = (newValue, nil) }
+    }
+    private var listed: [Fact]
+    /// The facts of a decoded batch, those of other slices with them; nil: it was made of facts, or
+    /// these were replaced.
+    package private(set) var arriving: ArrivingFacts?
+    /// Which transactions of ``arriving`` are those of the batch.
+    package private(set) var arrivingRange = 0..<0
     /// The cut that every replica has merged, as far as the sender knows, and up to which the
     /// sender has dropped what is no longer needed; empty: it has dropped nothing.
     package var collected = VersionVector()
@@ -58,7 +70,34 @@ package struct Batch: Sendable {
         self.upTo = upTo
         self.entities = entities
         self.transactions = transactions
-        self.facts = facts
+        listed = facts
+    }
+
+    /// Makes a batch of its parts, with its facts as columns.
+    init(
+        store: StoreID, sender: ReplicaID, from: VersionVector, upTo: VersionVector,
+        entities: [Entity], transactions: [Transaction], arriving: ArrivingFacts
+    ) {
+        self.init(
+            store: store, sender: sender, from: from, upTo: upTo, entities: entities,
+            transactions: transactions, facts: [])
+        self.arriving = arriving
+        arrivingRange = transactions.indices
+    }
+
+    /// How many facts it has.
+    package var factCount: Int { arriving?.count(in: arrivingRange) ?? listed.count }
+
+    /// A decoded batch with some of its transactions and their facts alone; nothing else changes.
+    /// - Parameter range: positions in ``transactions``.
+    /// - Complexity: O(transactions in the range)
+    package func part(_ range: Range<Int>) -> Batch {
+        precondition(arriving != nil, "a batch that was made of facts is not divided")
+        var part = self
+        part.transactions = Array(transactions[range])
+        let start = arrivingRange.lowerBound
+        part.arrivingRange = start + range.lowerBound..<start + range.upperBound
+        return part
     }
 }
 

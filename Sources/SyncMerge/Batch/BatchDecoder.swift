@@ -76,14 +76,15 @@ package enum BatchDecoder {
         let decisions = envelope.hasDecisions ? try DecisionColumns.read(from: &reader) : []
         let sections = envelope.hasSections ? try BatchSections.read(from: &reader) : .init()
         guard reader.isAtEnd else { throw SyncError(.badData, "the content has a tail") }
-        guard transactions.count == envelope.transactionCount, facts.count == envelope.factCount
+        guard transactions.count == envelope.transactionCount,
+            facts.places.count == envelope.factCount
         else { throw SyncError(.badData, "the batch holds other counts than its envelope says") }
         try check(transactions, against: envelope)
         try checkLives(of: facts, in: transactions)
         var batch = Batch(
             store: envelope.store, sender: envelope.sender, from: envelope.from,
             upTo: envelope.upTo, entities: tables.entities, transactions: transactions,
-            facts: facts)
+            arriving: facts)
         batch.extras = extras
         batch.names = names
         batch.collected = envelope.collected
@@ -124,19 +125,24 @@ package enum BatchDecoder {
     /// that had seen the end of the one before. A greater number is forged, and could leave no
     /// number for the next life.
     private static func checkLives(
-        of facts: [Fact], in transactions: [Batch.Transaction]
+        of facts: ArrivingFacts, in transactions: [Batch.Transaction]
     ) throws {
-        var known: [Dot: Int64] = [:]
-        for transaction in transactions {
+        let known = transactions.map { transaction in
             var seen = transaction.header.seen
             seen.advance(to: transaction.header.dot)
-            known[transaction.header.dot] = seen.transactionsMax
+            return seen.transactionsMax
         }
-        for fact in facts {
-            guard Int64(fact.incarnation) - 1 <= known[fact.dot] ?? 0 else {
-                throw SyncError(
-                    .badData, "an object has more lives than its writer had seen transactions")
+        func check(_ incarnations: [Int32], _ transactions: [Int32]) throws {
+            for (incarnation, transaction) in zip(incarnations, transactions) {
+                guard Int64(incarnation) - 1 <= known[Int(transaction)] else {
+                    throw SyncError(
+                        .badData, "an object has more lives than its writer had seen transactions")
+                }
             }
+        }
+        try check(facts.lives.incarnations, facts.lives.transactions)
+        for versions in facts.versions {
+            try check(versions.incarnations, versions.transactions)
         }
     }
 }

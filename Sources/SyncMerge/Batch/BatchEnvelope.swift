@@ -285,7 +285,7 @@ extension BatchEnvelope {
         from = batch.from
         upTo = batch.upTo
         transactionCount = batch.transactions.count
-        factCount = batch.facts.count
+        factCount = batch.factCount
         collected = batch.collected
         goal = isSigned ? batch.goal : nil
         sums = isSigned ? batch.sums : nil

@@ -113,89 +113,102 @@ enum FactColumns {
     /// - Parameter dots: the transactions of the batch: no fact of another one is accepted.
     static func read(
         from reader: inout ByteReader, tables: BatchTables, dots: [Dot]
-    ) throws -> [Fact] {
-        let known = Set(dots)
-        var facts: [Fact] = []
-        try readLives(from: &reader, tables: tables, known: known, into: &facts)
-        try readAliases(from: &reader, tables: tables, known: known, into: &facts)
+    ) throws -> ArrivingFacts {
+        let numbers = TransactionNumbers(dots, replicas: tables.replicas)
+        let lives = try readLives(from: &reader, tables: tables, numbers: numbers)
+        let aliases = try readAliases(from: &reader, tables: tables, numbers: numbers)
+        var count = lives.objects.count + aliases.first.count
+        var groups: [ArrivingFacts.Versions] = []
         for _ in 0..<(try reader.countOfRest(atMost: BatchLimits.factsMax)) {
             let entity = try reader.index(below: tables.entities.count)
             let cell = try reader.index(below: tables.entities[entity].cells.count)
-            try readVersions(
-                of: Group(entity: entity, cell: cell), from: &reader, tables: tables, known: known,
-                into: &facts)
+            let versions = try readVersions(
+                of: Group(entity: entity, cell: cell), from: &reader, tables: tables,
+                numbers: numbers, countMax: BatchLimits.factsMax - count)
+            count += versions.objects.count
+            groups.append(versions)
         }
-        return facts
+        return ArrivingFacts(
+            objects: tables.objects, dots: dots, lives: lives, aliases: aliases, versions: groups)
     }
 
     private static func readLives(
-        from reader: inout ByteReader, tables: BatchTables, known: Set<Dot>,
-        into facts: inout [Fact]
-    ) throws {
-        let count = try reader.countOfRest(atMost: BatchLimits.factsMax - facts.count)
+        from reader: inout ByteReader, tables: BatchTables, numbers: TransactionNumbers
+    ) throws -> ArrivingFacts.Lives {
+        let count = try reader.countOfRest(atMost: BatchLimits.factsMax)
         var objects = DeltaReader(try reader.column())
         var kinds = try reader.column()
-        var dots = try DotReader(&reader)
+        var dots = try DotReader(&reader, numbers)
         var incarnations = try reader.column()
+        var lives = ArrivingFacts.Lives()
         for _ in 0..<count {
-            let uid = tables.objects[try objects.index(below: tables.objects.count)]
+            lives.objects.append(Int32(try objects.index(below: tables.objects.count)))
             let packed = try kinds.varint()
             guard packed >> 2 < UInt64(tables.entities.count),
                 let kind = LifeKind(rawValue: UInt8(packed & 3))
             else { throw SyncError(.badData, "unknown kind of life") }
-            let dot = try dots.next(tables: tables, known: known)
-            let life = Life(dot, kind: kind, incarnation: try incarnation(&incarnations))
-            facts.append(.life(uid, entity: Int(packed >> 2), life))
+            lives.entities.append(Int32(packed >> 2))
+            lives.kinds.append(kind)
+            lives.transactions.append(try dots.next())
+            lives.incarnations.append(try incarnation(&incarnations))
         }
         for column in [objects.reader, kinds, incarnations] { try column.finish() }
         try dots.finish()
+        return lives
     }
 
     private static func readAliases(
-        from reader: inout ByteReader, tables: BatchTables, known: Set<Dot>,
-        into facts: inout [Fact]
-    ) throws {
-        let count = try reader.countOfRest(atMost: BatchLimits.factsMax - facts.count)
+        from reader: inout ByteReader, tables: BatchTables, numbers: TransactionNumbers
+    ) throws -> ArrivingFacts.Aliases {
+        let count = try reader.countOfRest(atMost: BatchLimits.factsMax)
         var first = DeltaReader(try reader.column())
         var second = DeltaReader(try reader.column())
-        var dots = try DotReader(&reader)
+        var dots = try DotReader(&reader, numbers)
+        var aliases = ArrivingFacts.Aliases()
         for _ in 0..<count {
-            let left = tables.objects[try first.index(below: tables.objects.count)]
-            let right = tables.objects[try second.index(below: tables.objects.count)]
-            guard left != right else { throw SyncError(.badData, "an alias of one object") }
-            facts.append(.alias(left, right, try dots.next(tables: tables, known: known)))
+            let left = Int32(try first.index(below: tables.objects.count))
+            let right = Int32(try second.index(below: tables.objects.count))
+            guard left != right, tables.objects[Int(left)] != tables.objects[Int(right)] else {
+                throw SyncError(.badData, "an alias of one object")
+            }
+            aliases.first.append(left)
+            aliases.second.append(right)
+            aliases.transactions.append(try dots.next())
         }
         for column in [first.reader, second.reader] { try column.finish() }
         try dots.finish()
+        return aliases
     }
 
     private static func readVersions(
-        of group: Group, from reader: inout ByteReader, tables: BatchTables, known: Set<Dot>,
-        into facts: inout [Fact]
-    ) throws {
-        let count = try reader.countOfRest(atMost: BatchLimits.factsMax - facts.count)
+        of group: Group, from reader: inout ByteReader, tables: BatchTables,
+        numbers: TransactionNumbers, countMax: Int
+    ) throws -> ArrivingFacts.Versions {
+        let count = try reader.countOfRest(atMost: countMax)
         var objects = DeltaReader(try reader.column())
-        var dots = try DotReader(&reader)
+        var dots = try DotReader(&reader, numbers)
         var incarnations = try reader.column()
-        let columns = try tables.entities[group.entity].cells[group.cell].map { _ in
-            try ValueColumn.read(from: &reader, count: count, tables: tables)
+        var versions = ArrivingFacts.Versions(entity: group.entity, cell: group.cell)
+        versions.values = try tables.entities[group.entity].cells[group.cell].map { _ in
+            try ValueSpans(from: &reader, count: count, objectCount: tables.objects.count)
         }
-        for row in 0..<count {
-            let uid = tables.objects[try objects.index(below: tables.objects.count)]
-            let version = Version(
-                try dots.next(tables: tables, known: known),
-                incarnation: try incarnation(&incarnations),
-                value: columns.map { $0[row] })
-            facts.append(.cell(uid, entity: group.entity, cell: group.cell, version))
+        versions.objects.reserveCapacity(count)
+        versions.transactions.reserveCapacity(count)
+        versions.incarnations.reserveCapacity(count)
+        for _ in 0..<count {
+            versions.objects.append(Int32(try objects.index(below: tables.objects.count)))
+            versions.transactions.append(try dots.next())
+            versions.incarnations.append(try incarnation(&incarnations))
         }
         for column in [objects.reader, incarnations] { try column.finish() }
         try dots.finish()
+        return versions
     }
 
-    private static func incarnation(_ reader: inout ByteReader) throws -> Int {
+    private static func incarnation(_ reader: inout ByteReader) throws -> Int32 {
         let incarnation = try reader.count(atMost: Life.incarnationMax)
         guard incarnation > 0 else { throw SyncError(.badData, "incarnations begin with 1") }
-        return incarnation
+        return Int32(incarnation)
     }
 }
 
@@ -212,23 +225,65 @@ private struct DotColumn {
     var columns: [ByteWriter] { [replicas, numbers.writer] }
 }
 
+/// Finds the transactions of a batch by their names.
+private struct TransactionNumbers {
+    /// By position of a replica: its transactions of the batch, by ascending number.
+    private let transactions: [[(number: Int64, place: Int32)]]
+
+    init(_ dots: [Dot], replicas: [ReplicaID]) {
+        var places: [ReplicaID: Int] = [:]
+        for (place, replica) in replicas.enumerated() { places[replica] = place }
+        var transactions: [[(number: Int64, place: Int32)]] = replicas.map { _ in [] }
+        for (place, dot) in dots.enumerated() {
+            places[dot.replica].map { transactions[$0].append((dot.number, Int32(place))) }
+        }
+        // A replica that the table names twice has its transactions under both.
+        for (place, replica) in replicas.enumerated() {
+            guard let last = places[replica], last != place else { continue }
+            transactions[place] = transactions[last]
+        }
+        self.transactions = transactions.map { $0.sorted { $0.number < $1.number } }
+    }
+
+    var replicaCount: Int { transactions.count }
+
+    /// - Parameter hint: where the last one was found: facts are in the order of their objects, and
+    ///   so mostly in that of their transactions.
+    func place(of number: Int64, replica: Int, hint: inout Int) -> Int32? {
+        let known = transactions[replica]
+        if hint < known.count, known[hint].number == number { return known[hint].place }
+        var (low, high) = (0, known.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if known[middle].number < number { low = middle + 1 } else { high = middle }
+        }
+        guard low < known.count, known[low].number == number else { return nil }
+        hint = low
+        return known[low].place
+    }
+}
+
 /// Reads what ``DotColumn`` wrote.
 private struct DotReader {
     private var replicas: ByteReader
     private var numbers: DeltaReader
+    private let transactions: TransactionNumbers
+    private var hint = 0
 
-    init(_ reader: inout ByteReader) throws {
+    init(_ reader: inout ByteReader, _ transactions: TransactionNumbers) throws {
         replicas = try reader.column()
         numbers = DeltaReader(try reader.column())
+        self.transactions = transactions
     }
 
-    mutating func next(tables: BatchTables, known: Set<Dot>) throws -> Dot {
-        let replica = tables.replicas[try replicas.index(below: tables.replicas.count)]
-        let dot = Dot(replica, try numbers.next())
-        guard known.contains(dot) else {
+    /// The position of the next fact's transaction.
+    mutating func next() throws -> Int32 {
+        let replica = try replicas.index(below: transactions.replicaCount)
+        let number = try numbers.next()
+        guard let place = transactions.place(of: number, replica: replica, hint: &hint) else {
             throw SyncError(.badData, "a fact of a transaction that is not in the batch")
         }
-        return dot
+        return place
     }
 
     func finish() throws {

@@ -1,8 +1,9 @@
 import SyncValues
 
-/// The values of one table column: tags, then the values of each kind together.
+/// Writes the values of one table column: tags, then the values of each kind together
+/// (``ValueSpans`` reads them).
 struct ValueColumn {
-    private enum Tag: UInt8 { case null, integer, real, text, blob, reference }
+    private typealias Tag = ValueSpans.Tag
 
     private var tags = ByteWriter()
     private var integers = ByteWriter()
@@ -41,52 +42,5 @@ struct ValueColumn {
         for column in [tags, integers, reals, lengths, bytes, objects.writer, parts] {
             content.append(counted: column.bytes)
         }
-    }
-
-    /// Reads the values of `count` rows.
-    static func read(
-        from reader: inout ByteReader, count: Int, tables: BatchTables
-    ) throws -> [Field] {
-        var tags = try reader.column()
-        var integers = try reader.column()
-        var reals = try reader.column()
-        var lengths = try reader.column()
-        var bytes = try reader.column()
-        var objects = DeltaReader(try reader.column())
-        var parts = try reader.column()
-        var fields: [Field] = []
-        fields.reserveCapacity(min(count, tags.remaining))
-        for _ in 0..<count {
-            switch Tag(rawValue: try tags.byte()) {
-            case .null: fields.append(.value(.null))
-            case .integer: fields.append(.value(.integer(try integers.signed())))
-            case .real: fields.append(.value(.real(try real(&reals))))
-            case .text:
-                let length = try lengths.count(atMost: bytes.remaining)
-                fields.append(.value(.text(try ByteReader.text(try bytes.raw(length)))))
-            case .blob:
-                let length = try lengths.count(atMost: bytes.remaining)
-                fields.append(.value(.blob(Array(try bytes.raw(length)))))
-            case .reference:
-                let uid = tables.objects[try objects.index(below: tables.objects.count)]
-                let part = try parts.count(atMost: BatchLimits.entitiesMax)
-                fields.append(.reference(uid, part: part))
-            case nil: throw SyncError(.badData, "unknown kind of value")
-            }
-        }
-        for column in [tags, integers, reals, lengths, bytes, objects.reader, parts] {
-            try column.finish()
-        }
-        return fields
-    }
-
-    private static func real(_ reader: inout ByteReader) throws -> Double {
-        var pattern: UInt64 = 0
-        for (index, byte) in try reader.raw(8).enumerated() {
-            pattern |= UInt64(byte) << (8 * index)
-        }
-        let number = Double(bitPattern: pattern)
-        guard !number.isNaN else { throw SyncError(.badData, "SQLite stores no NaN") }
-        return number
     }
 }

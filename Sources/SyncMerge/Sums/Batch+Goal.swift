@@ -13,8 +13,7 @@ extension Batch {
     package var likelyGoal: VersionVector {
         if let goal { return goal }
         let isLast = hasGaps || proofs[sender] != nil
-        if isLast || facts.count < Self.likelyFactsMax && transactions.count < Self.transactionsMax
-        {
+        if isLast || factCount < Self.likelyFactsMax && transactions.count < Self.transactionsMax {
             return upTo
         }
         var goal = upTo

@@ -16,16 +16,17 @@ package struct FactItems: Sendable {
     private let entities: [Entity]
 
     /// What an item needs to know of an entity.
-    private struct Entity {
-        let name: UInt64
+    package struct Entity: Sendable {
+        /// The hash of its name.
+        package let name: UInt64
         /// Columns of each cell in the order of their folded names, as places in the cell.
-        let orders: [[Int]]
+        package let orders: [[Int]]
         /// The hash of the names of each cell's columns.
-        let cells: [UInt64]
+        package let cells: [UInt64]
         /// The cells in the order of these hashes.
-        let cellOrder: [Int]
+        package let cellOrder: [Int]
         /// The default of each cell, in the order of the cell.
-        let defaults: [[Field]]
+        package let defaults: [[Field]]
         let structure: UInt64
     }
 
@@ -80,6 +81,12 @@ package struct FactItems: Sendable {
         let identity = entity.sharesNumbers ? "shared" : entity.isPrivate ? "private" : "key"
         return name([identity] + columns.sorted(), hash)
     }
+
+    /// What items need to know of an entity.
+    package func entity(_ position: Int) -> Entity { entities[position] }
+
+    /// The hash of an item that was put together elsewhere.
+    package func hash(ofItem bytes: [UInt8]) -> UInt128 { hash.hash(bytes) }
 
     /// The hash of an entity's name.
     package func name(of entity: Int) -> UInt64 { entities[entity].name }

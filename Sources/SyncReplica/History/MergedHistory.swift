@@ -65,29 +65,41 @@ struct MergedHistory {
         let entities = try copy.trackedEntities()
         for transaction in transactions {
             let items = transaction.changes.flatMap { copy.items(of: $0, in: differences) }
-            let header = transaction.header
-            let time = Timestamp(milliseconds: header.time.milliseconds)
-            let process = transaction.pid.map {
-                Transaction.Process(pid: $0, name: transaction.process)
-            }
-            let who = LogRecord.Marker(
-                isEnd: false, author: transaction.author, context: transaction.context,
-                process: process)
-            let flags = Transaction.Flags(rawValue: Int(truncatingIfNeeded: transaction.flags))
-            let isLocal = header.dot.replica == replica
-            try copy.write(
-                items, of: entities, time: time, who: who,
-                flags: isLocal ? flags : flags.union(.remote),
-                origin: isLocal
-                    ? nil
-                    : .init(
-                        replica: header.dot.replica, number: header.dot.number, time: time))
+            let (numbers, changes) = copy.changes(of: items, entities)
+            try write(changes, numbers: numbers, of: transaction)
         }
         let rest = copy.remainder(of: differences)
         guard !rest.isEmpty else { return }
-        try copy.write(
-            rest, of: entities, time: Timestamp(milliseconds: wall), who: nil, flags: .repair,
-            origin: nil)
+        let (numbers, changes) = copy.changes(of: rest, entities)
+        try history.write(
+            NetTransaction(
+                first: numbers.lowerBound, number: numbers.upperBound,
+                time: Timestamp(milliseconds: wall), who: nil, flags: .repair, changes: changes))
+    }
+
+    /// Writes a merged transaction with what it changed here.
+    /// - Parameter numbers: from ``LocalHistory/allocate(_:)``, one for each change.
+    /// - Throws: SQLite errors.
+    func write(
+        _ changes: [NetChange], numbers: ClosedRange<Int64>, of transaction: Batch.Transaction
+    ) throws {
+        let header = transaction.header
+        let time = Timestamp(milliseconds: header.time.milliseconds)
+        let process = transaction.pid.map {
+            Transaction.Process(pid: $0, name: transaction.process)
+        }
+        let who = LogRecord.Marker(
+            isEnd: false, author: transaction.author, context: transaction.context,
+            process: process)
+        let flags = Transaction.Flags(rawValue: Int(truncatingIfNeeded: transaction.flags))
+        let isLocal = header.dot.replica == replica
+        try history.write(
+            NetTransaction(
+                first: numbers.lowerBound, number: numbers.upperBound, time: time, who: who,
+                flags: isLocal ? flags : flags.union(.remote), changes: changes,
+                origin: isLocal
+                    ? nil
+                    : .init(replica: header.dot.replica, number: header.dot.number, time: time)))
     }
 
     private func trackedEntities() throws -> [TrackedEntity?] {
@@ -180,18 +192,14 @@ struct MergedHistory {
         return items
     }
 
-    private func write(
-        _ items: [Item], of entities: [TrackedEntity?], time: Timestamp,
-        who: LogRecord.Marker?, flags: Transaction.Flags, origin: Transaction.Origin?
-    ) throws {
+    private func changes(
+        of items: [Item], _ entities: [TrackedEntity?]
+    ) -> (numbers: ClosedRange<Int64>, changes: [NetChange]) {
         let numbers = history.allocate(items.count)
         let changes = zip(items, numbers).compactMap { item, seq in
             entities[item.key.entity].map { change(of: item, entity: $0, seq: seq) }
         }
-        try history.write(
-            NetTransaction(
-                first: numbers.lowerBound, number: numbers.upperBound, time: time, who: who,
-                flags: flags, changes: changes, origin: origin))
+        return (numbers, changes)
     }
 
     private func change(of item: Item, entity: TrackedEntity, seq: Int64) -> NetChange {

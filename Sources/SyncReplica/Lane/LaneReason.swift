@@ -3,6 +3,10 @@
 enum LaneReason: String, CaseIterable {
     /// The slice takes away what it does not have: a snapshot with gaps.
     case gaps = "snapshot with gaps"
+    /// Triggers of the user fire.
+    case trigger = "trigger"
+    /// Its table has constraints that depend on other rows in more ways, or other columns here.
+    case entity = "table"
     /// It is part of an alias, or the slice makes it one.
     case alias = "alias"
     /// It is unresolved, or an unresolved object names it.

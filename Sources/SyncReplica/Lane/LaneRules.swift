@@ -168,11 +168,3 @@ struct LaneRules {
             && storage.objects.holder(ofNumber: number, entity: entity) == nil
     }
 }
-
-extension MergeEntity {
-    /// Whether a CHECK names a column of a reference.
-    fileprivate var checksReference: Bool {
-        let referring = Set(references.flatMap(\.columns))
-        return checks.contains { $0.columns.contains(where: referring.contains) }
-    }
-}

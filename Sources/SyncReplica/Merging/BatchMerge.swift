@@ -26,10 +26,8 @@ struct BatchMerge {
     /// - Parameter proved: the links of the slice before; those after this one when it returns.
     /// - Complexity: O(facts of the batch, and what is unresolved)
     func merge(_ batch: Batch, proved: inout [ReplicaID: ChainLink]) throws -> Bool {
-        var (delta, unknown) = batch.resolved(in: schema.merge)
-        delta = delta.adding(batch.defaults(in: schema.merge))
         let merged = try storage.headers.vector()
-        guard merged.covers(delta.since) else { return false }
+        guard merged.covers(batch.from) else { return false }
         try OwnTransactions(transaction).requireKnown(in: batch, merged: merged)
         let proofs = try SignedMerging(batch, merged: merged, in: transaction)
             .verify(after: proved)
@@ -47,16 +45,54 @@ struct BatchMerge {
             try ReplicaNaming(transaction).adopt(batch.replicaNames)
             return true
         }
+        let changes = try ArrivingChanges(batch, schema: schema.merge, shapes: storage.shapes)
+        let isTaken = try dropped.isEmpty && takeLane(batch, fresh, merged, changes)
+        if !isTaken { try mergeGenerally(batch, fresh, merged, changes, dropped: dropped) }
+        try NameStorage(transaction.connection).note(batch)
+        if batch.isRenamed { try transaction.settings.set(.renamed, to: .integer(1)) }
+        try doubts.deleteEmpty(dropped.keys)
+        try gaps.store()
+        try doubts.store()
+        try doubts.keep()
+        try proofs.store(in: storage)
+        try ReplicaNaming(transaction).adopt(batch.replicaNames)
+        try SumKeeping(storage, identity: transaction.identity).note(goal: batch.likelyGoal)
+        return true
+    }
+
+    /// Merges a slice of plain objects by the fast lane.
+    /// - Returns: false: nothing is written.
+    private func takeLane(
+        _ batch: Batch, _ fresh: [Batch.Transaction], _ merged: VersionVector,
+        _ changes: ArrivingChanges
+    ) throws -> Bool {
+        let taken = try FastLane.take(batch, fresh: fresh, merged: merged, in: transaction)
+        guard let lane = taken, try lane.write() else { return false }
+        try append(fresh, changes)
+        try lane.writeHistory()
+        try StateVerifier(transaction).verify(after: "a merge by the fast lane")
+        return true
+    }
+
+    private func append(_ fresh: [Batch.Transaction], _ changes: ArrivingChanges) throws {
+        for entry in fresh {
+            transaction.observe(entry.header.time)
+            try transaction.append(entry.header, details: changes.details(of: entry))
+        }
+    }
+
+    private func mergeGenerally(
+        _ batch: Batch, _ fresh: [Batch.Transaction], _ merged: VersionVector,
+        _ changes: ArrivingChanges, dropped: [ObjectUID: ObjectRecord]
+    ) throws {
+        var (delta, unknown) = batch.resolved(in: schema.merge)
+        delta = delta.adding(batch.defaults(in: schema.merge))
         // Before the headers are appended: their facts are not merged yet.
         let loader = try RegionLoader(storage)
         let lane = try LaneVerifier(
             of: delta, after: merged, numbers: batch.extras.numbers,
             hasGaps: batch.hasGaps || !dropped.isEmpty, in: transaction)
-        let changes = try ArrivingChanges(batch, schema: schema.merge, shapes: storage.shapes)
-        for entry in fresh {
-            transaction.observe(entry.header.time)
-            try transaction.append(entry.header, details: changes.details(of: entry))
-        }
+        try append(fresh, changes)
         try loader.add(
             Self.objects(of: delta, after: merged).union(dropped.keys).sorted())
         try keep(unknown.filter { !merged.covers($0.dot) }, of: batch)
@@ -69,16 +105,6 @@ struct BatchMerge {
             }
         }
         try lane?.verify(result)
-        try NameStorage(transaction.connection).note(batch)
-        if batch.isRenamed { try transaction.settings.set(.renamed, to: .integer(1)) }
-        try doubts.deleteEmpty(dropped.keys)
-        try gaps.store()
-        try doubts.store()
-        try doubts.keep()
-        try proofs.store(in: storage)
-        try ReplicaNaming(transaction).adopt(batch.replicaNames)
-        try SumKeeping(storage, identity: transaction.identity).note(goal: batch.likelyGoal)
-        return true
     }
 
     /// The objects of the facts of a delta that `merged` does not cover.

@@ -9,27 +9,20 @@ struct BatchSlices {
     static let wholeFactsMax = 5_000
 
     private let batch: Batch
-    private let facts: [[Fact]]
+    /// Facts of each transaction; empty where the batch is merged whole.
+    private let counts: [Int]
     private var start = 0
     private var vector: VersionVector
 
-    /// - Complexity: O(facts)
+    /// - Complexity: O(transactions)
     init(_ batch: Batch) {
         self.batch = batch
         vector = batch.from
-        guard batch.facts.count > Self.wholeFactsMax else {
-            facts = []
+        guard let facts = batch.arriving, batch.factCount > Self.wholeFactsMax else {
+            counts = []
             return
         }
-        var places: [Dot: Int] = [:]
-        for (place, transaction) in batch.transactions.enumerated() {
-            places[transaction.header.dot] = place
-        }
-        var facts: [[Fact]] = Array(repeating: [], count: batch.transactions.count)
-        for fact in batch.facts {
-            if let place = places[fact.dot] { facts[place].append(fact) }
-        }
-        self.facts = facts
+        counts = batch.arrivingRange.map { facts.count(in: $0..<$0 + 1) }
     }
 
     /// The batch's proofs for a slice that ends before a transaction: the rest of the batch is what
@@ -57,26 +50,22 @@ struct BatchSlices {
     /// - Complexity: O(facts of the slice)
     mutating func next(factsMax: Int) -> Batch? {
         guard !isAtEnd else { return nil }
-        if facts.isEmpty {
+        if counts.isEmpty {
             start = .max
             return batch
         }
         var end = start + 1
-        var count = facts[start].count
-        while end < facts.count, count + facts[end].count <= factsMax {
-            count += facts[end].count
+        var count = counts[start]
+        while end < counts.count, count + counts[end] <= factsMax {
+            count += counts[end]
             end += 1
         }
-        var slice = batch
+        var slice = batch.part(start..<end)
         slice.from = vector
-        for transaction in batch.transactions[start..<end] {
-            vector.advance(to: transaction.header.dot)
-        }
+        for transaction in slice.transactions { vector.advance(to: transaction.header.dot) }
         // After the last transaction there may be collected ones.
-        if end == facts.count { vector.join(batch.upTo) }
+        if end == counts.count { vector.join(batch.upTo) }
         slice.upTo = vector
-        slice.transactions = Array(batch.transactions[start..<end])
-        slice.facts = Array(facts[start..<end].joined())
         slice.proofs = proofs(after: end)
         if start > 0 { slice.schemas = [] }
         start = end

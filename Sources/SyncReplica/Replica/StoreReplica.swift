@@ -47,11 +47,12 @@ public final class StoreReplica: Sendable {
     ///   - isVerifying: whether every step is checked against the whole store: slow.
     ///   - isGeneral: whether everything is computed by regions and views.
     ///   - isCheckingLane: whether the rules of the fast lane are checked at each merge.
+    ///   - usesLane: whether slices of plain objects are merged by the fast lane.
     /// - Throws: as ``init(_:)``.
     package init(
         _ path: String, isResolved: Bool = false, wall: @escaping @Sendable () -> Int64,
         driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false,
-        isGeneral: Bool = false, isCheckingLane: Bool = false
+        isGeneral: Bool = false, isCheckingLane: Bool = false, usesLane: Bool = false
     ) throws {
         self.path = path
         // A merge finds by itself what was written past the triggers (``MissedChanges``).
@@ -65,7 +66,7 @@ public final class StoreReplica: Sendable {
                 },
                 endWriting: { try? local.live.withState { _, live in live.endWriting() } },
                 wall: wall, driftMax: driftMax, isVerifying: isVerifying, isGeneral: isGeneral,
-                isCheckingLane: isCheckingLane)
+                usesLane: usesLane, isCheckingLane: isCheckingLane)
             self.environment = environment
             connection = MergeConnection(
                 try DatabaseOpener.open(path, expecting: .file(local.file)),

@@ -37,6 +37,8 @@ struct MergedTable: Sendable {
     let selectKey: String
     /// Inserts a row.
     let insert: String
+    /// Inserts a row, or fails, whatever the table's constraints declare for a conflict.
+    let insertOrFail: String
     /// Deletes the row of a key.
     let delete: String
     /// The greatest private number in use; with AUTOINCREMENT the greatest that ever was.
@@ -94,6 +96,7 @@ struct MergedTable: Sendable {
             "SELECT \(key.map { SQLName.quoted(columns[$0]) }.joined(separator: ", ")) "
             + "FROM \(quoted) WHERE \(matches)"
         insert = "INSERT INTO \(quoted)(\(list)) VALUES (\(marks))"
+        insertOrFail = "INSERT OR ABORT INTO \(quoted)(\(list)) VALUES (\(marks))"
         delete = "DELETE FROM \(quoted) WHERE \(matches)"
         leastFreeNumber = """
             SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM \(quoted) WHERE \(number) = ?1) THEN ?1
@@ -135,9 +138,15 @@ struct MergedTable: Sendable {
     }
 
     /// Writes some columns of the row of a key.
-    func update(_ columns: [Int]) -> String {
+    func update(_ columns: [Int]) -> String { "UPDATE " + assignment(to: columns) }
+
+    /// Writes some columns of the row of a key, or fails, whatever the table's constraints declare
+    /// for a conflict.
+    func updateOrFail(_ columns: [Int]) -> String { "UPDATE OR ABORT " + assignment(to: columns) }
+
+    private func assignment(to columns: [Int]) -> String {
         let assignments = columns.map { SQLName.quoted(self.columns[$0]) + " = ?" }
-        return "UPDATE \(quoted) SET \(assignments.joined(separator: ", "))"
+        return "\(quoted) SET \(assignments.joined(separator: ", "))"
             + " WHERE \(Self.matches(key, of: terms))"
     }
 }

@@ -132,7 +132,8 @@ final class ObjectStorage {
     /// Begins a transaction: other connections may have written since the last one.
     func begin() { hasReservations = nil }
 
-    private func isAnyNumberReserved() throws -> Bool {
+    /// Whether numbers are reserved for hidden objects.
+    func isAnyNumberReserved() throws -> Bool {
         if let hasReservations { return hasReservations }
         defer { selectAnyReserved.reset() }
         let answer = try selectAnyReserved.step()

@@ -8,7 +8,7 @@ import SyncValues
 /// (count; dot, incarnation, one field per column). A field is a value, or 5, an identity and the
 /// number of its key column.
 enum RecordCoding {
-    private static let referenceTag: UInt8 = 5
+    static let referenceTag: UInt8 = 5
 
     /// - Throws: SQLite errors: a replica may be new.
     /// - Complexity: O(facts)

@@ -128,7 +128,7 @@ struct SchemaStorage {
             replica: last.dot.replica.description, number: last.dot.number,
             revision: last.revision, marks: last.content.marks)
         let all = Array((try former() + [kept]).suffix(Self.formerMax))
-        let json = String(decoding: try JSONEncoder().encode(all), as: UTF8.self)
+        let json = String(decoding: try Self.encoder.encode(all), as: UTF8.self)
         try settings.set(.schemas, to: .text(json))
     }
 
@@ -145,9 +145,14 @@ struct SchemaStorage {
     /// Stores the marks of the schema here.
     /// - Throws: SQLite errors.
     func setSeen(_ marks: SchemaMarks) throws {
+        let json = String(decoding: try Self.encoder.encode(marks), as: UTF8.self)
+        try settings.set(.structure, to: .text(json))
+    }
+
+    /// The same text for the same content, in every run.
+    private static var encoder: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let json = String(decoding: try encoder.encode(marks), as: UTF8.self)
-        try settings.set(.structure, to: .text(json))
+        return encoder
     }
 }

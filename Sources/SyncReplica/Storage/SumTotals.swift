@@ -141,6 +141,16 @@ final class SumTotals {
         if total != before { set(total, at: place) }
     }
 
+    /// Whether the total of an entity is kept.
+    func isKept(_ place: Int) -> Bool { totals[place] != nil }
+
+    /// Adds the difference that facts of plain objects make.
+    func add(_ difference: UInt128, to place: Int) {
+        guard difference != 0, var total = totals[place] else { return }
+        total.facts &+= difference
+        set(total, at: place)
+    }
+
     /// Counts an alias in place of the same one of another transaction.
     func replace(_ former: Dot?, with dot: Dot, of alias: MergeState.Alias) {
         guard var total = totals[aliases] else { return }

@@ -10,6 +10,10 @@ public struct MergeTally: Sendable, Hashable {
     public fileprivate(set) var obstacles: [String: Int] = [:]
     /// What the rules of the fast lane decided, where they were applied.
     package fileprivate(set) var lane = LaneTally()
+    /// Objects that were merged without a region.
+    public fileprivate(set) var laneObjects = 0
+    /// Slices that had to go the general way, by the first reason.
+    public fileprivate(set) var laneRefusals: [String: Int] = [:]
     /// Write transactions; a large batch is merged in several.
     public fileprivate(set) var transactionCount = 0
     /// The longest of them, from the lock to the end of the commit.
@@ -29,6 +33,14 @@ final class TallyCounter: Sendable {
 
     func count(obstacle: String) {
         state.withLock { $0.obstacles[obstacle, default: 0] += 1 }
+    }
+
+    /// Counts objects that the fast lane has merged.
+    func count(lane objects: Int) { state.withLock { $0.laneObjects += objects } }
+
+    /// Counts a slice that the fast lane refuses.
+    func count(refused reason: String) {
+        state.withLock { $0.laneRefusals[reason, default: 0] += 1 }
     }
 
     func count(lane tally: LaneTally) { state.withLock { $0.lane.add(tally) } }

@@ -38,6 +38,18 @@ final class ReplicaStorage {
     /// The hash of the statements that the tables were made with; nil: not computed yet.
     var schemaHash: UInt64?
 
+    /// Made when it is needed first.
+    private var fastLane: LaneStorage?
+
+    /// What the fast lane needs.
+    /// - Throws: SQLite errors.
+    func lane() throws -> LaneStorage {
+        if let fastLane { return fastLane }
+        let lane = try LaneStorage(statements, schema: schema)
+        fastLane = lane
+        return lane
+    }
+
     /// Prepares the statements, and adds the entities of the schema to `syncd_shape`, in the
     /// transaction that the connection is in.
     /// - Throws: SQLite errors; `badData`, `corrupt` for stored records that cannot be read.

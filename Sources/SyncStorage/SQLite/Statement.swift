@@ -50,6 +50,24 @@ package final class Statement {
         }
     }
 
+    /// Binds UTF-8 text, or a blob.
+    package func bind(_ bytes: UnsafeRawBufferPointer, isText: Bool, at index: Int32) {
+        if isText {
+            _ = bytes.withMemoryRebound(to: CChar.self) {
+                syncd_sqlite_bind_text(handle, index, $0.baseAddress, Int32($0.count))
+            }
+        } else {
+            _ = syncd_sqlite_bind_blob(handle, index, bytes.baseAddress, Int32(bytes.count))
+        }
+    }
+
+    /// Binds the 16 bytes of an identifier.
+    package func bind(_ identifier: some Identifier, at index: Int32) {
+        withUnsafeBytes(of: (identifier.high.bigEndian, identifier.low.bigEndian)) {
+            bind($0, isText: false, at: index)
+        }
+    }
+
     package func bind(_ value: Value, at index: Int32) {
         switch value {
         case .null: bindNull(index)
@@ -118,6 +136,31 @@ package final class Statement {
         let count = Int(sqlite3_column_bytes(handle, column))
         guard count > 0, let bytes = sqlite3_column_blob(handle, column) else { return [] }
         return [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+
+    /// Calls `body` with the bytes of a blob, without a copy; they end with it.
+    package func withBlob<Result>(
+        _ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        let count = Int(sqlite3_column_bytes(handle, column))
+        let bytes = sqlite3_column_blob(handle, column)
+        return try body(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count))
+    }
+
+    /// Runs a statement that returns no row.
+    /// - Returns: false when a constraint refuses it.
+    /// - Throws: as ``step()``.
+    package func runUnlessRefused() throws -> Bool {
+        let status = sqlite3_step(handle)
+        // The connection may give extended codes.
+        let isRefused = status & 0xFF == SQLITE_CONSTRAINT
+        guard status == SQLITE_DONE || isRefused else {
+            let error = SyncError.sqlite(on: connection, status: status, sql: sql)
+            sqlite3_reset(handle)
+            throw error
+        }
+        sqlite3_reset(handle)
+        return !isRefused
     }
 
     package func value(_ column: Int32) -> Value {

@@ -18,7 +18,7 @@ final class SimulatedStore: SimulatedTables {
     /// With the present names.
     var schema: SimulatedSchema
     let wall = Wall()
-    private(set) var database: WriterDatabase
+    var database: WriterDatabase
     private(set) var replica: StoreReplica
     private(set) var tables: [RowKey: [Value]] = [:]
     /// A tracked table that the schema of the simulation does not have.
@@ -37,7 +37,7 @@ final class SimulatedStore: SimulatedTables {
     /// Transactions that a copied file had already: local ones in its history.
     private let inherited: Int64
 
-    private static let driftMax = Duration.milliseconds(500)
+    static let driftMax = Duration.milliseconds(500)
 
     /// A new store: `populate` writes rows before it is tracked.
     convenience init(
@@ -159,8 +159,17 @@ final class SimulatedStore: SimulatedTables {
         formerLane = lane
         try replica.close()
         database = try WriterDatabase(path)
-        replica = try Self.open(path, wall: wall)
+        try continueHere()
         try setUp()
+    }
+
+    /// Opens the file, which no replica has open.
+    func continueHere() throws { replica = try Self.open(path, wall: wall) }
+
+    /// Counts what the fast lane has merged as the general one does, and what it has refused.
+    func tookLane(_ tally: MergeTally) {
+        formerLane.eligible += tally.laneObjects
+        formerLane.refusals.merge(tally.laneRefusals, uniquingKeysWith: +)
     }
 
     func close() throws { try replica.close() }
@@ -185,7 +194,10 @@ final class SimulatedStore: SimulatedTables {
 
     /// Merges a batch; false when it starts after what is here.
     func merge(_ batch: SimulatedBatch) throws -> Bool {
-        let isMerged = try replica.merge(batch.bytes, isAlone: false, goal: batch.goal)
+        let isMerged =
+            StoreSimulation.comparesLanes
+            ? try mergeByBoth(batch)
+            : try replica.merge(batch.bytes, isAlone: false, goal: batch.goal)
         try remember()
         return isMerged
     }

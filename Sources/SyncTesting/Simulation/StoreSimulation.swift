@@ -34,6 +34,9 @@ package struct StoreSimulation {
     /// Whether the rules of the fast lane are applied to each slice of a batch, and checked.
     @TaskLocal package static var isCheckingLane = false
 
+    /// Whether each batch is merged by both lanes, and all tables compared.
+    @TaskLocal package static var comparesLanes = false
+
     /// What the schedules are like.
     package enum Schedules: String, CaseIterable, Sendable {
         /// Everything that a schema may have, and every constraint in each other's way.

@@ -4,10 +4,23 @@ package struct ByteWriter {
 
     @inlinable package init() {}
 
+    /// Begins anew, with the memory that it has.
+    @inlinable package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
     @inlinable package mutating func append(byte: UInt8) { bytes.append(byte) }
 
     @inlinable package mutating func append(raw data: some Sequence<UInt8>) {
         bytes.append(contentsOf: data)
+    }
+
+    /// Bytes in place: not generic, for where many short ones are written.
+    @inlinable package mutating func append(bytes data: UnsafeRawBufferPointer) {
+        data.withMemoryRebound(to: UInt8.self) { bytes.append(contentsOf: $0) }
+    }
+
+    /// Eight bytes, most significant first.
+    @inlinable package mutating func append(bigEndian word: UInt64) {
+        withUnsafeBytes(of: word.bigEndian) { append(bytes: $0) }
     }
 
     @inlinable package mutating func append(varint value: UInt64) {

@@ -1,0 +1,166 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+/// The changes of a slice's transactions in local history: as ``MergedHistory`` writes them, which
+/// finds them from rows.
+struct LaneHistory {
+    /// One change of one object.
+    struct Item {
+        /// The position of its object among the arrivals.
+        let arrival: Int
+        /// The written cells, as bits; 0: an insert.
+        let cells: UInt64
+        /// Whether no transaction of the slice before it has written one of them.
+        let isFirst: Bool
+    }
+
+    /// By transaction.
+    fileprivate(set) var items: [[Item]] = []
+    /// The rows of known objects before the slice, where their old values are kept.
+    fileprivate(set) var rows: [Int: [Value]] = [:]
+}
+
+extension FastLane {
+    /// Finds the changes of the slice.
+    /// - Returns: a reason where rows change beyond what the transactions say.
+    func findHistory() -> LaneReason? {
+        var places: [ObjectUID: Int] = [:]
+        places.reserveCapacity(arrivals.count)
+        for (place, arrival) in arrivals.enumerated() { places[arrival.uid] = place }
+        // Two positions in the batch for one object.
+        guard places.count == arrivals.count else { return .versions }
+        var written = [UInt64](repeating: 0, count: arrivals.count)
+        var isInserted = [Bool](repeating: false, count: arrivals.count)
+        for entry in fresh {
+            var items: [LaneHistory.Item] = []
+            items.reserveCapacity(entry.changes.count)
+            for change in entry.changes {
+                guard change.kind != .delete else { return .life }
+                guard let place = places[change.object] else {
+                    // It is overwritten by a later slice: no row shows it, nor is it loaded, unless
+                    // another object refers to it.
+                    guard !hasReferences else { return .incomplete }
+                    continue
+                }
+                guard entityOfTheirs[change.entity] == arrivals[place].entity else { return .life }
+                if change.kind == .insert {
+                    guard arrivals[place].isNew, !isInserted[place] else { return .life }
+                    isInserted[place] = true
+                    items.append(LaneHistory.Item(arrival: place, cells: 0, isFirst: true))
+                    continue
+                }
+                // What the sender wrote into a row that is new here is part of its insert.
+                if arrivals[place].isNew { continue }
+                var cells = UInt64(0)
+                for cell in change.cells { cells |= 1 << UInt64(cell) }
+                guard cells != 0 else { continue }
+                items.append(
+                    LaneHistory.Item(
+                        arrival: place, cells: cells, isFirst: written[place] & cells == 0))
+                written[place] |= cells
+            }
+            history.items.append(items)
+        }
+        for (place, arrival) in arrivals.enumerated() {
+            let isWhole =
+                arrival.isNew ? isInserted[place] : arrival.cells & ~written[place] == 0
+            if !isWhole { return .incomplete }
+        }
+        return nil
+    }
+
+    private var hasReferences: Bool {
+        arrivals.contains { lane.entities[$0.entity]?.hasReferences ?? false }
+    }
+
+    /// Reads the rows whose old values are kept, before they are written.
+    /// - Throws: SQLite errors.
+    func readOldRows() throws {
+        let tracked = try trackedEntities()
+        for (place, arrival) in arrivals.enumerated()
+        where !arrival.isNew && tracked[arrival.entity]?.keepsOldValues == true {
+            history.rows[place] = try row(of: arrival)
+        }
+    }
+
+    private func row(of arrival: Arrival) throws -> [Value] {
+        let table = storage.schema.tables[arrival.entity]
+        let select = try storage.statements.statement(table.selectOne)
+        select.bind(arrival.shownKey)
+        defer { select.reset() }
+        guard try select.step() else { return [] }
+        return table.columns.indices.map { select.value(Int32($0)) }
+    }
+
+    private func trackedEntities() throws -> [TrackedEntity?] {
+        let present = storage.history.catalog.present
+        return storage.schema.tables.map { table in
+            present.first { SQLName.isEqual($0.name, to: table.name) }
+        }
+    }
+
+    /// Writes the transactions to history, after the rows.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(changes)
+    func writeHistory() throws {
+        let tracked = try trackedEntities()
+        let masks = tracked.enumerated().map { entity, tracked in
+            tracked.map { columnPlaces(of: entity, $0) } ?? []
+        }
+        // A row that is as it was is no difference.
+        for (place, before) in history.rows where try row(of: arrivals[place]) == before {
+            history.rows[place] = nil
+        }
+        let writer = MergedHistory(
+            schema: storage.schema, history: storage.history,
+            replica: transaction.identity.replica, wall: transaction.environment.wall(),
+            before: { _ in nil }, after: { _ in nil })
+        for (entry, items) in zip(fresh, history.items) {
+            let numbers = storage.history.allocate(items.count)
+            let changes = zip(items, numbers).compactMap { item, seq -> NetChange? in
+                let arrival = arrivals[item.arrival]
+                guard let entity = tracked[arrival.entity] else { return nil }
+                return change(
+                    item, seq: seq, entity: entity, places: masks[arrival.entity])
+            }
+            try writer.write(changes, numbers: numbers, of: entry)
+        }
+    }
+
+    /// By column: its place in the log.
+    private func columnPlaces(of entity: Int, _ tracked: TrackedEntity) -> [Int?] {
+        storage.schema.tables[entity].columns.map { column in
+            let name = SQLName.folded(column)
+            return tracked.columnNames.firstIndex { SQLName.folded($0) == name }
+        }
+    }
+
+    private func change(
+        _ item: LaneHistory.Item, seq: Int64, entity: TrackedEntity, places: [Int?]
+    ) -> NetChange {
+        let arrival = arrivals[item.arrival]
+        let isInsert = item.cells == 0
+        var change = NetChange(
+            seq: seq, entity: entity, key: ObjectKey(arrival.shownKey),
+            kind: isInsert ? .insert : .update)
+        change.cause = .merge
+        guard !isInsert, let described = lane.entities[arrival.entity] else { return change }
+        for (cell, columns) in described.cells.enumerated()
+        where item.cells >> UInt64(cell) & 1 == 1 {
+            for column in columns.columns { places[column].map { change.mask.insert($0) } }
+        }
+        if item.isFirst, let row = history.rows[item.arrival] {
+            change.old = change.mask.positions.map { place in
+                places.firstIndex(of: place).map { row[$0] } ?? .null
+            }
+        }
+        return change
+    }
+}
+
+extension FastLane.Arrival {
+    /// The key of its row.
+    fileprivate var shownKey: [Value] { key.isEmpty ? [.integer(number)] : key }
+}

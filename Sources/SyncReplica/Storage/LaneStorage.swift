@@ -1,0 +1,66 @@
+import SyncMerge
+import SyncStorage
+
+/// The statements of the fast lane on `syncd_object`, and what it knows of the entities.
+///
+/// Confined to its connection's queue; valid for one schema.
+final class LaneStorage {
+    /// By position; nil: none of the entity's objects can be taken.
+    let entities: [LaneEntity?]
+    /// Reads an object by its identity: id, shape, key, number, state, place, record.
+    let find: Statement
+    /// Reads where an object's row is: shape, key, state.
+    let findTarget: Statement
+    /// Stores a new object: uid, shape, key, number, place, record.
+    let insert: Statement
+    /// Stores place and record of the object of an id.
+    let update: Statement
+    private let statements: StatementCache
+    private var updates: [Update: Statement] = [:]
+    /// Beyond this they are found again.
+    private static let updatesMax = 500
+
+    private struct Update: Hashable {
+        let entity: Int
+        /// The cells, as bits.
+        let cells: UInt64
+    }
+
+    init(_ statements: StatementCache, schema: ReplicaSchema) throws {
+        let connection = statements.connection
+        entities = schema.tables.indices.map { LaneEntity($0, of: schema) }
+        self.statements = statements
+        find = try Statement(
+            "SELECT id, shape, key, number, state, place, record FROM syncd_object WHERE uid = ?1",
+            on: connection)
+        findTarget = try Statement(
+            "SELECT shape, key, state FROM syncd_object WHERE uid = ?1", on: connection)
+        insert = try Statement(
+            """
+            INSERT INTO syncd_object(uid, shape, key, number, state, place, record)
+            VALUES (?1, ?2, ?3, ?4, \(StoredObject.State.plain.rawValue), ?5, ?6)
+            """, on: connection)
+        update = try Statement(
+            "UPDATE syncd_object SET place = ?2, record = ?3 WHERE id = ?1",
+            on: connection)
+    }
+
+    /// Inserts a row of an entity; fails where another row is in its way, whatever the table
+    /// declares.
+    func insert(into entity: LaneEntity) throws -> Statement {
+        try statements.statement(entity.table.insertOrFail)
+    }
+
+    /// Writes the columns of some cells, then the key, in the order of the columns.
+    /// - Parameter cells: as bits.
+    func update(_ cells: UInt64, of entity: LaneEntity) throws -> Statement {
+        let update = Update(entity: entity.position, cells: cells)
+        if let known = updates[update] { return known }
+        let columns = entity.cells.indices.filter { cells >> UInt64($0) & 1 == 1 }
+            .flatMap { entity.cells[$0].columns }
+        if updates.count >= Self.updatesMax { updates = [:] }
+        let statement = try statements.statement(entity.table.updateOrFail(columns))
+        updates[update] = statement
+        return statement
+    }
+}

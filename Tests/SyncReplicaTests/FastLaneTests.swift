@@ -1,0 +1,84 @@
+import SyncTesting
+import Testing
+
+@testable import SyncReplica
+@testable import SyncValues
+
+@Suite("Fast lane")
+struct FastLaneTests {
+    /// A long run: `swift run -c release syncsim --kind files --both --count 1000`.
+    @Test("both lanes write the same into every table", arguments: [UInt64(3), 13])
+    func equalLanes(seed: UInt64) throws {
+        let folder = try TemporaryFolder()
+        let lane = try StoreSimulation.$isVerifying.withValue(false) {
+            try StoreSimulation.$comparesLanes.withValue(true) {
+                try StoreSimulation.run(seed: seed, schedules: .plain, in: folder.path).lane
+            }
+        }
+        #expect(lane.eligible > 0)
+    }
+
+    private static let schema = """
+        CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+        CREATE TABLE album(id INTEGER PRIMARY KEY, title TEXT,
+          artist INTEGER REFERENCES artist(id), code TEXT UNIQUE);
+        """
+
+    /// Two replicas of a store; the second one uses the lane.
+    private func pair(in folder: TemporaryFolder) throws -> (TestStore, TestStore) {
+        let (writer, reader) = try TestStore.pair(in: folder, schema: Self.schema)
+        try reader.replica.close()
+        let replica = try StoreReplica(
+            reader.path, wall: { Timestamp.now().milliseconds }, usesLane: true)
+        return (writer, try TestStore(reader.path, replica))
+    }
+
+    @Test("inserts, updates and references go the fast way; a delete does not")
+    func ways() throws {
+        let folder = try TemporaryFolder()
+        let (writer, reader) = try pair(in: folder)
+        func laneObjects() throws -> Int {
+            try reader.pull(from: writer)
+            #expect(try reader.dump() == writer.dump())
+            return reader.replica.tally.laneObjects
+        }
+        try writer.run("INSERT INTO artist VALUES (1, 'Ana'), (2, 'Bo')")
+        try writer.run("INSERT INTO album VALUES (7, 'One', 1, 'a'), (8, 'Two', 2, NULL)")
+        #expect(try laneObjects() == 4)
+        try writer.run("UPDATE album SET title = 'Three', artist = 1, code = 'b' WHERE id = 8")
+        #expect(try laneObjects() == 5)
+        try writer.run("DELETE FROM album WHERE id = 7")
+        #expect(try laneObjects() == 5)
+        #expect(reader.replica.tally.laneRefusals == ["life": 1])
+    }
+
+    @Test("a row that SQLite refuses takes back the slice, which then goes the general way")
+    func refusedRows() throws {
+        let folder = try TemporaryFolder()
+        let (writer, reader) = try pair(in: folder)
+        try reader.run("INSERT INTO album VALUES (9, 'mine', NULL, 'c')")
+        try writer.run("INSERT INTO artist VALUES (1, 'Ana')")
+        try writer.run("INSERT INTO album VALUES (10, 'yours', 1, 'c')")
+        try reader.pull(from: writer)
+        #expect(reader.replica.tally.laneObjects == 0)
+        #expect(reader.replica.tally.laneRefusals == ["constraint": 1])
+        #expect(try reader.rows("SELECT count(*) FROM album WHERE code = 'c'") == [[1]])
+        #expect(try reader.rows("SELECT name FROM artist") == [["Ana"]])
+        try TestStore.sync(writer, reader)
+        #expect(try writer.replica.sums == reader.replica.sums)
+    }
+
+    @Test("old values are kept by the fast lane, too")
+    func oldValues() throws {
+        let folder = try TemporaryFolder()
+        let (writer, reader) = try pair(in: folder)
+        _ = try Store.track(reader.path, choosing: CaptureChoice(undo: ["*"]))
+        try writer.run("INSERT INTO artist VALUES (1, 'Ana')")
+        try reader.pull(from: writer)
+        try writer.run("UPDATE artist SET name = 'Anna'")
+        try reader.pull(from: writer)
+        #expect(reader.replica.tally.laneObjects == 2)
+        let kept = "SELECT count(*) FROM syncd_change WHERE instr(data, CAST('Ana' AS BLOB)) > 0"
+        #expect(try reader.rows(kept) == [[1]])
+    }
+}
