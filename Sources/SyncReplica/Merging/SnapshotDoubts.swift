@@ -131,8 +131,10 @@ struct SnapshotDoubts {
     func keep() throws {
         guard !held.isEmpty else { return }
         let recording = AuthoredRecording(transaction, author: nil, context: "kept")
-        try recording.record(about: held.sorted()) { recorder, _ in
-            for uid in held.sorted() where recorder.isAlive(uid) { recorder.restate(uid) }
+        try recording.record(about: held.sorted()) { recorder, view in
+            for uid in held.sorted() where recorder.isAlive(uid) || view.revived.contains(uid) {
+                recorder.restate(uid)
+            }
         }
     }
 
