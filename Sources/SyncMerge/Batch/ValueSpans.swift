@@ -12,7 +12,7 @@ package struct ValueSpans: Sendable {
     package private(set) var words: [UInt64] = []
     /// By row: the count of bytes, or the key column that is referred to.
     package private(set) var lengths: [Int32] = []
-    /// All text and blobs.
+    /// All text and blobs, text as SQLite stores it.
     package private(set) var bytes: [UInt8] = []
 
     /// Reads the values of `count` rows.
@@ -23,7 +23,7 @@ package struct ValueSpans: Sendable {
         var integers = try reader.column()
         var reals = try reader.column()
         var lengths = try reader.column()
-        let all = Array(try reader.counted(atMost: BatchLimits.contentBytesMax))
+        var all = Array(try reader.counted(atMost: BatchLimits.contentBytesMax))
         var bytes = ByteReader(all)
         var objects = DeltaReader(try reader.column())
         var parts = try reader.column()
@@ -46,7 +46,11 @@ package struct ValueSpans: Sendable {
                 length = try lengths.count(atMost: bytes.remaining)
                 word = UInt64(bytes.position)
                 let span = try bytes.raw(length)
-                if tag == .text { try Self.requireText(span) }
+                if tag == .text, let stored = try Self.storedText(span) {
+                    word = UInt64(all.count)
+                    length = stored.count
+                    all += stored
+                }
             case .reference:
                 word = UInt64(try objects.index(below: objectCount))
                 length = try parts.count(atMost: BatchLimits.entitiesMax)
@@ -72,12 +76,14 @@ package struct ValueSpans: Sendable {
         return pattern
     }
 
+    /// What SQLite stores for the text of a batch, where that is something else: bytes that are not
+    /// UTF-8 are written as marks (`String.textBytes`), which begin with the byte F4.
     /// - Throws: `badData` for bytes that are not UTF-8.
-    private static func requireText(_ bytes: ArraySlice<UInt8>) throws {
-        let isASCII = bytes.withUnsafeBufferPointer { bytes in
-            bytes.reduce(UInt8(0), |) < 0x80
-        }
-        if !isASCII { _ = try ByteReader.text(bytes) }
+    private static func storedText(_ bytes: ArraySlice<UInt8>) throws -> [UInt8]? {
+        let isASCII = bytes.withUnsafeBufferPointer { $0.reduce(UInt8(0), |) < 0x80 }
+        if isASCII { return nil }
+        let text = try ByteReader.text(bytes)
+        return bytes.contains(0xF4) ? text.textBytes : nil
     }
 
     /// A value as an object.
