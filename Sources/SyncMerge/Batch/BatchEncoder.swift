@@ -45,7 +45,7 @@ package enum BatchEncoder {
         if withProofs { BatchSections.write(batch, to: &content) }
         let isWithin =
             batch.transactions.count <= BatchLimits.transactionsMax
-            && batch.facts.count <= BatchLimits.factsMax
+            && batch.factCount <= BatchLimits.factsMax
             && tables.objects.count <= BatchLimits.factsMax
             && batch.transactions.reduce(0) { $0 + $1.changes.count } <= BatchLimits.factsMax
             && content.bytes.count <= BatchLimits.contentBytesMax

@@ -4,7 +4,7 @@ package struct ByteWriter {
 
     @inlinable package init() {}
 
-    /// Begins anew, with the memory that it has.
+    /// Begins again, with the memory that it has.
     @inlinable package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
     @inlinable package mutating func append(byte: UInt8) { bytes.append(byte) }

@@ -9,7 +9,8 @@ import Synchronization
 /// from its own history.
 ///
 /// A reply is written to the socket at once, on the caller's thread, when the queue is empty:
-/// waking the event loop for it costs more than the write (about 30 µs of 100 to a waiting client).
+/// waking the event loop for it costs more than the write (about 30 µs of the 100 until a waiting
+/// client has it).
 ///
 /// Invariants, guarded by the mutex: replies in `queue` have not been given to the channel;
 /// `isScheduled` while a flush is scheduled on the event loop, `isFlushing` while it runs; after
