@@ -27,7 +27,7 @@ STRESS_SECONDS ?= 300
 SECONDS ?= 60
 DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
-.PHONY: setup build test demo bench bench-history fuzz faults-disk kill hostility soak neighbour replay \
+.PHONY: setup setup-tests build test demo bench bench-history fuzz faults-disk kill hostility soak neighbour replay \
 	million sim breaks stress lint measure docs peers clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
@@ -35,13 +35,17 @@ setup:
 	@scripts/setup.sh
 	@scripts/python-venv.sh >/dev/null
 
+# The same, and what tests alone need.
+setup-tests: setup
+	@scripts/setup.sh tests
+
 build: setup
 	$(SWIFT) build
 
 # All tests: Swift, Python, the varlink certification suite. FILTER=Suite runs a part of them. One
 # group after the other: what blocks a thread must not starve what waits for a socket, and tests
 # with real processes have the machine to themselves. The end of the output names what failed.
-test: setup
+test: setup-tests
 ifneq ($(FILTER),)
 	@SWIFT='$(SWIFT)' scripts/test.py '$(FILTER)'
 else

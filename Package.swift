@@ -82,7 +82,8 @@ let package = Package(
             name: "SyncClient",
             dependencies: [
                 "SyncCore", "Varlink", .product(name: "GRDB", package: "GRDB.swift"),
-            ]),
+            ],
+            resources: [.embedInCode("Interface/org.syncd.Store.varlink")]),
         .target(name: "CObjects"),
         .target(
             name: "SyncObjects",

@@ -1,10 +1,13 @@
 #!/bin/bash
-# Installs what building and testing need on Debian 12 and is not there yet; quick when all is.
+# setup.sh [tests]: installs what building needs on Debian 12 and is not there yet, and, with `tests`, what
+# tests alone need; quick when all is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(git make pkg-config libsqlite3-dev libsystemd-dev libzstd-dev sqlite3 procps
     python3 python3-venv openssh-client openssh-server)
+# The clients in Examples/clients.
+if [ "${1:-}" = tests ]; then packages+=(golang-go nodejs); fi
 
 fail() {
     printf 'setup: %s\n' "$@" >&2

@@ -1,0 +1,3 @@
+module syncd.example/client
+
+go 1.19
