@@ -24,6 +24,7 @@ ALLOWED = {
     "OutboundIn": "NIO's ChannelHandler",
     "OutboundOut": "NIO's ChannelHandler",
     "channelRead": "NIO's ChannelHandler",
+    "channelActive": "NIO's ChannelHandler",
     "channelInactive": "NIO's ChannelHandler",
     "channelWritabilityChanged": "NIO's ChannelHandler",
     "errorCaught": "NIO's ChannelHandler",

@@ -49,6 +49,7 @@ struct Daemon: Sendable {
         let registry: StoreRegistry
         let workers: OwnerWorkers?
         let server: VarlinkServer
+        let metrics: MetricsServer
         let stateLock: StateLock
     }
 
@@ -58,7 +59,7 @@ struct Daemon: Sendable {
     func run() async throws {
         let parts = try await startParts()
         let signals = await DaemonSignals.caught()
-        try await listen(parts.server)
+        try await listen(parts.server, metrics: parts.metrics)
         let line = Self.status(of: parts).line
         ServiceManager.ready(status: line)
         log.info("ready, \(line)")
@@ -68,6 +69,7 @@ struct Daemon: Sendable {
         for timer in timers { timer.cancel() }
         ServiceManager.stopping()
         await parts.server.stop()
+        await parts.metrics.stop()
         await parts.workers?.stop()
         try await parts.pool.run(for: geteuid()) { parts.registry.stop() }
         parts.pool.stop()
@@ -97,16 +99,25 @@ struct Daemon: Sendable {
                 marks: marks, served: workers == nil ? nil : geteuid()),
             remembered: remembered, workers: workers)
         try await pool.run(for: geteuid()) { [configuration] in registry.load(configuration) }
-        var interface = try StoreService(registry: registry, replicator: replicator, pool: pool)
-            .interface()
+        let meters = DaemonMeters()
+        let service = StoreService(
+            registry: registry, replicator: replicator, pool: pool, meters: meters)
+        var interface = try service.interface()
+        var overview: @Sendable (PeerIdentity) async throws -> DaemonOverview = service.overview
         if let workers {
-            let router = StoreRouter(registry: registry, workers: workers, pool: pool)
+            let router = StoreRouter(service: service, workers: workers)
             interface = interface.relaying(through: router.take)
+            overview = router.overview
         }
+        let server = try makeServer(of: interface, group: group, meters: meters)
+        meters.count(connectionsOf: server)
         return Parts(
             group: group, passing: passing, pool: pool, watchers: watchers,
             replicator: replicator, registry: registry, workers: workers,
-            server: try makeServer(of: interface, group: group), stateLock: stateLock)
+            server: server,
+            metrics: MetricsServer(
+                MetricsSource(configuration.metrics.stores, overview: overview), on: group),
+            stateLock: stateLock)
     }
 
     /// Those for the stores of other users; nil where this process serves all.
@@ -119,7 +130,7 @@ struct Daemon: Sendable {
     }
 
     private func makeServer(
-        of interface: ServedInterface, group: any EventLoopGroup
+        of interface: ServedInterface, group: any EventLoopGroup, meters: DaemonMeters
     ) throws -> VarlinkServer {
         var limits = ServerLimits()
         limits.connectionsMax = configuration.connectionsMax
@@ -134,21 +145,29 @@ struct Daemon: Sendable {
         ) { event in
             switch event {
             case .connectionRefused(let peer, let reason):
+                meters.noteRefused()
                 log.warning("refused a client: \(reason)", metadata: ["pid": "\(peer.pid)"])
             case .connectionDropped(let peer, let reason):
+                meters.noteDropped()
                 log.notice("dropped a client: \(reason)", metadata: ["pid": "\(peer.pid)"])
             }
         }
     }
 
     /// On the sockets that were passed in, else on the configured one.
-    private func listen(_ server: VarlinkServer) async throws {
+    private func listen(_ server: VarlinkServer, metrics: MetricsServer) async throws {
         let passed = ServiceManager.takeSockets()
-        let usable = passed.filter { $0.name == "varlink" || passed.count == 1 }
-        for socket in passed where !usable.contains(where: { $0.descriptor == socket.descriptor }) {
-            log.warning("ignored the passed socket '\(socket.name)': only 'varlink' is known")
+        let others = passed.filter { $0.name != "metrics" }
+        let usable = others.filter { $0.name == "varlink" || others.count == 1 }
+        for socket in others where !usable.contains(where: { $0.descriptor == socket.descriptor }) {
+            log.warning(
+                "ignored the passed socket '\(socket.name)': known are 'varlink' and 'metrics'")
             close(socket.descriptor)
         }
+        for socket in passed where socket.name == "metrics" {
+            try await metrics.listen(onInherited: socket.descriptor)
+        }
+        try await metrics.listen(configuration.metrics, mode: configuration.socketMode)
         for socket in usable { try await server.listen(onInherited: socket.descriptor) }
         if !usable.isEmpty { return }
         do {

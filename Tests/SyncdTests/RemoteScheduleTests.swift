@@ -37,6 +37,23 @@ import Testing
         #expect(schedule.behindSince == nil)
     }
 
+    /// What was committed while an exchange was under way may not be in it.
+    @Test func transactionsAreUnsentUntilAnExchangeThatBeganAfterThemSucceeds() {
+        var schedule = idle()
+        schedule.committed(2, at: after(5000), wall: .now())
+        schedule.begin()
+        schedule.committed(1, at: after(5100), wall: .now())
+        #expect(schedule.unsent == 3)
+        schedule.failed(SyncError(.unreachable, "no route"), at: after(5200), jitter: 0)
+        #expect(schedule.unsent == 3 && schedule.failureCount == 1)
+        #expect(schedule.failingSince != nil)
+        schedule.begin()
+        schedule.committed(4, at: after(7000), wall: .now())
+        schedule.succeeded(at: after(7100), wall: .now())
+        #expect(schedule.unsent == 4)
+        #expect(schedule.failingSince == nil && schedule.failureCount == 1)
+    }
+
     @Test func aBurstThatDoesNotEndIsSentAfterTenDelays() {
         var schedule = idle()
         for time in stride(from: 1000, to: 4000, by: 100) {

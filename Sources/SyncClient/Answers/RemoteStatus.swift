@@ -24,6 +24,16 @@ public struct RemoteStatus: Sendable, Hashable {
     public let behindSince: Timestamp?
     /// Why the last exchange failed.
     public let error: String?
+    /// How many transactions of this replica were not sent; counted since the daemon started, until
+    /// an exchange has succeeded.
+    public var behind: Int64 = 0
+    /// Since when exchanges have failed; nil: the last one did not.
+    public var failingSince: Timestamp?
+    /// How many exchanges have failed since the daemon started.
+    public var failures: Int64 = 0
+
+    /// Whether the daemon uses the remote, and something is wrong with it.
+    public var isFailing: Bool { error != nil && (failingSince != nil || lastSync != nil) }
 
     /// Makes a status.
     public init(

@@ -84,6 +84,13 @@ extension StoreClient {
             .map { try StoreSummary(json: $0) }
     }
 
+    /// How the daemon and the stores that this process may read are doing, in numbers.
+    ///
+    /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.
+    public func overview() async throws -> DaemonOverview {
+        try DaemonOverview(try await call("Overview"))
+    }
+
     /// The full status of a store.
     ///
     /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.

@@ -106,6 +106,9 @@ extension RemoteStatus {
         object["lastSync"] = lastSync.map { .string($0.description) }
         object["behindSince"] = behindSince.map { .string($0.description) }
         object["error"] = error.map { .string($0) }
+        object["behind"] = .integer(behind)
+        object["failingSince"] = failingSince.map { .string($0.description) }
+        object["failures"] = .integer(failures)
         return object
     }
 
@@ -117,6 +120,9 @@ extension RemoteStatus {
             lastSync: try reader.optionalString("lastSync").flatMap { Timestamp($0) },
             behindSince: try reader.optionalString("behindSince").flatMap { Timestamp($0) },
             error: try reader.optionalString("error"))
+        behind = try reader.optionalInteger("behind") ?? 0
+        failingSince = try reader.optionalString("failingSince").flatMap { Timestamp($0) }
+        failures = try reader.optionalInteger("failures") ?? 0
     }
 }
 

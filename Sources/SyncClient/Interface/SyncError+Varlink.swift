@@ -64,8 +64,7 @@ extension SyncError {
             self.init(
                 .notAllowed, "permission to connect to the daemon is denied",
                 path: error.path ?? socket,
-                hint: "Ask an administrator for the group of the socket: ls -l "
-                    + (error.path ?? socket),
+                hint: SocketGroup.hint(for: error.path ?? socket),
                 underlying: error)
         default:
             self.init(

@@ -57,6 +57,20 @@ extension Store {
         }
     }
 
+    /// Log rows that are not in the history tables yet.
+    ///
+    /// - Complexity: O(result)
+    /// - Throws: ``SyncError``: `storeDamaged`, `busy`.
+    package func pendingRowCount() throws -> Int64 {
+        try explaining("status") {
+            try reading.read { reader in
+                try number(
+                    on: reader.connection,
+                    sql: LogTable.countSQL(after: reader.metadata.position(.digested)))
+            }
+        }
+    }
+
     private func number(on connection: OpaquePointer, sql: String) throws -> Int64 {
         let statement = try Statement(sql, on: connection)
         return try statement.step() ? statement.integer(0) : 0

@@ -61,17 +61,12 @@ enum FileAccessCheck {
         try requireReadable(path)
         let folder = PathResolution.directory(of: path)
         guard access(path, W_OK) == 0 else {
-            throw SyncError(
-                .readOnly, "user id \(geteuid()) has no write permission on the file", path: path,
-                hint: "Run as its owner, or: chmod u+w DB; a service may also lack "
-                    + "ReadWritePaths= (docs/syncd.md)")
+            throw notWritable("the file", path: path, name: "DB", rights: "rw")
         }
         guard access(folder, W_OK) == 0, let directory = FilePermissions(path: folder) else {
-            throw SyncError(
-                .readOnly,
-                "user id \(geteuid()) has no write permission on the folder, where SQLite creates "
-                    + "the -wal and -shm files",
-                path: path, hint: "Run as its owner, or: chmod u+w \(folder)")
+            throw notWritable(
+                "the folder, where SQLite creates the -wal and -shm files", path: path,
+                name: Shell.quoted(folder), rights: "rwx")
         }
         guard let file = FilePermissions(path: path), try isWAL(path) else { return }
         let reason = FilePermissions.lockout(
@@ -83,6 +78,28 @@ enum FileAccessCheck {
                 hint: "Run as the file's owner or as root, or give the folder its group: "
                     + "chgrp and chmod g+s \(folder), chmod g+rw DB")
         }
+    }
+
+    /// Which of the two causes keeps this process from writing, as `errno` says, and the remedy for
+    /// it.
+    private static func notWritable(
+        _ what: String, path: String, name: String, rights: String
+    ) -> SyncError {
+        if errno == EROFS {
+            return SyncError(
+                .readOnly, "\(what) is on a file system that is read-only for this process",
+                path: path,
+                hint: "For the system's daemon: systemctl edit syncd, add [Service] "
+                    + "ReadWritePaths=\(PathResolution.directory(of: path)), then: systemctl "
+                    + "restart syncd")
+        }
+        let user = geteuid()
+        let isOwner = FilePermissions(path: path)?.owner == user
+        return SyncError(
+            .readOnly, "user id \(user) has no write permission on \(what)", path: path,
+            hint: isOwner
+                ? "Run: chmod u+w \(name)"
+                : "Run as its owner, or let the user in: setfacl -m u:\(user):\(rights) \(name)")
     }
 
     /// The header says that readers need a `-wal` (byte 19, "read version", is 2).

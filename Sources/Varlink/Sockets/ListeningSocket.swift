@@ -4,10 +4,10 @@ import Glibc
 ///
 /// Invariant: the file is removed only while it is the one that this socket made (same device and
 /// inode): a successor that replaced it keeps its own.
-struct ListeningSocket: Sendable {
+package struct ListeningSocket: Sendable {
     /// The bound descriptor. It listens already: a socket that does not is taken for a dead
     /// server's.
-    let descriptor: CInt
+    package let descriptor: CInt
     private let path: String?
     private let device: dev_t
     private let inode: ino_t
@@ -16,7 +16,7 @@ struct ListeningSocket: Sendable {
     /// not. A lock on the directory separates two servers that start at the same time.
     ///
     /// - Throws: `TransportError` (`addressInUse`, `cannotListen`).
-    init(at address: VarlinkAddress, mode: mode_t) throws {
+    package init(at address: VarlinkAddress, mode: mode_t) throws {
         let lock = address.isAbstract ? -1 : Self.lockDirectory(of: address.path)
         defer { if lock >= 0 { close(lock) } }
         if !address.isAbstract { try Self.removeStale(address) }
@@ -49,7 +49,7 @@ struct ListeningSocket: Sendable {
     }
 
     /// Removes the socket's file, if it is still this socket's.
-    func unlinkFile() {
+    package func unlinkFile() {
         guard let path else { return }
         var status = stat()
         guard lstat(path, &status) == 0, status.st_dev == device, status.st_ino == inode else {

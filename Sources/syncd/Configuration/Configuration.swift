@@ -44,6 +44,8 @@ struct Configuration: Sendable, Equatable, Codable {
     var replication = ReplicationOptions()
     /// The processes for the stores of other users.
     var workers = WorkerOptions()
+    /// Where numbers for monitoring are served.
+    var metrics = MetricsOptions()
     /// Stores to open at start.
     var stores: [StoreEntry] = []
 

@@ -35,7 +35,7 @@ struct ConfigurationReader {
 
     private static let mainKeys = [
         "socket", "socketMode", "state", "log", "connections", "queuedBytes", "purge", "compare",
-        "sync", "workers", "stores",
+        "sync", "workers", "metrics", "stores",
     ]
 
     private static func readMain(
@@ -56,6 +56,7 @@ struct ConfigurationReader {
                     value.isWord("never") ? nil : try value.duration()
             case "sync": try readSync(value, into: &configuration.replication)
             case "workers": try readWorkers(value, into: &configuration.workers)
+            case "metrics": try readMetrics(value, into: &configuration.metrics)
             case "stores": configuration.stores += try value.list(readStore)
             default: throw root.unknown(key, at: value, known: mainKeys)
             }
@@ -95,6 +96,27 @@ struct ConfigurationReader {
                 }
             case "answerSeconds": options.answerSeconds = try value.integer(1...3600)
             default: throw node.unknown(key, at: value, known: workerKeys)
+            }
+        }
+    }
+
+    private static let metricsKeys = ["socket", "socketMode", "listen", "stores"]
+
+    private static func readMetrics(
+        _ node: YAMLReader, into options: inout MetricsOptions
+    ) throws {
+        try node.members { key, value in
+            switch key {
+            case "socket": options.socket = try value.absolutePath()
+            case "socketMode": options.socketMode = try value.mode()
+            case "listen": options.listen = try value.loopback()
+            case "stores":
+                options.stores = try value.choice(
+                    Dictionary(
+                        uniqueKeysWithValues: MetricsOptions.Stores.allCases.map {
+                            ($0.rawValue, $0)
+                        }))
+            default: throw node.unknown(key, at: value, known: metricsKeys)
             }
         }
     }

@@ -158,6 +158,16 @@ struct YAMLReader {
         return mode
     }
 
+    /// A port of this machine.
+    func loopback() throws -> MetricsOptions.Loopback {
+        guard let address = MetricsOptions.Loopback(node.scalar?.string ?? "") else {
+            throw unexpected(
+                "an address of this machine with a port as in 127.0.0.1:9186 (metrics have no "
+                    + "password)")
+        }
+        return address
+    }
+
     func logLevel() throws -> Logger.Level {
         guard let level = Logger.Level(rawValue: node.scalar?.string ?? "") else {
             let names = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")

@@ -10,6 +10,8 @@ import SyncCore
 struct PathBarrier {
     let folder: String
     private let folderOwner: UInt32
+    /// What `ProtectHome=yes` hides from a service.
+    private static let homes: Set<String> = ["/home", "/root", "/run/user"]
 
     /// Nil: nothing keeps the daemon from looking for the file at `path`, which may be missing.
     ///
@@ -37,7 +39,16 @@ struct PathBarrier {
 
     /// Why the store at `path` is not served, and what to do.
     func error(about path: String) -> SyncError {
+        let isHidden = Self.homes.contains(self.folder)
         let folder = Shell.quoted(folder)
+        if isHidden {
+            return SyncError(
+                .notAllowed,
+                "not served: the daemon (uid \(geteuid())) sees nothing in \(folder)", path: path,
+                hint: "Its unit hides homes (ProtectHome=). Run a daemon of your own: systemctl "
+                    + "--user enable --now syncd.socket; or see docs/syncd.md, Permissions. To "
+                    + "forget the store: synctool untrack --forget DB")
+        }
         return SyncError(
             .notAllowed,
             "not served: the daemon (uid \(geteuid())) may not search the folder \(folder)",

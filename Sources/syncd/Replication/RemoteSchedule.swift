@@ -17,6 +17,15 @@ struct RemoteSchedule: Sendable {
     private var firstWanted: ContinuousClock.Instant?
     private var blockedUntil: ContinuousClock.Instant?
     private(set) var failures = 0
+    /// How many exchanges have failed in all.
+    private(set) var failureCount = 0
+    /// When the first of the failures in a row was; nil: the last exchange did not fail.
+    private(set) var failingSince: Timestamp?
+    /// How many transactions were committed since the last exchange that succeeded began.
+    var unsent: Int { waiting + underway }
+    /// Those of them that the next exchange sends, and those of the one that is under way.
+    private var waiting = 0
+    private var underway = 0
     /// Why the last exchange failed; nil when it did not.
     private(set) var error: SyncError?
     /// When an exchange last succeeded.
@@ -35,8 +44,11 @@ struct RemoteSchedule: Sendable {
         if due != nil { due = max(now, blockedUntil ?? now) }
     }
 
-    /// Something was committed here.
-    mutating func committed(at now: ContinuousClock.Instant, wall: Timestamp) {
+    /// Transactions were committed here.
+    mutating func committed(
+        _ count: Int = 1, at now: ContinuousClock.Instant, wall: Timestamp
+    ) {
+        waiting += count
         behindSince = behindSince ?? wall
         want(at: now, in: .milliseconds(options.delayMilliseconds))
     }
@@ -62,11 +74,14 @@ struct RemoteSchedule: Sendable {
         due = nil
         isWanted = false
         firstWanted = nil
+        (waiting, underway) = (0, unsent)
     }
 
     /// The exchange succeeded.
     mutating func succeeded(at now: ContinuousClock.Instant, wall: Timestamp) {
         failures = 0
+        underway = 0
+        failingSince = nil
         error = nil
         blockedUntil = nil
         lastSuccess = wall
@@ -78,9 +93,14 @@ struct RemoteSchedule: Sendable {
     /// The exchange failed.
     ///
     /// - Parameter jitter: 0 to 1: so that many replicas do not come back at once.
-    mutating func failed(_ error: SyncError, at now: ContinuousClock.Instant, jitter: Double) {
+    mutating func failed(
+        _ error: SyncError, at now: ContinuousClock.Instant, wall: Timestamp = .now(),
+        jitter: Double
+    ) {
         self.error = error
         failures += 1
+        failureCount += 1
+        failingSince = failingSince ?? wall
         let longest = Duration.seconds(options.retryMaxSeconds)
         let pause = min(Self.firstPause * (1 << min(failures - 1, 20)), longest)
         let until = now + pause * (0.75 + 0.25 * jitter)

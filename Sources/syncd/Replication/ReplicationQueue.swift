@@ -7,8 +7,8 @@ final class ReplicationQueue: Sendable {
     struct Events: Sendable {
         /// It was opened, or its schema changed: it may have other remotes.
         var isNew = false
-        /// Something was committed that others lack.
-        var isCommitted = false
+        /// How many transactions were committed that others lack.
+        var committed = 0
         /// Who the file belongs to; nil: as before.
         var owner: UInt32?
         /// It was closed.

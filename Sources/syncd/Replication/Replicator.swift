@@ -123,7 +123,9 @@ actor Replicator {
             store.isStale = true
         }
         for name in store.schedules.keys {
-            if events.isCommitted { store.schedules[name]?.committed(at: now, wall: .now()) }
+            if events.committed > 0 {
+                store.schedules[name]?.committed(events.committed, at: now, wall: .now())
+            }
             if events.remotes.contains(name) { store.schedules[name]?.changed(at: now) }
         }
         stores[path] = store
@@ -297,7 +299,8 @@ actor Replicator {
         case .failure(let error):
             let error = error as? SyncError ?? SyncError(.internalFault, "\(error)")
             let before = stores[path]?.schedules[name]?.error
-            stores[path]?.schedules[name]?.failed(error, at: now, jitter: .random(in: 0...1))
+            stores[path]?.schedules[name]?.failed(
+                error, at: now, wall: .now(), jitter: .random(in: 0...1))
             if before?.reason != error.reason {
                 log.warning("sync \(name): \(error)", metadata: ["store": .string(path)])
             }
@@ -322,11 +325,15 @@ actor Replicator {
         let used = store.entries.values.map { entry in
             let schedule = store.schedules[entry.name]
             let error = schedule?.error ?? store.denials[entry.name]
-            return RemoteStatus(
+            var status = RemoteStatus(
                 name: entry.name, url: entry.shownURL,
                 state: schedule?.due == nil ? .syncing : error == nil ? .idle : .failed,
                 lastSync: schedule?.lastSuccess, behindSince: schedule?.behindSince,
                 error: error?.reason)
+            status.behind = Int64(schedule?.unsent ?? 0)
+            status.failingSince = schedule?.failingSince
+            status.failures = Int64(schedule?.failureCount ?? 0)
+            return status
         }
         return (used + ignored + undecided).sorted { $0.name < $1.name }
     }

@@ -52,7 +52,7 @@ extension PermittedStore {
         }
     }
 
-    private static func size(_ path: String) -> Int64 {
+    static func size(_ path: String) -> Int64 {
         var status = stat()
         return lstat(path, &status) == 0 ? Int64(status.st_size) : 0
     }

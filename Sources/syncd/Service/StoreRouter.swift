@@ -15,15 +15,17 @@ struct StoreRouter: Sendable {
     /// How long a question about the stores of all workers waits for one of them.
     private static let listMax = Duration.seconds(2)
 
-    let registry: StoreRegistry
+    let service: StoreService
     let workers: OwnerWorkers
-    let pool: WorkPool
     private let ids = KnownIDs()
 
-    init(registry: StoreRegistry, workers: OwnerWorkers, pool: WorkPool) {
-        self.registry = registry
+    private var registry: StoreRegistry { service.registry }
+    private var pool: WorkPool { service.pool }
+
+    /// - Parameter service: answers for the stores of this process.
+    init(service: StoreService, workers: OwnerWorkers) {
+        self.service = service
         self.workers = workers
-        self.pool = pool
     }
 
     /// - Returns: whether it answers the call; if not, this process does.
@@ -31,6 +33,10 @@ struct StoreRouter: Sendable {
     func take(_ call: IncomingCall, _ stream: ReplyStream) async throws -> Bool {
         switch call.method {
         case StoreInterface.method("List"): return try await list(call, stream)
+        case StoreInterface.method("Overview"):
+            if workers.isEmpty { return false }
+            stream.finish(try await overview(for: call.peer).jsonObject)
+            return true
         case StoreInterface.method("Track"): return try await track(call, stream)
         case StoreInterface.method("Untrack"): return try await untrack(call, stream)
         case StoreInterface.method("Hold"), StoreInterface.method("Release"):
@@ -78,7 +84,7 @@ struct StoreRouter: Sendable {
         _ path: String, of owner: UInt32, to peer: PeerIdentity
     ) -> Bool {
         FilePermission.allows(.read, at: path, peer: peer)
-            || (peer.uid == 0 || peer.uid == getuid()) && FileIdentity(path: path) == nil
+            || [0, geteuid(), owner].contains(peer.uid) && FileIdentity(path: path) == nil
             || PathBarrier(before: path)?.isTold(to: peer.uid, owner: owner) == true
     }
 
@@ -178,6 +184,52 @@ struct StoreRouter: Sendable {
             }
         } catch {
             return []
+        }
+    }
+
+    /// How the daemon, its workers and all stores that the caller may see are doing.
+    ///
+    /// - Throws: ``SyncError`` when the daemon stops.
+    func overview(for peer: PeerIdentity) async throws -> DaemonOverview {
+        var whole = try await service.overview(for: peer)
+        whole.process.workers = Int64(workers.runningCount)
+        let parts = await withTaskGroup(of: DaemonOverview?.self) { group in
+            for (owner, paths) in workers.storesByOwner {
+                group.addTask { await overview(of: paths, owner: owner, for: peer) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        for part in parts.compactMap(\.self) {
+            whole.stores += part.stores
+            whole.process.memoryBytes += part.process.memoryBytes
+        }
+        whole.stores.sort { $0.store.path < $1.store.path }
+        return whole
+    }
+
+    /// What a worker says of its stores; if it says nothing, why, for those that the caller may
+    /// see.
+    private func overview(
+        of paths: [String], owner: UInt32, for peer: PeerIdentity
+    ) async -> DaemonOverview? {
+        guard let worker = workers.worker(of: owner) else { return nil }
+        do {
+            return try DaemonOverview(
+                try await worker.link(within: Self.listMax).call(
+                    StoreInterface.method("Overview"), with: [:], for: peer, within: Self.listMax))
+        } catch {
+            let error = error as? SyncError ?? SyncError(.internalFault, "\(error)")
+            let visible = try? await pool.run(for: peer.uid) {
+                paths.filter { Self.isKnown($0, of: owner, to: peer) }
+            }
+            return DaemonOverview(
+                process: DaemonMeters().process,
+                stores: (visible ?? []).map { path in
+                    StoreOverview(
+                        store: StoreSummary(
+                            path: path, state: .failed, id: nil, replica: nil, head: nil,
+                            subscribers: 0, error: error), databaseBytes: 0, walBytes: 0)
+                })
         }
     }
 

@@ -8,11 +8,13 @@ struct StoreService: Sendable {
     let registry: StoreRegistry
     let replicator: Replicator
     let pool: WorkPool
+    var meters = DaemonMeters()
 
     /// The interface with its methods.
     func interface() throws -> ServedInterface {
         var interface = try ServedInterface(StoreInterface.description)
         addStoreMethods(&interface)
+        addOverview(&interface)
         addHistoryMethods(&interface)
         addSubscriptionMethods(&interface)
         addConsumerMethods(&interface)
@@ -87,6 +89,7 @@ struct StoreService: Sendable {
                     consumer: name, kind: kind,
                     lease: arguments.integer("lease").map { .seconds($0) })
             }
+            permitted.hub.state.noteOwnChange()
             return [:]
         }
         interface.on("Acknowledge", pool: pool, of: registry) { arguments in
@@ -96,6 +99,7 @@ struct StoreService: Sendable {
             try permitted.hub.consumerOwners.acknowledge(
                 name, of: store, for: permitted.caller(arguments.peer)
             ) { try store.acknowledge(consumer: name, token) }
+            permitted.hub.state.noteOwnChange()
             permitted.hub.digestLater()
             return [:]
         }
@@ -103,6 +107,7 @@ struct StoreService: Sendable {
             let permitted = try registry.store(arguments.store, for: arguments.peer, need: .write)
             let (store, name) = (try permitted.store(), try arguments.string("consumer"))
             try store.remove(consumer: name)
+            permitted.hub.state.noteOwnChange()
             permitted.hub.consumerOwners.forget(name, of: store)
             return [:]
         }

@@ -29,6 +29,10 @@ final class HubState: Sendable {
         var lastFailure: String?
         var isReleaseDue = false
         var rest = StoreRest()
+        /// How often the file changed.
+        var changeCount = 0
+        /// Without what ``FanOut`` counts.
+        var traffic = StoreOverview.Traffic()
     }
 
     private let content = Mutex(Content())
@@ -148,12 +152,20 @@ final class HubState: Sendable {
     // MARK: Commits
 
     /// Gives transactions to the live subscriptions, and moves the end of history there.
-    func distribute(_ transactions: ArraySlice<Transaction>, atOnce: Bool, generation: Int) {
+    ///
+    /// - Parameter start: when the commit was noticed.
+    func distribute(
+        _ transactions: ArraySlice<Transaction>, atOnce: Bool, generation: Int,
+        since start: ContinuousClock.Instant
+    ) {
         guard let last = transactions.last else { return }
         content.withLock { content in
+            let before = content.fanOut.sentCount
             for transaction in transactions {
                 content.fanOut.distribute(transaction, atOnce: atOnce)
             }
+            let sent = content.fanOut.sentCount - before
+            if sent > 0 { content.traffic.latency.note(.now - start, count: sent) }
             content.lifecycle.advance(to: last.token, generation: generation)
         }
     }
@@ -377,7 +389,37 @@ final class HubState: Sendable {
     var isQuiet: Bool { content.withLock { $0.digest.isQuiet(at: .now()) } }
 
     /// Notes that the file changed, with or without transactions in the log.
-    func noteCommit() { content.withLock { $0.repair.noteCommit(at: .now()) } }
+    func noteCommit() {
+        content.withLock { content in
+            content.repair.noteCommit(at: .now())
+            content.changeCount += 1
+        }
+    }
+
+    /// Notes a change of this process, which the watch may not report.
+    func noteOwnChange() { content.withLock { $0.changeCount += 1 } }
+
+    /// How often the file changed, as far as that was noticed.
+    var changeCount: Int { content.withLock { $0.changeCount } }
+
+    /// What was sent, and what failed.
+    var traffic: StoreOverview.Traffic {
+        content.withLock { content in
+            var traffic = content.traffic
+            traffic.notices = content.fanOut.sentCount
+            traffic.lagged = content.fanOut.laggedCount
+            return traffic
+        }
+    }
+
+    /// Counts a failure of work on the store.
+    func noteError(_ message: String) {
+        content.withLock { content in
+            content.traffic.errors += 1
+            content.traffic.lastError = message
+            content.traffic.lastErrorTime = .now()
+        }
+    }
 
     /// How long a repair that is due has to wait still; nil when it is time.
     func repairDelay() -> TimeAmount? { content.withLock { $0.repair.delay(at: .now()) } }

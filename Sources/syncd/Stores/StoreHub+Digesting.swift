@@ -28,7 +28,9 @@ extension StoreHub {
         let last = state.head?.number ?? 0
         let start = ContinuousClock.now
         do {
-            if try opened.store.digest(budget: DigestSchedule.budget, isRepeated: true) {
+            let isLeft = try opened.store.digest(budget: DigestSchedule.budget, isRepeated: true)
+            state.noteOwnChange()
+            if isLeft {
                 return setDigestTimer(DigestSchedule.pause)
             }
             opened.journal.forget(upTo: last)

@@ -48,6 +48,7 @@ extension StoreHub {
     /// Logs, once, that the store is left alone.
     func tellQuarantine(of error: SyncError) {
         let count = state.trust.failureCount
+        state.noteError(error.reason)
         log.error(
             """
             left alone after \(count) failures in a row: \(error.reason). It is tried again after \

@@ -59,6 +59,8 @@ final class StoreHub: Sendable {
     let repairing = Mutex(())
     /// Held while the store begins or ends a rest.
     let resting = Mutex(())
+    /// What ``contents(of:)`` found last.
+    let lastContents = Mutex<CountedContents?>(nil)
     /// When the permissions of the subscribers were checked.
     let readers = Mutex(ReaderCheck())
     /// The user that the file belonged to when it was last looked at.
@@ -145,6 +147,7 @@ final class StoreHub: Sendable {
     /// Logs a failure that may come with every event only when it changes; not of a store in
     /// quarantine, whose owner may change it as often as they like.
     func logOnce(_ message: String) {
+        state.noteError(message)
         if state.isNewFailure(message), !state.trust.isQuarantined { log.warning("\(message)") }
     }
 }
@@ -193,19 +196,23 @@ extension StoreHub {
         guard let opened = state.opened(of: generation) else { return }
         switch event {
         case .committed:
+            let start = ContinuousClock.now
             state.noteCommit()
-            marked { readCommits(of: opened) }
+            marked { readCommits(of: opened, since: start) }
         case .journalModeChanged:
+            let start = ContinuousClock.now
             marked {
                 if !state.isResting(generation) { renewIndex(of: opened) }
-                readCommits(of: opened)
+                readCommits(of: opened, since: start)
             }
         case .removed, .replaced: reopenLater()
         }
     }
 
     /// The live path: what was committed goes to all subscribers, at once.
-    private func readCommits(of opened: OpenedStore) {
+    ///
+    /// - Parameter start: when the commit was noticed.
+    private func readCommits(of opened: OpenedStore, since start: ContinuousClock.Instant) {
         if state.isResting(opened.generation) { return wakeLater(opened) }
         let look: PollResult
         do {
@@ -225,7 +232,7 @@ extension StoreHub {
         if look.tooLarge || look.transactions.contains(where: PartLimits.message.exceeds) {
             sendAllToHistory(opened)
         } else if !look.transactions.isEmpty {
-            distribute(look.transactions[...], of: opened)
+            distribute(look.transactions[...], of: opened, since: start)
             digestLater()
         }
     }
@@ -234,8 +241,10 @@ extension StoreHub {
     private func notifyReplication(of look: PollResult) {
         let isOwn = look.tooLarge || look.transactions.contains { !$0.flags.contains(.remote) }
         guard isOwn || look.schemaChanged else { return }
+        let count = look.transactions.count { !$0.flags.contains(.remote) }
         environment.replication.post(about: path) { events in
-            if isOwn { events.isCommitted = true }
+            // A large one is not among them.
+            if isOwn { events.committed += count + (look.tooLarge ? 1 : 0) }
             if look.schemaChanged { events.isNew = true }
         }
     }
@@ -245,13 +254,17 @@ extension StoreHub {
     /// After this number the WAL is read again: about a millisecond's work.
     private static let distributedMax = 50
 
-    private func distribute(_ transactions: ArraySlice<Transaction>, of opened: OpenedStore) {
+    private func distribute(
+        _ transactions: ArraySlice<Transaction>, of opened: OpenedStore,
+        since start: ContinuousClock.Instant
+    ) {
         let atOnce = transactions.count < Self.burstTransactionsMin
         var rest = transactions
         dismissExcluded(whenDue: true)
         while !rest.isEmpty {
             state.distribute(
-                rest.prefix(Self.distributedMax), atOnce: atOnce, generation: opened.generation)
+                rest.prefix(Self.distributedMax), atOnce: atOnce, generation: opened.generation,
+                since: start)
             rest = rest.dropFirst(Self.distributedMax)
             // A failure comes again with the next event, which deals with it.
             if !rest.isEmpty { try? opened.store.findNewBoundaries() }

@@ -389,7 +389,7 @@ final class StoreRegistry: Sendable {
             if let barrier = barrier(before: hub, for: peer) {
                 return PermittedStore(hub: hub, openedNow: nil, barrier: barrier)
             }
-            let mayForget = Self.mayForget(hub, peer: peer)
+            let mayForget = mayForget(hub, peer: peer)
             return mayForget ? PermittedStore(hub: hub, openedNow: nil) : nil
         }
         guard let opened, opened.file != file else {
@@ -407,9 +407,12 @@ final class StoreRegistry: Sendable {
         return barrier.isTold(to: peer.uid, owner: owner) ? barrier.error(about: hub.path) : nil
     }
 
-    /// A store whose file is gone has no permissions: root and the daemon's own user may see it.
-    private static func mayForget(_ hub: StoreHub, peer: PeerIdentity) -> Bool {
-        (peer.uid == 0 || peer.uid == getuid()) && FileIdentity(path: hub.path) == nil
+    /// A store whose file is gone has no permissions: root, the daemon's own user and the last
+    /// known owner may see and forget it.
+    private func mayForget(_ hub: StoreHub, peer: PeerIdentity) -> Bool {
+        guard FileIdentity(path: hub.path) == nil else { return false }
+        let owner = environment.isWorker ? environment.served ?? hub.owner : hub.owner
+        return peer.uid == 0 || peer.uid == geteuid() || peer.uid == owner
     }
 
     // MARK: Tracking
@@ -457,14 +460,19 @@ final class StoreRegistry: Sendable {
     private static func mayNotWrite(_ path: String, peer: PeerIdentity) -> SyncError {
         SyncError(
             .notAllowed, "uid \(peer.uid) may not write the database", path: path,
-            hint: "Ask its owner for write permission on the file")
+            hint: "Ask its owner, who is shown by: ls -l DB; to be let in: setfacl -m "
+                + "u:\(peer.uid):rw DB")
     }
 
     private func checkMayTrack(_ path: String, peer: PeerIdentity) throws {
         if FilePermission.allows(.write, at: path, peer: peer) { return }
+        // The caller could come up to this folder itself: nothing is told that it cannot see.
+        if let barrier = PathBarrier(before: path),
+            FilePermission.reaches(barrier.folder, peer: peer)
+        {
+            throw barrier.error(about: path)
+        }
         if access(path, F_OK) != 0, FilePermission.reaches(path, peer: peer) {
-            // Up to this folder the caller could go itself.
-            if let barrier = PathBarrier(before: path) { throw barrier.error(about: path) }
             throw SyncError(
                 .noSuchFile, "there is no such file", path: path,
                 hint: "Check the spelling of the path")

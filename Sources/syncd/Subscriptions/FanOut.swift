@@ -49,6 +49,10 @@ struct FanOut {
     private(set) var entries: [Entry] = []
     /// Grows when the store is replaced: what a catch-up read before is of no use any more.
     private(set) var era = 0
+    /// Replies about transactions that were sent.
+    private(set) var sentCount: Int64 = 0
+    /// How often an entry found its client's queue full.
+    private(set) var laggedCount: Int64 = 0
     private var holders: [ObjectName: Int] = [:]
     private var groups: [HistoryQuery: Int] = [:]
 
@@ -138,10 +142,14 @@ struct FanOut {
     mutating func advance(_ subscriber: Subscriber, past transaction: Transaction, isSent: Bool) {
         guard let index = index(of: subscriber) else { return }
         guard let inside = PartPosition(after: transaction) else {
+            if isSent { sentCount += 1 }
             return advance(subscriber, to: transaction.token, isSent: isSent)
         }
         entries[index].inside = inside
-        if isSent { entries[index].sentParts += 1 }
+        if isSent {
+            entries[index].sentParts += 1
+            sentCount += 1
+        }
     }
 
     /// Another store is at the path: all entries begin at its end.
@@ -181,7 +189,10 @@ struct FanOut {
             {
                 if let reply = self.reply(about: transaction, to: entries[index]) {
                     refused = subscriber.stream.send(reply) == .overBound
-                    if !refused { entries[index].sentPosition = transaction.token }
+                    if !refused {
+                        entries[index].sentPosition = transaction.token
+                        sentCount += 1
+                    }
                 }
             } else {
                 shared.add(entries[index], at: index)
@@ -189,6 +200,7 @@ struct FanOut {
             }
             if refused {
                 entries[index].phase = .lagging
+                laggedCount += 1
             } else {
                 entries[index].position = transaction.token
             }
@@ -198,8 +210,11 @@ struct FanOut {
             case .sent:
                 entries[index].position = transaction.token
                 entries[index].sentPosition = transaction.token
+                sentCount += 1
             case .filtered: entries[index].position = transaction.token
-            case .refused: entries[index].phase = .lagging
+            case .refused:
+                entries[index].phase = .lagging
+                laggedCount += 1
             }
         }
     }

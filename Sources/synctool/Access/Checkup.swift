@@ -19,17 +19,18 @@ struct Checkup {
     func daemon() async throws -> Result {
         let daemon = try await Access.daemon(using: options)
         var result = Result(checked: ["the daemon answers at \(daemon.client.socket)"])
-        for store in try await daemon.all() {
-            if store.state == .open {
-                result.checked.append("\(store.path) is open")
-            } else {
-                result.findings.append(
-                    Finding(
-                        problem: "\(store.path): "
-                            + (store.error?.reason ?? "the file is \(store.state.rawValue)"),
-                        hint: store.error?.hint
-                            ?? "Restore the file, or run: synctool untrack --forget "
-                            + Shell.quoted(store.path)))
+        let stores = try await daemon.client.overview().stores
+        let problems = HealthCheck(lagMax: HealthCheck.lagDefault).problems(of: stores)
+        for store in stores where store.store.state == .open {
+            result.checked.append("\(store.store.path) is open")
+        }
+        for problem in problems {
+            let text = (problem.store.map { "\($0): " } ?? "") + problem.text
+            switch problem.subject {
+            case .daemon, .store, .remote:
+                result.findings.append(Finding(problem: text, hint: problem.hint))
+            case .consumer, .conflicts:
+                result.checked.append(text + (problem.hint.map { ". \($0)" } ?? ""))
             }
         }
         return result
@@ -205,16 +206,38 @@ struct Checkup {
         try compareReplicas(path, now: now, into: &result)
         try compareClocks(path, now: now, into: &result)
         try checkEncryption(path, into: &result)
-        for remote in status.report.remotes {
-            guard let error = remote.error else { continue }
-            result.checked.append("remote \(remote.name): \(Printable.text(error))")
-        }
+        try checkSynchronising(status.report.remotes, of: path, into: &result)
         for consumer in try await access.consumers() where consumer.isLapsed(at: now) {
             result.checked.append(
                 "the lease of consumer \(consumer.name) has expired; last seen "
                     + LocalTime.ago(consumer.lastSeen, now: now))
         }
         return result
+    }
+
+    /// What the daemon says of the remotes, and what merging left to decide.
+    private func checkSynchronising(
+        _ remotes: [RemoteStatus], of path: String, into result: inout Result
+    ) throws {
+        for remote in remotes {
+            guard let error = remote.error else { continue }
+            let line = "remote \(remote.name): \(Printable.text(error))"
+            guard remote.isFailing else {
+                result.checked.append(line)
+                continue
+            }
+            result.findings.append(
+                Finding(
+                    problem: line,
+                    hint: "The daemon tries it again; to try it yourself: synctool sync "
+                        + "\(Shell.quoted(path)) \(Shell.quoted(remote.name))"))
+        }
+        let conflicts = try Store.openConflictCount(StorePath.absolute(path))
+        if conflicts > 0 {
+            result.checked.append(
+                Plural.text(Int(conflicts), of: "open conflict")
+                    + "; to decide: synctool conflicts \(Shell.quoted(path))")
+        }
     }
 
     private func checkEncryption(_ path: String, into result: inout Result) throws {

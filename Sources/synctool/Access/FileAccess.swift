@@ -51,6 +51,11 @@ struct FileAccess: StoreAccess {
                 consumers: status.consumers,
                 findings: try verification.findings + store.exchangeFindings())
             report.compared = try store.lastComparison()
+            report.remotes = try store.remotes().map { entry in
+                RemoteStatus(
+                    name: entry.name, url: entry.shownURL, state: .idle, lastSync: nil,
+                    behindSince: nil, error: nil)
+            }
             return StatusReport(directReason: reason, report: report)
         }
     }
@@ -120,7 +125,7 @@ struct FileAccess: StoreAccess {
         case .requested: return "Leave out --direct"
         case .noDaemon: return "Start it: systemctl start syncd; or for yourself: syncd --user"
         case .daemonNotPermitted:
-            return "Ask an administrator for the group of its socket, or run: syncd --user"
+            return "Join the group of its socket: sudo usermod -aG syncd NAME; or run: syncd --user"
         case .unknownToDaemon: return "Add the store to it: synctool track DB"
         case .notServed(let error): return error.hint ?? ""
         }

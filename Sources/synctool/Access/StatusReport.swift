@@ -13,6 +13,10 @@ struct StatusReport: Sendable {
 
     /// The names of replicas, read from the file like ``comparisons``.
     var names = KnownNames()
+    /// What other replicas lack, read from the file.
+    var replicas: [ReplicaLag] = []
+    /// How many conflicts are open, read from the file.
+    var conflicts: Int64 = 0
     /// Rows that a constraint keeps out of the tables, read from the file.
     var hiddenRows = 0
     /// Columns whose default differs from that of another replica, read from the file.
@@ -27,6 +31,8 @@ struct StatusReport: Sendable {
         var object = report.jsonObject
         object["daemon"] = .bool(directReason == nil)
         object["replicaName"] = .text(store.replica.flatMap { names[$0] })
+        object["conflicts"] = .integer(conflicts)
+        object["replicas"] = .array(replicas.map { .object($0.jsonObject) })
         object["hiddenRows"] = .integer(Int64(hiddenRows))
         if !waiting.isEmpty {
             object["waiting"] = WaitingText(waiting: waiting, path: store.path).json

@@ -21,6 +21,12 @@ enum LocalTime {
         return seconds < 2 ? "just now" : length(.seconds(seconds)) + " ago"
     }
 
+    /// `3 minutes`, in whole units.
+    static func age(of time: Timestamp, now: Timestamp = .now()) -> String {
+        let (age, isBeyond) = now.milliseconds.subtractingReportingOverflow(time.milliseconds)
+        return length(.milliseconds(isBeyond ? 0 : max(0, age)))
+    }
+
     /// `7 days`: in the largest unit that fits, rounded down.
     static func length(_ duration: Duration) -> String {
         let seconds = duration.components.seconds

@@ -1,3 +1,4 @@
+import SyncClient
 import SyncCore
 
 /// Consumers as lines of text.
@@ -13,6 +14,13 @@ enum ConsumerText {
                 lease(of: consumer, at: now), "seen " + LocalTime.ago(consumer.lastSeen, now: now))
         }
         return table.lines(on: .output, indent: indent)
+    }
+
+    /// How far behind a consumer is, and when it was last seen.
+    static func lag(of consumer: Consumer, in store: StoreOverview, now: Timestamp) -> String {
+        "\(Plural.text(Int(store.behind(consumer)), of: "transaction")) behind, seen "
+            + LocalTime.ago(consumer.lastSeen, now: now)
+            + (consumer.isLapsed(at: now) ? "; lease expired" : "")
     }
 
     private static func lease(of consumer: Consumer, at now: Timestamp) -> String {

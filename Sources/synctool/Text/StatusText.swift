@@ -4,17 +4,6 @@ import SyncReplica
 
 /// The status of stores as lines of text.
 enum StatusText {
-    /// One line for each store.
-    static func list(_ stores: [StoreSummary]) -> [String] {
-        var table = TextTable(styles: [.strong])
-        for store in stores {
-            table.add(
-                store.path, store.state.rawValue, Plural.text(store.subscribers, of: "subscriber"),
-                store.error?.reason ?? "")
-        }
-        return table.lines(on: .output)
-    }
-
     /// The full status of one store.
     static func lines(_ status: StatusReport, named name: String) -> [String] {
         let (store, report) = (status.store, status.report)
@@ -31,6 +20,7 @@ enum StatusText {
         rows.add("file", file)
         rows.add(
             "log", "\(Plural.text(Int(report.pending), of: "row")) not yet in the history")
+        rows.add("purging", purging(status))
         rows.add("compared", report.compared.map { LocalTime.ago($0) } ?? "never")
         let tracked = report.entities.filter(\.isTracked).map(\.name)
         rows.add("entities", tracked.isEmpty ? "none" : tracked.joined(separator: ", "))
@@ -43,11 +33,21 @@ enum StatusText {
         }
         if !report.remotes.isEmpty {
             lines.append("  remotes")
-            lines += remotes(report.remotes)
+            lines += remotes(status)
+        }
+        if !status.replicas.isEmpty {
+            lines.append("  replicas")
+            lines += LagText.lines(status.replicas, indent: "    ")
         }
         if !status.comparisons.isEmpty {
-            lines.append("  replicas")
+            lines.append("  comparisons")
             lines += comparisons(status.comparisons, names: status.names)
+        }
+        if status.conflicts > 0 {
+            let conflicts =
+                "\(Plural.text(Int(status.conflicts), of: "open conflict")); to decide: "
+                + "synctool conflicts \(Shell.quoted(name))"
+            lines.append("  " + Terminal.output.styled(Printable.text(conflicts), as: .changed))
         }
         if status.hiddenRows > 0 {
             lines.append(
@@ -94,16 +94,23 @@ enum StatusText {
         return table.lines(on: .output, indent: "    ")
     }
 
-    private static func remotes(_ remotes: [RemoteStatus]) -> [String] {
+    private static func remotes(_ status: StatusReport) -> [String] {
         var table = TextTable(styles: [.strong])
-        for remote in remotes {
-            var state = remote.lastSync.map { "last synced \(LocalTime.ago($0))" } ?? "never synced"
-            if let since = remote.behindSince {
-                state = "unsent changes since \(LocalTime.text(since))"
-            }
-            if let error = remote.error { state += "; " + error }
-            table.add(remote.name, remote.url, state)
+        for remote in status.report.remotes {
+            table.add(
+                remote.name, remote.url,
+                status.directReason == nil
+                    ? RemoteStateText.state(of: remote) : "only the daemon knows when it was synced"
+            )
         }
         return table.lines(on: .output, indent: "    ")
+    }
+
+    /// What holds back purging.
+    private static func purging(_ status: StatusReport) -> String {
+        let store = StoreOverview(status.report)
+        guard let consumer = store.holdingBack(at: .now()) else { return "nothing holds it back" }
+        return "waits for consumer \(consumer.name), "
+            + "\(Plural.text(Int(store.behind(consumer)), of: "transaction")) behind"
     }
 }

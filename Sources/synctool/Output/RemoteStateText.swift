@@ -1,0 +1,30 @@
+import SyncClient
+import SyncCore
+
+/// How far behind a remote is, as text.
+enum RemoteStateText {
+    /// `14 transactions unsent for 3 minutes`; nil when everything was sent.
+    static func unsent(of remote: RemoteStatus, now: Timestamp = .now()) -> String? {
+        guard let since = remote.behindSince else { return nil }
+        let count =
+            remote.behind > 0
+            ? Plural.text(Int(remote.behind), of: "transaction") + " unsent" : "unsent changes"
+        return "\(count) for \(LocalTime.age(of: since, now: now))"
+    }
+
+    /// The error or the last exchange, then what was not sent.
+    static func state(of remote: RemoteStatus, now: Timestamp = .now()) -> String {
+        var parts: [String] = []
+        if let error = remote.error {
+            let since = remote.failingSince.map { "failing since \(LocalTime.text($0)): " }
+            parts.append((since ?? "") + error)
+        }
+        if let last = remote.lastSync {
+            parts.append("last synced \(LocalTime.ago(last, now: now))")
+        } else if remote.error == nil || remote.isFailing {
+            parts.append("not synced since the daemon started")
+        }
+        if let unsent = unsent(of: remote, now: now) { parts.append(unsent) }
+        return parts.joined(separator: "; ")
+    }
+}

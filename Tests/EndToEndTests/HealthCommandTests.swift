@@ -1,0 +1,99 @@
+import Foundation
+import SyncTesting
+import Testing
+
+/// `status`, `status --check` and `doctor`, as a person and as monitoring run them.
+@Suite("Status and checks at the command line", .timeLimit(.minutes(5)))
+struct HealthCommandTests {
+    private func withStore(_ body: (Scene) async throws -> Void) async throws {
+        try await Scene.with { scene in
+            let daemon = try await scene.startDaemon()
+            do {
+                try await scene.sql(
+                    "a.db", "CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT)")
+                try await scene.tool("track", "a.db").expectSuccess()
+                try await body(scene)
+            } catch {
+                await daemon.stop()
+                throw error
+            }
+            await daemon.stop()
+        }
+    }
+
+    @Test func withoutProblemsTheStatusIsZero() async throws {
+        try await withStore { scene in
+            let check = try await scene.tool("status", "--check").expectSuccess()
+            #expect(check.text.hasPrefix("syncd OK: 1 of 1 store open | stores=1 open=1 clients="))
+            let json = try await scene.tool("status", "a.db", "--check", "--json").expectSuccess()
+            #expect(json.text.contains(#""status":"ok","problems":[]"#), "\(json.text)")
+            let other = try await scene.tool("status", "b.db", "--check")
+            #expect(other.status == 2 && other.text.contains("synctool track b.db"), "\(other)")
+        }
+    }
+
+    @Test func aMissingFileIsCritical() async throws {
+        try await withStore { scene in
+            let file = scene.folder.path("a.db")
+            for ending in ["", "-wal", "-shm"] { unlink(file + ending) }
+            let isNoticed = try await eventually(
+                within: .seconds(25), every: .milliseconds(100)
+            ) {
+                try await scene.tool("status", "--check").status == 2
+            }
+            #expect(isNoticed)
+            let check = try await scene.tool("status", "--check")
+            #expect(check.text.contains("critical: \(file): the file is missing"), "\(check.text)")
+            #expect(check.text.contains("synctool untrack --forget"))
+            #expect(try await scene.tool("doctor").status == 1)
+            let list = try await scene.tool("status").expectSuccess()
+            #expect(list.text.contains("missing"))
+        }
+    }
+
+    @Test func aRemoteThatFailsIsShownCheckedAndDiagnosed() async throws {
+        try await withStore { scene in
+            let folder = scene.folder.path("shared")
+            mkdir(folder, 0o755)
+            try await scene.tool("remote", "add", "a.db", "origin", "dir:" + folder)
+                .expectSuccess()
+            try await scene.tool("push", "a.db").expectSuccess()
+            let isSynced = try await eventually(within: .seconds(25), every: .milliseconds(100)) {
+                try await scene.tool("status").text.contains("last synced")
+            }
+            #expect(isSynced)
+            rename(folder, folder + "-gone")
+            for text in ["one", "two"] {
+                try await scene.sql("a.db", "INSERT INTO note(body) VALUES ('\(text)')")
+            }
+            let isNoticed = try await eventually(
+                within: .seconds(25), every: .milliseconds(100)
+            ) {
+                let check = try await scene.tool("status", "--check")
+                return check.status == 1 && check.text.contains("2 transactions unsent")
+            }
+            let check = try await scene.tool("status", "--check")
+            #expect(isNoticed, "\(check.text)")
+            #expect(check.text.contains("remote origin has failed for"), "\(check.text)")
+            #expect(check.text.contains("synctool sync"))
+            #expect(try await scene.tool("doctor").status == 1)
+            let doctor = try await scene.tool("doctor", "a.db")
+            #expect(doctor.status == 1 && doctor.text.contains("remote origin"), "\(doctor.text)")
+            #expect(try await scene.tool("status").text.contains("2 transactions unsent"))
+            // It has failed for longer than that.
+            let isLong = try await eventually(within: .seconds(25), every: .milliseconds(100)) {
+                try await scene.tool("status", "--check", "--max-lag", "1s").status == 2
+            }
+            #expect(isLong)
+        }
+    }
+
+    @Test func withoutADaemonItIsUnknown() async throws {
+        try await Scene.with { scene in
+            let check = try await scene.tool("status", "--check")
+            #expect(check.status == 3, "\(check.errors)")
+            #expect(check.text.hasPrefix("syncd UNKNOWN: 1 problem; not asked\nunknown: "))
+            #expect(try await scene.tool("status", "--check", "--direct").status == 64)
+        }
+    }
+}

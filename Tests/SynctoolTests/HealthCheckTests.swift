@@ -1,0 +1,105 @@
+import SyncClient
+import SyncReplica
+import Testing
+
+@testable import synctool
+
+/// What `status --check` and `doctor` take for a problem.
+@Suite struct HealthCheckTests {
+    private let now = Timestamp(milliseconds: 1_700_000_000_000)
+
+    private func ago(_ minutes: Int64) -> Timestamp {
+        Timestamp(milliseconds: now.milliseconds - minutes * 60_000)
+    }
+
+    private func store(
+        _ state: StoreSummary.State = .open, number: Int64 = 10, error: SyncError? = nil
+    ) throws -> StoreOverview {
+        let head = try Token("1.98cae9c923b24d1b1048cb1dfbb607e1.1.\(number).0")
+        return StoreOverview(
+            store: StoreSummary(
+                path: "/srv/my music.db", state: state, id: nil, replica: nil,
+                head: state == .open ? head : nil, subscribers: 0, error: error),
+            databaseBytes: 1, walBytes: 0)
+    }
+
+    private func remote(
+        lastSync: Timestamp?, behindSince: Timestamp?, error: String? = nil
+    ) -> RemoteStatus {
+        RemoteStatus(
+            name: "origin", url: "dir:/srv/x", state: .idle, lastSync: lastSync,
+            behindSince: behindSince, error: error)
+    }
+
+    private func problems(_ store: StoreOverview) -> [HealthCheck.Problem] {
+        HealthCheck(lagMax: .seconds(900), now: now).problems(of: [store])
+    }
+
+    @Test func aStoreInOrderHasNone() throws {
+        var store = try store()
+        store.remotes = [remote(lastSync: ago(1), behindSince: ago(1))]
+        #expect(problems(store).isEmpty)
+    }
+
+    @Test func aStoreThatIsNotOpenIsCritical() throws {
+        let missing = try #require(try problems(store(.missing)).first)
+        #expect(missing.severity == .critical)
+        #expect(
+            missing.line == """
+                critical: /srv/my music.db: the file is missing. Restore the file, or run: synctool \
+                untrack --forget '/srv/my music.db'
+                """)
+        let error = SyncError(.corrupt, "the file is damaged", hint: "Restore a backup")
+        let failed = try #require(try problems(store(.failed, error: error)).first)
+        #expect(failed.severity == .critical && failed.hint == "Restore a backup")
+    }
+
+    @Test func aRemoteThatFailsIsAWarningAndLaterCritical() throws {
+        var store = try store()
+        for (minutes, severity) in [(5, HealthCheck.Severity.warning), (20, .critical)] {
+            var remote = remote(lastSync: nil, behindSince: ago(3), error: "no route to host")
+            remote.failingSince = ago(Int64(minutes))
+            remote.behind = 14
+            store.remotes = [remote]
+            let problem = try #require(problems(store).first)
+            #expect(problem.severity == severity && problem.subject == .remote)
+            #expect(
+                problem.text
+                    == "remote origin has failed for \(minutes) minutes: no route to host; "
+                    + "14 transactions unsent for 3 minutes")
+            #expect(problem.hint?.contains("synctool sync '/srv/my music.db' origin") == true)
+        }
+    }
+
+    @Test func unusedRemotesAreNoProblem() throws {
+        var store = try store()
+        store.remotes = [remote(lastSync: nil, behindSince: nil, error: "not used by the daemon")]
+        #expect(problems(store).isEmpty)
+    }
+
+    @Test func changesThatWaitTooLongAreAWarning() throws {
+        var store = try store()
+        store.remotes = [remote(lastSync: ago(60), behindSince: ago(20))]
+        #expect(problems(store).map(\.severity) == [.warning])
+    }
+
+    @Test func consumersThatWereNotSeenAndConflictsAreWarnings() throws {
+        var store = try store()
+        func consumer(_ name: String, _ number: Int64, _ seen: Timestamp) -> Consumer {
+            Consumer(
+                name: name, kind: .reader, acknowledged: number, lease: nil, lastSeen: seen,
+                created: seen)
+        }
+        store.contents = .init(
+            pendingRows: 0, conflicts: 2,
+            consumers: [
+                consumer("all read", 10, ago(600)), consumer("at work", 3, ago(2)),
+                consumer("gone", 4, ago(600)),
+            ], replicas: [])
+        let found = problems(store)
+        #expect(found.map(\.subject) == [.consumer, .conflicts])
+        #expect(found[0].text.contains("consumer gone is 6 transactions behind"))
+        #expect(found[1].text == "2 open conflicts")
+        #expect(store.holdingBack(at: now)?.name == "at work")
+    }
+}
