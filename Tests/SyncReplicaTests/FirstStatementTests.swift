@@ -126,6 +126,38 @@ struct FirstStatementTests {
         #expect(try Self.obstacles(at: path, sql).isEmpty)
     }
 
+    @Test("rows that are older than history travel in parts, of which each can be shown alone")
+    func olderRowsInParts() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.db")
+        try Self.makeStore(
+            at: path,
+            """
+            CREATE TABLE a_leaf(id INTEGER PRIMARY KEY, branch TEXT NOT NULL REFERENCES branch);
+            CREATE TABLE branch(name TEXT PRIMARY KEY, root INTEGER REFERENCES root);
+            CREATE TABLE root(id INTEGER PRIMARY KEY, next INTEGER REFERENCES root);
+            INSERT INTO root VALUES (1, 4), (2, 3), (3, NULL), (4, 2);
+            INSERT INTO branch VALUES ('x', 1), ('y', 4), ('z', NULL);
+            INSERT INTO a_leaf VALUES (1, 'x'), (2, 'z'), (3, 'y'), (4, 'x'), (5, 'x')
+            """)
+        let sender = try StoreReplica(path, wall: { 5 }, isVerifying: true, olderRowsMax: 2)
+        defer { try? sender.close() }
+        let all = try #require(try sender.batches(since: VersionVector()).first)
+        let batch = try BatchDecoder.decode(all)
+        // A row of root may refer to any other: they travel together.
+        #expect(batch.transactions.map(\.changes.count) == [4, 2, 2, 2, 2, 2, 2, 1])
+        for (former, header) in zip(batch.transactions, batch.transactions.dropFirst()) {
+            #expect(header.header.seen.covers(former.header.dot))
+        }
+        var births: [ObjectUID: Int64] = [:]
+        for case .life(let uid, _, let life) in batch.facts { births[uid] = life.dot.number }
+        for case .cell(_, _, _, let version) in batch.facts {
+            for case .reference(let target, _) in version.value {
+                #expect(try #require(births[target]) <= version.dot.number)
+            }
+        }
+    }
+
     private static func makeStore(at path: String, _ sql: String) throws {
         let writer = try PlainConnection(path, wal: true)
         try writer.run(

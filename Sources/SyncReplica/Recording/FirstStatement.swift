@@ -11,9 +11,10 @@ import SyncValues
 /// (``RegionLoader/whole(in:)``), which stores the same, byte for byte, but for the numbers of the
 /// rows in `syncd_object`.
 ///
-/// Memory: what the log has of rows that were written since the store is tracked, and the list of
-/// changes of the last transaction, some 18 bytes a row; in WAL mode nothing else grows with the
-/// store. All is one transaction: docs/merge-design.md, *The first statement*.
+/// Memory: what the log has of rows that were written since the store is tracked, and the lists of
+/// the rows that are older (``OlderTransactions``), some 18 bytes a row; in WAL mode nothing else
+/// grows with the store. All is one transaction of SQLite: docs/merge-design.md, *The first
+/// statement*.
 struct FirstStatement {
     /// The page cache meanwhile: identities are random, and so are the pages of their index.
     private static let cacheKibibytes = 32_768
@@ -54,16 +55,16 @@ struct FirstStatement {
         let identities = RowIdentities(storage) { [recording] key in
             recording.uid(of: key, birth: consolidation.arrivals[key])
         }
+        let older = OlderTransactions(
+            recording.last, at: transaction.nextPosition + Int64(recording.entries.count),
+            in: transaction)
         let rows = RowStating(
             recording, consolidation: consolidation, identities: identities, storage: storage,
-            firstPosition: transaction.nextPosition)
-        var older = ByteWriter()
-        var count = 0
-        for entity in schema.tables.indices {
-            try rows.state(entity) { change in
-                let shape = storage.shapes.number(of: entity)
-                HeaderDetails.append(change, shape: shape, to: &older)
-                count += 1
+            firstPosition: transaction.nextPosition, older: older)
+        for component in ReferenceOrder(of: schema.merge).components {
+            older.divide()
+            for entity in component.entities {
+                try rows.state(entity, mayDivide: !component.isCircular)
             }
         }
         for place in recording.entries.indices {
@@ -72,10 +73,7 @@ struct FirstStatement {
                     try recording.object(of: $0, consolidation, naming: identities.uid(ofRowAt:))
                 })
         }
-        try transaction.append(
-            recording.last,
-            details: HeaderDetails.encode(
-                Batch.Transaction(recording.last), changes: older.bytes, count: count))
+        try older.store()
         transaction.environment.tally.count(plain: rows.count)
     }
 

@@ -13,14 +13,19 @@ final class RowStating {
     private let identities: RowIdentities
     private let storage: ReplicaStorage
     private let objects: NewObjects
+    private let older: OlderTransactions
     /// The positions of the transactions in the merge order, by their numbers.
     private let positions: [Int64: Int64]
 
-    /// - Parameter firstPosition: the position that the first of the headers is going to have.
+    /// - Parameters:
+    ///   - firstPosition: the position that the first of the headers is going to have.
+    ///   - older: gets the rows that are older than history.
     init(
         _ recording: LocalRecording, consolidation: CommitConsolidation,
-        identities: RowIdentities, storage: ReplicaStorage, firstPosition: Int64
+        identities: RowIdentities, storage: ReplicaStorage, firstPosition: Int64,
+        older: OlderTransactions
     ) {
+        self.older = older
         self.recording = recording
         self.consolidation = consolidation
         self.identities = identities
@@ -33,10 +38,10 @@ final class RowStating {
     }
 
     /// Stores the objects of an entity.
-    /// - Parameter older: called with the insert of each row that is older than history.
+    /// - Parameter mayDivide: whether its older rows may be divided between transactions anywhere.
     /// - Throws: ``StatementObstacle``; `refused` for a row that its table refuses; SQLite errors.
     /// - Complexity: O(rows)
-    func state(_ entity: Int, older: (Batch.Change) -> Void) throws {
+    func state(_ entity: Int, mayDivide: Bool) throws {
         let table = storage.schema.tables[entity]
         let select = try storage.statements.statement(table.selectInOrder)
         defer { select.reset() }
@@ -44,10 +49,9 @@ final class RowStating {
             let row = table.columns.indices.map { select.value(Int32($0)) }
             let key = storage.schema.merge.key(entity, table.key.map { row[$0] })
             let uid = try identities.uid(of: key)
+            if mayDivide { older.divide() }
             try store(row, at: key, uid: uid)
-            if consolidation.births[key] == nil {
-                older(Batch.Change(uid, entity: entity, kind: .insert))
-            }
+            if consolidation.births[key] == nil { older.append(uid, entity: entity) }
         }
     }
 
@@ -56,19 +60,18 @@ final class RowStating {
         let fields = try identities.fields(of: row, entity: key.entity)
         let refused = RefusedRow(row, as: fields, of: key.entity, in: storage.schema)
         if let refused { throw refused.error }
-        let last = recording.last.dot
-        var newest = Int64(0)
+        var position = Int64(0)
         let record = objects.record(of: uid, entity: key.entity, fields: fields.stated) { columns in
             let dates = consolidation.dates
             let dot =
                 columns.isEmpty ? dates.inserted[key] : dates.lastWrite(to: columns, of: key)
-            newest = max(newest, (dot ?? last).number)
-            return dot ?? last
+            position = max(position, dot.map { positions[$0.number] ?? 0 } ?? older.place)
+            return dot ?? older.dot
         }
         guard let record else { throw StatementObstacle.changedValue }
         var object = StoredObject(
             record: record, key: key.values, number: nil, state: .plain,
-            place: positions[newest] ?? 0)
+            place: position)
         if entity.isPrivate, case .integer(let number) = key.values[0] { object.number = number }
         guard try storage.objects.insert(object, uid: uid) else {
             throw StatementObstacle.sameIdentity

@@ -48,18 +48,21 @@ public final class StoreReplica: Sendable {
     ///   - isGeneral: whether everything is computed by regions and views.
     ///   - isCheckingLane: whether the rules of the fast lane are checked at each merge.
     ///   - usesLane: whether slices of plain objects are merged by the fast lane.
+    ///   - olderRowsMax: rows in one transaction of those that state what is older than history;
+    ///     nil: as many as usual.
     /// - Throws: as ``init(_:)``.
     package init(
         _ path: String, isResolved: Bool = false, wall: @escaping @Sendable () -> Int64,
         driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false,
-        isGeneral: Bool = false, isCheckingLane: Bool = false, usesLane: Bool = false
+        isGeneral: Bool = false, isCheckingLane: Bool = false, usesLane: Bool = false,
+        olderRowsMax: Int? = nil
     ) throws {
         self.path = path
         // A merge finds by itself what was written past the triggers (``MissedChanges``).
         let local = try Store.open(path, isResolved: isResolved, isMending: false)
         self.local = local
         do {
-            let environment = MergeEnvironment(
+            var environment = MergeEnvironment(
                 settle: { try local.live.withState { _, live in try live.settleBeforeWriting() } },
                 boundaries: {
                     try local.live.withState { _, live in try live.boundariesForWriting() }
@@ -67,6 +70,7 @@ public final class StoreReplica: Sendable {
                 endWriting: { try? local.live.withState { _, live in live.endWriting() } },
                 wall: wall, driftMax: driftMax, isVerifying: isVerifying, isGeneral: isGeneral,
                 usesLane: usesLane, isCheckingLane: isCheckingLane)
+            if let olderRowsMax { environment.olderRowsMax = olderRowsMax }
             self.environment = environment
             connection = MergeConnection(
                 try DatabaseOpener.open(path, expecting: .file(local.file)),

@@ -24,6 +24,9 @@ struct MergeEnvironment: Sendable {
     /// Whether the rules of the fast lane are applied to each slice, and checked against the
     /// general lane: for simulations.
     var isCheckingLane = false
+    /// Rows in one of the transactions that state what is older than history: a merge has some
+    /// 5,000 facts of them in one slice (``MergePace``).
+    var olderRowsMax = 1_000
     /// What was done.
     let tally = TallyCounter()
 }
