@@ -27,7 +27,7 @@ STRESS_SECONDS ?= 300
 SECONDS ?= 60
 DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
-.PHONY: setup setup-tests build test demo bench bench-history fuzz faults-disk kill hostility soak neighbour replay \
+.PHONY: setup setup-tests build test demo bench bench-history fuzz faults-disk kill hostility soak week neighbour replay \
 	million sim breaks stress lint measure docs peers clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
@@ -104,6 +104,13 @@ soak: setup
 	$(SWIFT) build --product syncd
 	$(SWIFT) build --product synctool
 	scripts/soak.py "$$($(SWIFT) build --show-bin-path)" $(SECONDS)
+
+# A week of a machine in SECONDS: twenty stores, fifty clients, restarts, kills, upgrades, remotes that go away; an
+# hour is worth its time. Fails where a client missed a commit, copies differ, or the daemon grew.
+week: setup
+	$(SWIFT) build -c release --product syncd
+	$(SWIFT) build -c release --product synctool
+	scripts/week.py "$$($(SWIFT) build -c release --show-bin-path)" $(SECONDS)
 
 # How often a program that waits for no lock is refused beside the daemon: about an hour.
 neighbour: setup
