@@ -1,5 +1,5 @@
-# Everything that is done twice. On a fresh Debian 12 with Swift 6.3, `make demo` and `make test`
-# install what is missing, build, and run.
+# Everything that is done twice. On a fresh Debian 12 with Swift 6.3, `make build`, `make demo` and `make test`
+# install what they need, build, and run. `make install` does neither: it copies.
 
 SHELL := /bin/bash
 SWIFT ?= swift
@@ -27,7 +27,9 @@ STRESS_SECONDS ?= 300
 SECONDS ?= 60
 DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemotes
 
-.PHONY: setup setup-tests build test demo bench bench-history fuzz faults-disk kill hostility soak week neighbour replay \
+export OUT ?= out/program
+
+.PHONY: setup setup-tests build uninstall test demo bench bench-history fuzz faults-disk kill hostility soak week neighbour replay \
 	million sim breaks stress lint measure docs peers clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
@@ -37,10 +39,12 @@ setup:
 
 # The same, and what tests alone need.
 setup-tests: setup
-	@scripts/setup.sh tests
+	@scripts/setup.sh clients
 
-build: setup
-	$(SWIFT) build
+# What `make install` copies, in out/program: the program, built for release, its manual pages and completions.
+build:
+	@scripts/setup.sh build
+	@SWIFT='$(SWIFT)' scripts/build.sh
 
 # All tests: Swift, Python, the varlink certification suite. FILTER=Suite runs a part of them. One
 # group after the other: what blocks a thread must not starve what waits for a socket, and tests
@@ -53,11 +57,12 @@ else
 		'SyncValuesTests|SyncStorageTests|SyncCoreTests|SyncTestingTests|SyncClientTests|SynctoolTests' \
 		SyncMergeTests SyncReplicaTests 'SyncRemotesTests --no-parallel' 'FuzzTests --no-parallel' \
 		'SyncObjectsTests --no-parallel' VarlinkTests \
-		'SyncdTests|EndToEndTests|DocumentationTests --no-parallel'
+		'SyncdTests|EndToEndTests|DocumentationTests|PackagingTests --no-parallel'
 endif
 
 # The tour, on a copy of DB=path or on a small sample. Builds only the two programs that it runs.
-demo: setup
+demo:
+	@scripts/setup.sh build demo
 	$(SWIFT) build --product synctool
 	$(SWIFT) build --product syncd
 	@"$$($(SWIFT) build --show-bin-path)/synctool" demo $(if $(DB),"$(DB)")
@@ -188,7 +193,11 @@ measure:
 clean:
 	rm -rf .build .build-* .venv out
 
-# syncd, synctool, the units, completions. As root, or with PREFIX and DESTDIR.
+# Copies what `make build` made, with the units, below PREFIX (default /usr/local; DESTDIR: a staging folder). As root,
+# or with PREFIX=$HOME/.local. Compiles nothing.
 install:
-	@scripts/setup.sh
-	@SWIFT="$(SWIFT)" PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/install.sh
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install.sh
+
+# Removes what `make install` put below the same PREFIX. Databases, configuration and state stay.
+uninstall:
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/uninstall.sh

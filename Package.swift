@@ -11,17 +11,17 @@ let package = Package(
         .library(name: "SyncObjects", targets: ["SyncObjects"]),
         .library(name: "Varlink", targets: ["Varlink"]),
         .library(name: "SyncTesting", targets: ["SyncTesting"]),
-        .executable(name: "syncd", targets: ["syncd"]),
-        .executable(name: "synctool", targets: ["synctool"]),
+        .executable(name: "syncd", targets: ["Programs"]),
+        .executable(name: "synctool", targets: ["Programs"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     ],
     targets: [
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
@@ -91,7 +91,7 @@ let package = Package(
                 "SyncCore", "SyncStorage", "SyncClient", "CSQLite", "CObjects",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
-        .executableTarget(
+        .target(
             name: "syncd",
             dependencies: [
                 "SyncReplica", "SyncCore", "SyncMerge", "SyncStorage", "SyncClient", "SyncRemotes",
@@ -105,13 +105,14 @@ let package = Package(
                 .product(name: "Yams", package: "Yams"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
-        .executableTarget(
+        .target(
             name: "synctool",
             dependencies: [
                 "SyncReplica", "SyncCore", "SyncStorage", "SyncMerge", "SyncClient", "SyncRemotes",
                 "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
+        .executableTarget(name: "Programs", dependencies: ["SyncClient", "syncd", "synctool"]),
         .executableTarget(
             name: "todo", dependencies: ["SyncObjects"], path: "Examples/Todo"),
         .executableTarget(
@@ -157,6 +158,7 @@ let package = Package(
                 "syncd", "synctool", "SyncClient", "SyncCore", "SyncStorage", "SyncTesting",
                 "Varlink",
             ]),
+        .testTarget(name: "PackagingTests", dependencies: ["SyncTesting"]),
         .testTarget(
             name: "SyncObjectsTests",
             dependencies: [

@@ -1,13 +1,30 @@
 #!/bin/bash
-# setup.sh [tests]: installs what building needs on Debian 12 and is not there yet, and, with `tests`, what
-# tests alone need; quick when all is.
+# Installs the Debian 12 packages that are missing for what is named; quick when nothing is.
+#   scripts/setup.sh [build] [demo] [test] [clients] [deb]      default: build, demo and test
+# `build` is what the compiler needs, `demo` adds what the tour runs, `test` what the tests run (an ssh
+# server, too), `clients` what the tests of Examples/clients run, `deb` what builds and tests the Debian package. `scripts/setup.sh --list GROUP…` prints the
+# packages and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(git make pkg-config libsqlite3-dev libsystemd-dev libzstd-dev sqlite3 procps
-    python3 python3-venv openssh-client openssh-server)
-# The clients in Examples/clients.
-if [ "${1:-}" = tests ]; then packages+=(golang-go nodejs); fi
+list=
+[ "${1:-}" != --list ] || { list=1; shift; }
+[ $# -gt 0 ] || set -- build demo test
+packages=()
+for group in "$@"; do
+    case $group in
+    build) packages+=(git make pkg-config python3 libsqlite3-dev libsystemd-dev libzstd-dev) ;;
+    demo) packages+=(sqlite3) ;;
+    test) packages+=(sqlite3 procps python3-venv openssh-client openssh-server) ;;
+    clients) packages+=(golang-go nodejs) ;;
+    deb) packages+=(debhelper lintian fakeroot debootstrap) ;;
+    *) echo "setup: unknown group '$group'; known: build, demo, test, clients, deb" >&2; exit 64 ;;
+    esac
+done
+if [ -n "$list" ]; then
+    printf '%s\n' "${packages[@]}" | sort -u
+    exit
+fi
 
 fail() {
     printf 'setup: %s\n' "$@" >&2

@@ -8,7 +8,6 @@ import SyncCore
 import SyncStorage
 
 /// `syncd`: reads flags, environment and files, and runs the ``Daemon``.
-@main
 struct Syncd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "syncd",

@@ -1,17 +1,29 @@
-import Foundation
 import SyncCore
+
+#if canImport(Glibc)
+    import Glibc
+#endif
 
 /// Times as a user reads them, in the time zone of this machine.
 enum LocalTime {
-    private static let formatter: DateFormatter = {
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.dateFormat = "yyyy-MM-dd HH:mm:ss.SSS"
-        return formatter
-    }()
-
+    /// `2026-01-01 12:00:00.000`. Times beyond the years of the calendar are shown as milliseconds
+    /// since 1970.
     static func text(_ time: Timestamp) -> String {
-        formatter.string(from: Date(timeIntervalSince1970: Double(time.milliseconds) / 1000))
+        let (quotient, remainder) = time.milliseconds.quotientAndRemainder(dividingBy: 1000)
+        let milliseconds = remainder < 0 ? remainder + 1000 : remainder
+        var seconds = time_t(remainder < 0 ? quotient - 1 : quotient)
+        var parts = tm()
+        guard localtime_r(&seconds, &parts) != nil else { return "\(time.milliseconds) ms" }
+        let date = [Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday)]
+        let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { padded(Int($0), to: 2) }
+        return padded(date[0], to: 4) + "-" + padded(date[1], to: 2) + "-" + padded(date[2], to: 2)
+            + " " + clock.joined(separator: ":") + "." + padded(Int(milliseconds), to: 3)
+    }
+
+    private static func padded(_ number: Int, to width: Int) -> String {
+        let digits = String(number.magnitude)
+        let zeros = String(repeating: "0", count: max(0, width - digits.count))
+        return (number < 0 ? "-" : "") + zeros + digits
     }
 
     /// `3 minutes ago`, in whole units.

@@ -6,9 +6,9 @@ import SyncStorage
     import Glibc
 #endif
 
-@main
-enum Main {
-    static func main() async {
+/// Where `synctool` begins; the program that calls it is target `Programs`.
+package enum EntryPoint {
+    package static func main() async {
         // A reader that closes the pipe, as `head` does, is an error of write(), not a signal.
         signal(SIGPIPE, SIG_IGN)
         CoreDumps.disable()
