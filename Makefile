@@ -29,7 +29,7 @@ DOCS ?= SyncCore SyncReplica SyncClient SyncObjects Varlink SyncTesting SyncRemo
 
 export OUT ?= out/program
 
-.PHONY: setup setup-tests build uninstall test demo bench bench-history fuzz faults-disk kill hostility soak week neighbour replay \
+.PHONY: setup setup-tests build uninstall deb deb-setup deb-test test demo bench bench-history fuzz faults-disk kill hostility soak week neighbour replay \
 	million sim breaks stress lint measure docs peers clean install
 
 # Debian packages and the Python environment of the tests; quick when all is there.
@@ -201,3 +201,16 @@ install:
 # Removes what `make install` put below the same PREFIX. Databases, configuration and state stay.
 uninstall:
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/uninstall.sh
+
+# What building and testing the Debian package needs.
+deb-setup:
+	@scripts/setup.sh build deb
+
+# The Debian package, in out, checked by lintian.
+deb:
+	@SWIFT='$(SWIFT)' scripts/deb.sh
+
+# As root: that package on a bare Debian 12 (debootstrap) under a systemd of its own: installed, the guide followed
+# word by word, upgraded under clients, removed, purged.
+deb-test:
+	@scripts/deb-test.sh

@@ -32,7 +32,8 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || 
     scripts/manual.py "$out" "$out/man"
 for program in syncd synctool; do
     for shell in bash zsh fish; do
-        "$out/$program" --generate-completion-script $shell >"$out/completions/$program.$shell"
+        # Completions are read by a shell, never run: without a first line that names one.
+        "$out/$program" --generate-completion-script $shell | sed '1{/^#!/d}' >"$out/completions/$program.$shell"
     done
 done
 echo "built: $out ($(du -sh "$out/syncd" | cut -f1)). To install: sudo make install, or make install PREFIX=\$HOME/.local"

@@ -72,7 +72,8 @@ for program in syncd synctool; do
     put 644 "$out/completions/$program.zsh" "${ZSHDIR:-$share/zsh/site-functions}/_$program"
     put 644 "$out/completions/$program.fish" "$share/fish/vendor_completions.d/$program.fish"
 done
-for page in README.md CHANGELOG.md NOTICE docs/*.md docs/*/*; do
+# The pages link to these files where they are in the sources.
+for page in README.md CHANGELOG.md NOTICE docs/*.md docs/*/* monitoring/* Examples/clients/*{,/*,/*/*}; do
     [ ! -f "$page" ] || put 644 "$page" "$share/doc/syncd/$page"
 done
 if [ -z "${WITHOUT_LICENSE:-}" ]; then put 644 LICENSE "$share/doc/syncd/LICENSE"; fi

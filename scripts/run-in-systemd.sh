@@ -3,9 +3,10 @@
 # throw-away overlay of this machine's own root, run one command in it, power off,
 # return the command's exit code.
 #
-#   run-in-systemd.sh [--bind DIR[:DEST]]... [--prepare SCRIPT] [--want UNIT]... [--net]
+#   run-in-systemd.sh [--root DIR] [--bind DIR[:DEST]]... [--prepare SCRIPT] [--want UNIT]... [--net]
 #                     [--timeout SEC] [--journal FILE] [--] COMMAND [ARG...]
 #
+#  --root     the root below the overlay, for example one that debootstrap made (default: this machine's)
 #  --bind     read-write bind of DIR (results written there survive); everything else is overlay
 #  --prepare  script run chrooted in the new root before boot (e.g. dpkg -i x.deb)
 #  --want     extra units pulled in beside the command (e.g. dbus.socket systemd-logind.service)
@@ -19,7 +20,7 @@ if [ "${RIN_STAGE:-}" = 2 ]; then
 w=$RIN_WORK; r=$w/root
 hostname rin
 mkdir -p "$r" "$w/t"; mount -t tmpfs -o mode=755 rin "$w/t"; mkdir "$w/t/up" "$w/t/wk"
-mount -t overlay overlay -o "lowerdir=/,upperdir=$w/t/up,workdir=$w/t/wk" "$r"
+mount -t overlay overlay -o "lowerdir=$RIN_LOWER,upperdir=$w/t/up,workdir=$w/t/wk" "$r"
 mount -t proc -o nosuid,nodev,noexec proc "$r/proc"
 # /proc/sys is (mostly) the machine's own: without this PID 1 and systemd-sysctl change fs.file-max, fs.protected_* of the host
 for d in sys sysrq-trigger irq bus; do [ -e "$r/proc/$d" ] || continue
@@ -79,13 +80,14 @@ if [ -f /run/rin/prepare ]; then /bin/bash /run/rin/prepare >/run/rin/out 2>&1; 
 umount -l /.old; rmdir /.old
 # PID 1 leaves propagation alone in a container; LoadCredential= needs a shared tree (a new peer group, not the host's)
 mount --make-rshared /
-export -n RIN_WORK RIN_JOURNAL; ll=$RIN_LOGLEVEL; 
+export -n RIN_WORK RIN_LOWER RIN_JOURNAL; ll=$RIN_LOGLEVEL; 
 exec env -i container=rin PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
   /lib/systemd/systemd --system --unit=rin.target --log-level=$ll --show-status=0 </dev/null >/dev/null 2>&1
 fi
 ########## first stage ##########
-binds=() wants=() prepare= net=1 limit=120 journal=
+binds=() wants=() prepare= net=1 limit=120 journal= lower=/
 while [ $# -gt 0 ]; do case $1 in
+  --root) lower=$(realpath "$2"); shift 2;;
   --bind) binds+=("$2"); shift 2;; --prepare) prepare=$2; shift 2;;
   --want) wants+=("$2"); shift 2;; --net) net=; shift;;
   --timeout) limit=$2; shift 2;; --journal) journal=$2; shift 2;;
@@ -93,7 +95,7 @@ while [ $# -gt 0 ]; do case $1 in
 [ $# -gt 0 ] || { echo "no command" >&2; exit 64; }
 skip() { echo "skipped: $1" >&2; exit 77; }
 [ "$(id -u)" = 0 ] || skip "a systemd of its own needs root"
-[ -x /lib/systemd/systemd ] || skip "systemd is not installed"
+[ -x "$lower/lib/systemd/systemd" ] || skip "systemd is not installed in $lower"
 unshare --fork --pid --mount --mount-proc --cgroup --uts --ipc true 2>/dev/null \
   || skip "this machine refuses namespaces"
 
@@ -117,8 +119,8 @@ printf '%q ' "$@" > "$work/io/cmd"
 printf '%s\n' "${binds[@]:-}" > "$work/io/binds"
 printf '%s\n' "${wants[@]:-}" > "$work/io/wants"
 [ -z "$prepare" ] || cp "$prepare" "$work/io/prepare"
-pwd > "$work/io/cwd"
-export RIN_STAGE=2 RIN_WORK=$work RIN_JOURNAL=${journal:+1} RIN_LOGLEVEL=${RIN_LOGLEVEL:-info}
+if [ "$lower" = / ]; then pwd; else echo /; fi > "$work/io/cwd"
+export RIN_STAGE=2 RIN_LOWER=$lower RIN_WORK=$work RIN_JOURNAL=${journal:+1} RIN_LOGLEVEL=${RIN_LOGLEVEL:-info}
 
 cat "$work/io/out" & catpid=$!
 exec 9>"$work/io/out"       # keeps the fifo open until PID 1 is gone

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sessions.py [--programs FOLDER] [--update] PAGE...: runs the console sessions of Markdown pages.
+"""sessions.py [--programs FOLDER] [--update | --follow] PAGE...: runs the console sessions of Markdown pages.
 
 Every block that begins with ```console is run: a line that begins with `$ ` is a command, a line that
 begins with `> ` continues it, and the other lines are what it prints (stdout and stderr). The blocks of one
@@ -18,6 +18,10 @@ What changes from run to run counts as equal: times, identifiers, process ids, d
 a line stands for any text; a line that is `…` alone stands for any lines.
 
 --update writes what the programs print into the pages. Read the difference before committing it.
+
+--follow does what a reader does: it runs the blocks that begin with ```sh, too, which install things, with the
+programs of the PATH, in the folder and with the environment in which it was started, and prepares nothing. For a
+machine that is made for the test.
 """
 
 import argparse
@@ -33,7 +37,7 @@ import tempfile
 import threading
 import time
 
-COMMAND_SECONDS_MAX = 60
+COMMAND_SECONDS_MAX = 120
 # How long output may stay away before it is taken as complete: when it is to be written into the page, and
 # when it differs from the page. Long, because what a background program prints may be late on a busy machine.
 UPDATE_QUIET_SECONDS = 1.5
@@ -63,7 +67,8 @@ CHANGING = [
 
 
 class Page:
-    """The steps of one page, in order: ("run", text), ("file", name, text), ("daemon",), or a Command."""
+    """The steps of one page, in order: ("run", text), ("file", name, text), ("daemon",), ("sh", line, text) for
+    readers alone, or a Command."""
 
     def __init__(self, path):
         self.path = path
@@ -91,6 +96,10 @@ class Page:
         elif line == "```console":
             end = self.find("```", number + 1)
             self.read_console(number + 1, end)
+        elif line == "```sh":
+            end = self.find("```", number + 1)
+            self.steps += [
+                ("sh", at + 1, self.lines[at]) for at in range(number + 1, end) if self.lines[at].strip()]
         elif line.startswith("```"):
             end = self.find("```", number + 1)
         else:
@@ -142,14 +151,8 @@ class Command:
 class Shell:
     """One bash, its output read by a thread; everything that it started ends with it."""
 
-    def __init__(self, folder, programs):
+    def __init__(self, folder, environment):
         self.folder = folder
-        environment = {
-            "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin", "HOME": folder, "TERM": "dumb",
-            "LANG": "C.UTF-8", "TZ": "UTC", "USER": "ann", "TMPDIR": folder,
-            "SYNCD_SOCKET": f"{folder}/s.sock", "XDG_RUNTIME_DIR": folder,
-            "XDG_CONFIG_HOME": f"{folder}/.config", "XDG_STATE_HOME": f"{folder}/.state",
-        }
         self.process = subprocess.Popen(
             ["bash", "--norc", "--noprofile"], cwd=folder, env=environment, text=True, bufsize=1,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -208,6 +211,16 @@ class Shell:
         self.process.wait()
 
 
+def environment_of(folder, programs):
+    """For a session that meets nothing of this machine."""
+    return {
+        "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin", "HOME": folder, "TERM": "dumb",
+        "LANG": "C.UTF-8", "TZ": "UTC", "USER": "ann", "TMPDIR": folder,
+        "SYNCD_SOCKET": f"{folder}/s.sock", "XDG_RUNTIME_DIR": folder,
+        "XDG_CONFIG_HOME": f"{folder}/.config", "XDG_STATE_HOME": f"{folder}/.state",
+    }
+
+
 def stable(line):
     """A line for a page: the same time and process id in every update."""
     line = re.sub(r"\d{4}-\d\d-\d\d( )\d\d:\d\d:\d\d\.\d+", "2026-01-01 12:00:00.000", line)
@@ -253,29 +266,56 @@ def matches_in_order(expected, actual):
     return matches_in_order(expected[1:], actual[1:])
 
 
+def difference(page, step, expected):
+    return (
+        f"{page.path}:{step.number}: $ {step.text}\n  the page says:\n"
+        + "".join(f"    {line}\n" for line in expected)
+        + "  the programs print:\n"
+        + "".join(f"    {line}\n" for line in step.actual))
+
+
+def follow_page(page):
+    """The differences of one page, read word by word by a newcomer. Ends at the first command that fails."""
+    findings = []
+    shell = Shell(os.getcwd(), os.environ | {"LANG": "C.UTF-8", "TZ": "UTC", "TERM": "dumb"})
+    try:
+        for step in page.steps:
+            if isinstance(step, Command):
+                print(f"$ {step.text}", flush=True)
+                expected = trimmed(step.expected)
+                step.actual = shell.run(step.text, expected, QUIET_SECONDS)
+                print("".join(f"{line}\n" for line in step.actual), end="", flush=True)
+                if not matches(expected, step.actual):
+                    findings.append(difference(page, step, expected))
+            elif step[0] == "sh":
+                print(f"$ {step[2]}", flush=True)
+                lines = shell.run(f"{step[2]}\necho \"status $?\"", ["…", "status 0"], QUIET_SECONDS)
+                if lines[-1:] != ["status 0"]:
+                    return findings + [f"{page.path}:{step[1]}: {step[2]}\n" + "\n".join(lines)]
+    finally:
+        shell.close()
+    return findings
+
+
 def run_page(page, programs, quiet_seconds, update):
     """The differences of one page."""
     findings = []
     folder = tempfile.mkdtemp(prefix="syncd-doc-")
     subprocess.run(
         ["sqlite3", f"{folder}/music.db"], input=SAMPLE, text=True, check=True, capture_output=True)
-    shell = Shell(folder, programs)
+    shell = Shell(folder, environment_of(folder, programs))
     try:
         for step in page.steps:
             if isinstance(step, Command):
                 expected = trimmed(step.expected)
                 step.actual = shell.run(step.text, expected, quiet_seconds, update)
                 if not matches(expected, step.actual):
-                    findings.append(
-                        f"{page.path}:{step.number}: $ {step.text}\n  the page says:\n"
-                        + "".join(f"    {line}\n" for line in expected)
-                        + "  the programs print:\n"
-                        + "".join(f"    {line}\n" for line in step.actual))
+                    findings.append(difference(page, step, expected))
             elif step[0] == "run":
                 shell.run(f"{{ {step[1]}\n}} >/dev/null 2>&1", [], QUIET_SECONDS)
             elif step[0] == "file":
                 pathlib.Path(folder, step[1]).write_text(step[2])
-            else:
+            elif step[0] == "daemon":
                 shell.start_daemon()
     finally:
         shell.close()
@@ -287,6 +327,7 @@ def main():
     parser = argparse.ArgumentParser(description="Runs the console sessions of Markdown pages.")
     parser.add_argument("--programs", default=str(ROOT / ".build/debug"))
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--follow", action="store_true")
     parser.add_argument("--quiet-seconds", type=float, help="how long to wait for what is missing")
     parser.add_argument("pages", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -298,7 +339,8 @@ def main():
             continue
         commands += own
         quiet = arguments.quiet_seconds or (UPDATE_QUIET_SECONDS if arguments.update else QUIET_SECONDS)
-        found = run_page(page, pathlib.Path(arguments.programs).resolve(), quiet, arguments.update)
+        found = follow_page(page) if arguments.follow else run_page(
+            page, pathlib.Path(arguments.programs).resolve(), quiet, arguments.update)
         if arguments.update:
             page.write()
         findings += found

@@ -12,6 +12,9 @@ struct VersionTests {
     @Test func theVersionIsOne() throws {
         let version = try run("synctool", ["--version"]).text.trimmingCharacters(in: .newlines)
         #expect(try run("syncd", ["--version"]).text.hasPrefix(version))
+        #expect(try Package.text(of: "debian/changelog").hasPrefix("syncd (\(version)) "))
+        #expect(
+            try Package.text(of: "docs/getting-started.md").contains("syncd_\(version)_amd64.deb"))
         let script = try Package.run("scripts/version.sh").text
         #expect(script == version + "\n")
     }
