@@ -35,6 +35,7 @@ KINDS = {
     "lane": ("--kind", "files", "--lane"),
     "plain lane": ("--kind", "files", "--lane", "--schedules", "plain"),
     "crowded lane": ("--kind", "files", "--lane", "--schedules", "crowded"),
+    "both lanes": ("--kind", "files", "--both", "--schedules", "simple"),
     "migrating": ("--kind", "files", "--schedules", "migrating"),
 }
 # In the lowest module. Every file with a break imports it.

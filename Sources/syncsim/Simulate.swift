@@ -24,7 +24,7 @@ struct Simulate: ParsableCommand {
     @Option(
         help: """
             Of files: ordinary; plain, as most stores are; crowded: plain, with more conflicts; \
-            migrating: schemas change at once.
+            simple: as most programs are, with large commits; migrating: schemas change at once.
             """)
     var schedules = StoreSimulation.Schedules.ordinary
 
@@ -62,8 +62,8 @@ struct Simulate: ParsableCommand {
     }
 
     func run() throws {
-        // The whole state is compared without --lane: it takes most of the time.
-        try StoreSimulation.$isVerifying.withValue(!lane) {
+        // The whole state is compared without --lane and --both: it takes most of the time.
+        try StoreSimulation.$isVerifying.withValue(!lane && !both) {
             try StoreSimulation.$isCheckingLane.withValue(lane) {
                 try StoreSimulation.$comparesLanes.withValue(both) { try runSchedules() }
             }
@@ -113,8 +113,11 @@ struct Simulate: ParsableCommand {
     }
 
     private func printLanes(_ lane: LaneTally) {
-        print("by both lanes: \(lane.eligible) objects")
-        printRefusals(lane, title: "slices by the general lane alone")
+        print("by both lanes: \(lane.eligible) objects", terminator: " ")
+        let all = lane.eligible + lane.refusals.values.reduce(0, +)
+        let percent = all == 0 ? 0 : 100 * lane.eligible / all
+        print("of \(all) objects (\(percent) %)")
+        printRefusals(lane, title: "by the general lane alone")
     }
 
     private func printRefusals(_ lane: LaneTally, title: String) {

@@ -36,6 +36,12 @@ struct MergedHistory {
         var cause = NetChange.Cause.merge
     }
 
+    /// A change of a transaction, by the lane that made it.
+    private enum Step {
+        case general(Item)
+        case beside(ChangesBeside.Item)
+    }
+
     /// - Parameters:
     ///   - replica: this one; its transactions are local, and have no origin.
     ///   - moves: the rows that have another number than before.
@@ -56,16 +62,42 @@ struct MergedHistory {
     }
 
     /// Writes the transactions, then the differences that none of them made.
+    /// - Parameter lane: what is in the tables already, and not among the differences.
     /// - Throws: SQLite errors.
     /// - Complexity: O(changes + differences)
     func write(
-        _ transactions: [Batch.Transaction], differences: [RowKey: RowDifference]
+        _ transactions: [Batch.Transaction], differences: [RowKey: RowDifference],
+        beside lane: ChangesBeside? = nil
     ) throws {
         var copy = self
         let entities = try copy.trackedEntities()
+        let taken = lane?.objects ?? []
         for transaction in transactions {
-            let items = transaction.changes.flatMap { copy.items(of: $0, in: differences) }
-            let (numbers, changes) = copy.changes(of: items, entities)
+            guard let lane else {
+                let items = transaction.changes.flatMap { copy.items(of: $0, in: differences) }
+                let (numbers, changes) = copy.changes(of: items, entities)
+                try write(changes, numbers: numbers, of: transaction)
+                continue
+            }
+            var steps: [Step] = []
+            var own = lane.items(transaction.header.dot)[...]
+            for change in transaction.changes {
+                guard taken.contains(change.object) else {
+                    steps += copy.items(of: change, in: differences).map(Step.general)
+                    continue
+                }
+                guard let item = own.first, item.object == change.object else { continue }
+                own.removeFirst()
+                steps.append(.beside(item))
+            }
+            let numbers = history.allocate(steps.count)
+            let changes = zip(steps, numbers).compactMap { step, seq in
+                switch step {
+                case .general(let item):
+                    entities[item.key.entity].map { copy.change(of: item, entity: $0, seq: seq) }
+                case .beside(let item): item.change(seq)
+                }
+            }
             try write(changes, numbers: numbers, of: transaction)
         }
         let rest = copy.remainder(of: differences)

@@ -30,18 +30,20 @@ extension FastLane {
         places.reserveCapacity(arrivals.count)
         for (place, arrival) in arrivals.enumerated() { places[arrival.uid] = place }
         // Two positions in the batch for one object.
-        guard places.count == arrivals.count else { return .versions }
+        guard places.count == arrivals.count, !arrivals.contains(where: { refusals[$0.uid] != nil })
+        else { return .versions }
         var written = [UInt64](repeating: 0, count: arrivals.count)
         var isInserted = [Bool](repeating: false, count: arrivals.count)
         for entry in fresh {
             var items: [LaneHistory.Item] = []
             items.reserveCapacity(entry.changes.count)
             for change in entry.changes {
+                if !refusals.isEmpty, refusals[change.object] != nil { continue }
                 guard change.kind != .delete else { return .life }
                 guard let place = places[change.object] else {
                     // It is overwritten by a later slice: no row shows it, nor is it loaded, unless
                     // another object refers to it.
-                    guard !hasReferences else { return .incomplete }
+                    guard !hasReferences, refusals.isEmpty else { return .incomplete }
                     continue
                 }
                 guard entityOfTheirs[change.entity] == arrivals[place].entity else { return .life }
@@ -101,32 +103,39 @@ extension FastLane {
         }
     }
 
-    /// Writes the transactions to history, after the rows.
+    /// A row that is as it was is no difference.
     /// - Throws: SQLite errors.
-    /// - Complexity: O(changes)
-    func writeHistory() throws {
-        let tracked = try trackedEntities()
-        let masks = tracked.enumerated().map { entity, tracked in
-            tracked.map { columnPlaces(of: entity, $0) } ?? []
-        }
-        // A row that is as it was is no difference.
+    func dropEqualRows() throws {
         for (place, before) in history.rows where try row(of: arrivals[place]) == before {
             history.rows[place] = nil
         }
+    }
+
+    /// Writes the transactions to history, after the rows, where the lane has taken the whole
+    /// slice.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(changes)
+    func writeHistory() throws {
+        let changes = try changes()
         let writer = MergedHistory(
             schema: storage.schema, history: storage.history,
             replica: transaction.identity.replica, wall: transaction.environment.wall(),
             before: { _ in nil }, after: { _ in nil })
         for (entry, items) in zip(fresh, history.items) {
             let numbers = storage.history.allocate(items.count)
-            let changes = zip(items, numbers).compactMap { item, seq -> NetChange? in
-                let arrival = arrivals[item.arrival]
-                guard let entity = tracked[arrival.entity] else { return nil }
-                return change(
-                    item, seq: seq, entity: entity, places: masks[arrival.entity])
-            }
-            try writer.write(changes, numbers: numbers, of: entry)
+            let written = zip(items, numbers).compactMap { changes.change($0, seq: $1) }
+            try writer.write(written, numbers: numbers, of: entry)
         }
+    }
+
+    /// What the lane has changed, for history.
+    /// - Throws: SQLite errors.
+    func changes() throws -> LaneChanges {
+        let tracked = try trackedEntities()
+        let places = tracked.enumerated().map { entity, tracked in
+            tracked.map { columnPlaces(of: entity, $0) } ?? []
+        }
+        return LaneChanges(self, tracked: tracked, places: places)
     }
 
     /// By column: its place in the log.
@@ -136,31 +145,9 @@ extension FastLane {
             return tracked.columnNames.firstIndex { SQLName.folded($0) == name }
         }
     }
-
-    private func change(
-        _ item: LaneHistory.Item, seq: Int64, entity: TrackedEntity, places: [Int?]
-    ) -> NetChange {
-        let arrival = arrivals[item.arrival]
-        let isInsert = item.cells == 0
-        var change = NetChange(
-            seq: seq, entity: entity, key: ObjectKey(arrival.shownKey),
-            kind: isInsert ? .insert : .update)
-        change.cause = .merge
-        guard !isInsert, let described = lane.entities[arrival.entity] else { return change }
-        for (cell, columns) in described.cells.enumerated()
-        where item.cells >> UInt64(cell) & 1 == 1 {
-            for column in columns.columns { places[column].map { change.mask.insert($0) } }
-        }
-        if item.isFirst, let row = history.rows[item.arrival] {
-            change.old = change.mask.positions.map { place in
-                places.firstIndex(of: place).map { row[$0] } ?? .null
-            }
-        }
-        return change
-    }
 }
 
 extension FastLane.Arrival {
     /// The key of its row.
-    fileprivate var shownKey: [Value] { key.isEmpty ? [.integer(number)] : key }
+    var shownKey: [Value] { key.isEmpty ? [.integer(number)] : key }
 }

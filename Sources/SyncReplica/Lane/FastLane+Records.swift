@@ -8,6 +8,12 @@ extension FastLane {
     func write(_ arrival: Arrival, to record: inout ByteWriter) throws -> Int64 {
         guard let entity = lane.entities[arrival.entity] else { return 0 }
         var newest = Int64(0)
+        if arrival.isContested {
+            guard let joined = rivals?.state.objects[arrival.uid] else { return 0 }
+            record.append(
+                raw: try RecordCoding.encode(joined, replicas: storage.replicas))
+            return position(ofRivals: arrival, in: joined)
+        }
         if arrival.isNew {
             record.append(varint: 1)
             record.append(byte: LifeKind.created.rawValue)

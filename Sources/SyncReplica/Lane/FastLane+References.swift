@@ -2,21 +2,19 @@ import SyncMerge
 import SyncValues
 
 extension FastLane {
-    /// - Returns: a reason where something is referred to that is not at rest.
+    /// Whether an object gets a reference to something that is not at rest.
     /// - Throws: SQLite errors.
-    func references() throws -> LaneReason? {
-        for arrival in arrivals {
-            guard let entity = lane.entities[arrival.entity], entity.hasReferences else { continue }
-            for place in order[arrival.facts] where place.group >= 2 {
-                let versions = facts.versions[Int(place.group) - 2]
-                for (column, spans) in zip(entity.cells[versions.cell].columns, versions.values) {
-                    guard try isAtRest(spans, Int(place.row), entity.targets[column]) else {
-                        return .reference
-                    }
+    func isReferring(_ arrival: Arrival) throws -> Bool {
+        guard let entity = lane.entities[arrival.entity], entity.hasReferences else { return false }
+        for place in order[arrival.facts] where place.group >= 2 {
+            let versions = facts.versions[Int(place.group) - 2]
+            for (column, spans) in zip(entity.cells[versions.cell].columns, versions.values) {
+                guard try isAtRest(spans, Int(place.row), entity.targets[column]) else {
+                    return true
                 }
             }
         }
-        return nil
+        return false
     }
 
     /// Whether a value refers to nothing, or to a plain row of the right table.
@@ -56,6 +54,7 @@ extension FastLane {
     }
 
     private func storedTarget(_ object: Int) throws -> Target? {
+        if aliased.contains(facts.objects[object]) { return nil }
         let find = lane.findTarget
         find.bind(facts.objects[object], at: 1)
         defer { find.reset() }

@@ -19,10 +19,13 @@ extension FastLane {
         }
         try RawTransaction.execute("RELEASE syncd_lane", on: storage.connection)
         guard isWritten else {
-            transaction.environment.tally.count(refused: LaneReason.refused.rawValue)
+            transaction.environment.tally.count(
+                refused: [LaneReason.refused.rawValue: objectCount])
             return false
         }
         transaction.environment.tally.count(lane: arrivals.count)
+        transaction.environment.tally.count(refused: refusalCounts)
+        try dropEqualRows()
         for (entity, difference) in sums.enumerated() { storage.totals.add(difference, to: entity) }
         return true
     }
@@ -30,14 +33,16 @@ extension FastLane {
     private func writeRows() throws -> Bool {
         for arrival in arrivals {
             guard let entity = lane.entities[arrival.entity] else { return false }
+            let cells = arrival.isNew ? arrival.cells : arrival.shown
+            if cells == 0 { continue }
             let statement =
                 arrival.isNew
-                ? try lane.insert(into: entity) : try lane.update(arrival.cells, of: entity)
+                ? try lane.insert(into: entity) : try lane.update(cells, of: entity)
             if arrival.isNew, entity.isPrivate {
                 statement.bind(arrival.number, at: Int32(entity.key[0] + 1))
             }
             var next = Int32(1)
-            for cell in entity.cells.indices where arrival.cells >> UInt64(cell) & 1 == 1 {
+            for cell in entity.cells.indices where cells >> UInt64(cell) & 1 == 1 {
                 guard let place = place(of: cell, arrival) else { return false }
                 let versions = facts.versions[Int(place.group) - 2]
                 for (column, spans) in zip(entity.cells[cell].columns, versions.values) {
@@ -92,7 +97,7 @@ extension FastLane {
     private func writeObjects(_ sums: inout [UInt128]) throws -> Bool {
         var record = ByteWriter()
         var item = ByteWriter()
-        for arrival in arrivals.sorted(by: { $0.uid < $1.uid }) {
+        for arrival in arrivals.sorted(by: { $0.uid < $1.uid }) where arrival.isRecordChanged {
             record.removeAll()
             let position = try write(arrival, to: &record)
             let isSummed = storage.totals.isKept(arrival.entity)

@@ -3,13 +3,15 @@ import SyncMerge
 import SyncStorage
 import SyncValues
 
-/// Merges a slice of which every object is *plain* before and after it, without a region, a view or
+/// Merges the objects of a slice that are *plain* before and after it, without a region, a view or
 /// an object for each fact: from the columns of the batch to the tables.
 ///
 /// A plain object shows what it states, alone, and is shown so whatever the others are, as long as
-/// none of them moves: docs/merge-design.md, *When the fast lane may take an object*. The slice is
-/// taken whole or not at all. What is taken: inserts, and updates whose writers had seen what they
-/// overwrite, of tables without user triggers, of references of one column to plain rows.
+/// none of them moves: docs/merge-design.md, *When the fast lane may take an object*. What is
+/// taken: inserts and updates, of tables without user triggers, of references of one column to
+/// plain rows; of versions whose writers had not seen each other (``LaneRivals``) none may be a
+/// reference, or a claim. The other objects of the slice are merged by the general lane, after it,
+/// in the same transaction.
 ///
 /// Invariants
 /// - What the lane writes is what the general lane writes, in every table but for the ids of
@@ -29,6 +31,12 @@ final class FastLane {
         let facts: Range<Int>
         /// The cells that are written, as bits.
         var cells: UInt64 = 0
+        /// Of a known object, those in which its row shows what is written.
+        var shown: UInt64 = 0
+        /// Whether a cell that is written has, or gets, several versions.
+        var isContested = false
+        /// Whether its record changes.
+        var isRecordChanged = true
         /// Its life fact; -1: it is known.
         var life: Int32 = -1
         /// The id in `syncd_object` of a known object.
@@ -55,16 +63,26 @@ final class FastLane {
     let facts: ArrivingFacts
     /// The new transactions of the slice.
     let fresh: [Batch.Transaction]
-    private(set) var arrivals: [Arrival] = []
+    /// The objects that are taken, in the order of the batch.
+    var arrivals: [Arrival] = []
+    /// The others, with the first rule that refuses each.
+    private(set) var refusals: [ObjectUID: LaneReason] = [:]
+    /// The entities of these.
+    private(set) var refusedEntities: Set<Int> = []
+    /// The entities of the unresolved objects.
+    var troubledEntities: Set<Int> = []
     var history = LaneHistory()
+    var rivals: LaneRivals?
 
-    private let batch: Batch
+    let batch: Batch
     /// The facts of the slice in the order of their objects.
     private(set) var order: [ArrivingFacts.Place] = []
     /// The stored records of known objects, one after the other.
-    private(set) var records: [UInt8] = []
+    var records: [UInt8] = []
     /// By position of the object; those that were looked up.
     var targets: [Int: Target] = [:]
+    /// The identities that are part of an alias.
+    var aliased: Set<ObjectUID> = []
     /// The record that is being read.
     var parsed = LaneRecord()
     /// By entity: the number of columns of each cell.
@@ -77,17 +95,24 @@ final class FastLane {
     /// - Parameters:
     ///   - fresh: its transactions that are not merged yet.
     ///   - merged: what was merged before it.
-    /// - Returns: nil where the slice has to go the general way.
+    /// - Returns: nil where the whole slice has to go the general way.
     /// - Throws: SQLite errors; `corrupt`.
     /// - Complexity: O(facts of the slice, and what is unresolved)
     static func take(
         _ batch: Batch, fresh: [Batch.Transaction], merged: VersionVector,
         in transaction: MergeTransaction
     ) throws -> FastLane? {
-        guard transaction.environment.usesLane, let facts = batch.arriving else { return nil }
+        guard transaction.environment.usesLane, !transaction.environment.isCheckingLane,
+            let facts = batch.arriving
+        else { return nil }
         let lane = try FastLane(batch, facts, fresh: fresh, merged: merged, in: transaction)
-        guard let reason = try lane.prepare() else { return lane }
-        transaction.environment.tally.count(refused: reason.rawValue)
+        if let reason = try lane.prepare() {
+            transaction.environment.tally.count(
+                refused: [reason.rawValue: lane.objectCount])
+            return nil
+        }
+        guard lane.arrivals.isEmpty else { return lane }
+        transaction.environment.tally.count(refused: lane.refusalCounts)
         return nil
     }
 
@@ -112,15 +137,32 @@ final class FastLane {
 
     // MARK: Rules
 
-    /// - Returns: the first rule that refuses the slice; nil: it can be taken.
+    /// - Returns: the first rule that refuses the whole slice; nil: ``arrivals`` can be taken.
     private func prepare() throws -> LaneReason? {
+        let reason = arrange()
         if batch.hasGaps { return .gaps }
-        guard try !storage.objects.hasAliases() else { return .alias }
-        guard !storage.schema.merge.sharesNumbers, try !storage.objects.isAnyNumberReserved()
-        else { return .number }
+        if let reason { return reason }
+        guard !storage.schema.merge.sharesNumbers else { return .number }
         if storage.triggers.isNeeded { return .trigger }
-        if let reason = try arrange() ?? look() { return reason }
-        return try references() ?? findHistory()
+        try look()
+        try decideRivals()
+        try settle()
+        if arrivals.isEmpty { return nil }
+        return try assignNumbers() ?? findHistory()
+    }
+
+    /// Leaves an object of the slice to the general lane.
+    /// - Parameter entity: its position here; nil: there is no such table.
+    func refuse(_ object: Int, _ reason: LaneReason, entity: Int?) {
+        refusals[facts.objects[object]] = reason
+        if let entity { refusedEntities.insert(entity) }
+    }
+
+    /// How many objects the slice names in facts of their own.
+    var objectCount: Int { arrivals.count + refusals.count }
+
+    var refusalCounts: [String: Int] {
+        Dictionary(refusals.values.map { ($0.rawValue, 1) }, uniquingKeysWith: +)
     }
 
     /// The position that a transaction gets in the merge order; 0: it is merged already.
@@ -133,16 +175,21 @@ final class FastLane {
     }
 
     /// Sorts the facts by object.
+    /// - Returns: a reason where the slice has aliases, or two positions for one object.
     private func arrange() -> LaneReason? {
         let range = batch.arrivingRange
         let (first, end) = (facts.starts[range.lowerBound], facts.starts[range.upperBound])
         var keys: [UInt64] = []
         keys.reserveCapacity(end - first)
+        var reason: LaneReason?
         for index in first..<end {
             let place = facts.places[index]
             let (object, transaction) = self.object(at: place)
-            guard object >= 0 else { return .alias }
             guard position(of: transaction) > 0 else { continue }
+            guard object >= 0 else {
+                reason = .alias
+                continue
+            }
             keys.append(UInt64(object) << 32 | UInt64(index - first))
         }
         keys.sort()
@@ -152,12 +199,14 @@ final class FastLane {
         for index in keys.indices {
             let isLast = index + 1 == keys.count || keys[index + 1] >> 32 != keys[index] >> 32
             guard isLast else { continue }
-            if let reason = add(object: Int(keys[index] >> 32), facts: start..<index + 1) {
-                return reason
+            let object = Int(keys[index] >> 32)
+            if let reason = add(object: object, facts: start..<index + 1) {
+                let theirs = entity(of: order[start])
+                refuse(object, reason, entity: placeOfTheirs[theirs])
             }
             start = index + 1
         }
-        return nil
+        return reason
     }
 
     /// -1: an alias.
@@ -165,7 +214,7 @@ final class FastLane {
         let row = Int(place.row)
         switch place.group {
         case 0: return (facts.lives.objects[row], facts.lives.transactions[row])
-        case 1: return (-1, 0)
+        case 1: return (-1, facts.aliases.transactions[row])
         default:
             let group = Int(place.group) - 2
             return (facts.versions[group].objects[row], facts.versions[group].transactions[row])
@@ -213,85 +262,22 @@ final class FastLane {
         return nil
     }
 
-    /// By the sender's entity: this replica's; nil where they differ in a column.
-    private(set) lazy var entityOfTheirs: [Int?] = {
-        let schema = storage.schema.merge
+    /// By the sender's entity: this replica's.
+    private(set) lazy var placeOfTheirs: [Int?] = {
         var places: [String: Int] = [:]
-        for (position, entity) in schema.entities.enumerated() {
+        for (position, entity) in storage.schema.merge.entities.enumerated() {
             places[Collation.lowercased(entity.name)] = position
         }
-        return batch.entities.map { theirs in
-            places[Collation.lowercased(theirs.name)].flatMap { position in
-                guard let entity = lane.entities[position], entity.isSame(as: theirs, in: schema)
-                else { return nil }
-                return position
-            }
-        }
+        return batch.entities.map { places[Collation.lowercased($0.name)] }
     }()
 
-    /// Looks up what is stored of the objects.
-    private func look() throws -> LaneReason? {
-        let unresolved = try storage.objects.objects(try storage.objects.unresolved())
-        var troubled = Set(unresolved.keys)
-        var troubledEntities: Set<Int> = []
-        for object in unresolved.values {
-            troubled.formUnion(object.record.targets)
-            troubledEntities.insert(object.record.entity)
-        }
-        for index in arrivals.indices {
-            if !troubled.isEmpty {
-                if troubled.contains(arrivals[index].uid) { return .trouble }
-                let entity = arrivals[index].entity
-                guard
-                    !troubledEntities.contains(entity)
-                        || storage.schema.merge.entities[entity].claims.isEmpty
-                else { return .claim }
-            }
-            if let reason = try look(at: index) { return reason }
-        }
-        return nil
-    }
-
-    private func look(at index: Int) throws -> LaneReason? {
-        let arrival = arrivals[index]
-        guard let entity = lane.entities[arrival.entity] else { return .entity }
-        let find = lane.find
-        find.bind(arrival.uid, at: 1)
-        defer { find.reset() }
-        guard try find.step() else {
-            return arrival.isNew ? try identify(index, entity) : .incomplete
-        }
-        guard !arrival.isNew, find.integer(1) == storage.shapes.number(of: arrival.entity),
-            find.integer(4) == StoredObject.State.plain.rawValue, !find.isNull(2)
-        else { return .life }
-        arrivals[index].id = find.integer(0)
-        if entity.isPrivate {
-            arrivals[index].number = find.integer(2)
-        } else {
-            arrivals[index].key = try StoredKey.key(from: find.value(2)) ?? []
-        }
-        let start = records.count
-        let isRecord = find.withBlob(6) { bytes in
-            bytes.withMemoryRebound(to: UInt8.self) { records.append(contentsOf: $0) }
-            return parsed.read(bytes, widths: widths[arrival.entity])
-        }
-        guard isRecord, parsed.lifeCount == 1, parsed.lifeKind == LifeKind.created.rawValue else {
-            return .life
-        }
-        arrivals[index].record = start..<records.count
-        for place in order[arrival.facts] {
-            let versions = facts.versions[Int(place.group) - 2]
-            let row = Int(place.row)
-            guard entity.cells[versions.cell].isWritable else { return .policy }
-            guard Int(versions.incarnations[row]) == parsed.lifeIncarnation else { return .life }
-            let known = parsed.cells[versions.cell]
-            guard known.count <= 1 else { return .rivals }
-            if known.count == 1 {
-                let dot = Dot(try replica(known.name.replica), known.name.number)
-                guard header(versions.transactions[row]).seen.covers(dot) else { return .rivals }
-            }
-        }
-        return nil
+    /// By the sender's entity: this replica's; nil where they differ in a column.
+    private(set) lazy var entityOfTheirs: [Int?] = zip(batch.entities, placeOfTheirs).map {
+        theirs, place in
+        guard let place, let entity = lane.entities[place],
+            entity.isSame(as: theirs, in: storage.schema.merge)
+        else { return nil }
+        return place
     }
 
     /// The replica of a number in `syncd_replica`.
@@ -300,47 +286,5 @@ final class FastLane {
         let name = try storage.replicas.name(of: number)
         replicaName = (number, name)
         return name
-    }
-
-    /// The key of a new object.
-    private func identify(_ index: Int, _ entity: LaneEntity) throws -> LaneReason? {
-        if entity.isPrivate {
-            guard let number = batch.extras.numbers[arrivals[index].uid] else { return .number }
-            arrivals[index].number = number
-            return nil
-        }
-        var key: [Value] = []
-        for column in entity.key {
-            guard let value = value(of: column, arrivals[index]) else { return .key }
-            // As the column holds it: any other value is converted, and so is the key.
-            switch (value, entity.table.affinities[column]) {
-            case (.integer, .integer), (.integer, .numeric), (.integer, .blob), (.text, .text),
-                (.text, .blob), (.blob, _):
-                key.append(value)
-            default: return .key
-            }
-        }
-        arrivals[index].key = key
-        return nil
-    }
-
-    /// The plain value that an object gets in a column.
-    private func value(of column: Int, _ arrival: Arrival) -> Value? {
-        guard let (spans, row) = spans(of: column, arrival),
-            case .value(let value) = spans.field(row, objects: facts.objects)
-        else { return nil }
-        return value
-    }
-
-    private func spans(of column: Int, _ arrival: Arrival) -> (ValueSpans, Int)? {
-        let entity = storage.schema.merge.entities[arrival.entity]
-        guard let cell = entity.cellOfColumn[column],
-            let place = entity.cells[cell].firstIndex(of: column)
-        else { return nil }
-        for fact in order[arrival.facts] where fact.group >= 2 {
-            let versions = facts.versions[Int(fact.group) - 2]
-            if versions.cell == cell { return (versions.values[place], Int(fact.row)) }
-        }
-        return nil
     }
 }

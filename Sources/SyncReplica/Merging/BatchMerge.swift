@@ -22,7 +22,7 @@ struct BatchMerge {
     /// Merges a batch and shows it.
     /// - Returns: false when it starts after what is merged here.
     /// - Throws: `badData`, `refused` for batches that no replica of this store can have written;
-    ///   as ``RegionUpdate/show(_:transactions:hints:adding:)``.
+    ///   as ``RegionUpdate/show(_:transactions:hints:beside:adding:)``.
     /// - Parameter proved: the links of the slice before; those after this one when it returns.
     /// - Complexity: O(facts of the batch, and what is unresolved)
     func merge(_ batch: Batch, proved: inout [ReplicaID: ChainLink]) throws -> Bool {
@@ -46,8 +46,21 @@ struct BatchMerge {
             return true
         }
         let changes = try ArrivingChanges(batch, schema: schema.merge, shapes: storage.shapes)
-        let isTaken = try dropped.isEmpty && takeLane(batch, fresh, merged, changes)
-        if !isTaken { try mergeGenerally(batch, fresh, merged, changes, dropped: dropped) }
+        let lane =
+            dropped.isEmpty
+            ? try FastLane.take(batch, fresh: fresh, merged: merged, in: transaction) : nil
+        if let lane, try lane.write() {
+            if lane.refusals.isEmpty {
+                try append(fresh, changes)
+                try lane.writeHistory()
+                try lane.writeConflicts()
+                try StateVerifier(transaction).verify(after: "a merge by the fast lane")
+            } else {
+                try mergeGenerally(batch, fresh, merged, changes, beside: lane.changes().beside)
+            }
+        } else {
+            try mergeGenerally(batch, fresh, merged, changes, dropped: dropped)
+        }
         try NameStorage(transaction.connection).note(batch)
         if batch.isRenamed { try transaction.settings.set(.renamed, to: .integer(1)) }
         try doubts.deleteEmpty(dropped.keys)
@@ -60,20 +73,6 @@ struct BatchMerge {
         return true
     }
 
-    /// Merges a slice of plain objects by the fast lane.
-    /// - Returns: false: nothing is written.
-    private func takeLane(
-        _ batch: Batch, _ fresh: [Batch.Transaction], _ merged: VersionVector,
-        _ changes: ArrivingChanges
-    ) throws -> Bool {
-        let taken = try FastLane.take(batch, fresh: fresh, merged: merged, in: transaction)
-        guard let lane = taken, try lane.write() else { return false }
-        try append(fresh, changes)
-        try lane.writeHistory()
-        try StateVerifier(transaction).verify(after: "a merge by the fast lane")
-        return true
-    }
-
     private func append(_ fresh: [Batch.Transaction], _ changes: ArrivingChanges) throws {
         for entry in fresh {
             transaction.observe(entry.header.time)
@@ -81,15 +80,18 @@ struct BatchMerge {
         }
     }
 
+    /// - Parameter lane: what the fast lane has merged of the slice; the rest is merged here.
     private func mergeGenerally(
         _ batch: Batch, _ fresh: [Batch.Transaction], _ merged: VersionVector,
-        _ changes: ArrivingChanges, dropped: [ObjectUID: ObjectRecord]
+        _ changes: ArrivingChanges, dropped: [ObjectUID: ObjectRecord] = [:],
+        beside lane: ChangesBeside? = nil
     ) throws {
         var (delta, unknown) = batch.resolved(in: schema.merge)
         delta = delta.adding(batch.defaults(in: schema.merge))
+        if let lane { delta = delta.leavingOut(lane.objects) }
         // Before the headers are appended: their facts are not merged yet.
         let loader = try RegionLoader(storage)
-        let lane = try LaneVerifier(
+        let verifier = try LaneVerifier(
             of: delta, after: merged, numbers: batch.extras.numbers,
             hasGaps: batch.hasGaps || !dropped.isEmpty, in: transaction)
         try append(fresh, changes)
@@ -97,14 +99,15 @@ struct BatchMerge {
             Self.objects(of: delta, after: merged).union(dropped.keys).sorted())
         try keep(unknown.filter { !merged.covers($0.dot) }, of: batch)
         let result = try RegionUpdate(transaction).show(
-            loader, transactions: fresh.map(changes.shown), hints: batch.extras.numbers
+            loader, transactions: fresh.map(changes.shown), hints: batch.extras.numbers,
+            beside: lane
         ) { state in
             for (uid, record) in dropped { state.objects[uid] = record }
             guard state.merge(delta) else {
                 throw SyncError(.internalFault, "a batch that fits does not fit its region")
             }
         }
-        try lane?.verify(result)
+        try verifier?.verify(result)
     }
 
     /// The objects of the facts of a delta that `merged` does not cover.
@@ -128,5 +131,16 @@ struct BatchMerge {
             // An object that is dead here may be alive where the fact has a place.
             try storage.marks.remove(from: fact.named)
         }
+    }
+}
+
+extension Delta {
+    /// The same without the facts about some objects.
+    fileprivate func leavingOut(_ objects: Set<ObjectUID>) -> Delta {
+        Delta(
+            since: since, headers: headers,
+            facts: facts.filter { fact in
+                fact.object.map { !objects.contains($0) } ?? true
+            })
     }
 }

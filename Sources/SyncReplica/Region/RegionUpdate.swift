@@ -23,7 +23,7 @@ struct RegionUpdate {
 
     /// Shows the whole store again after its view has changed: by other policies, or by tables that
     /// were created again.
-    /// - Throws: as ``show(_:transactions:hints:adding:)``.
+    /// - Throws: as ``show(_:transactions:hints:beside:adding:)``.
     /// - Complexity: O(rows and facts of the store), in memory.
     func showAll() throws {
         try show(try RegionLoader.everything(in: storage), transactions: []) { _ in }
@@ -39,7 +39,7 @@ struct RegionUpdate {
 
     /// Gives other numbers to the rows that lost theirs by what was recorded here.
     /// - Parameter view: the view that was stored.
-    /// - Throws: as ``show(_:transactions:hints:adding:)``.
+    /// - Throws: as ``show(_:transactions:hints:beside:adding:)``.
     /// - Complexity: O(unresolved objects)
     func renumber(after view: View) throws {
         guard !view.lostNumbers.isEmpty, try !Renumbering(transaction).rows(of: view).isEmpty else {
@@ -53,6 +53,7 @@ struct RegionUpdate {
     ///   - loader: what may change; more is loaded as needed.
     ///   - transactions: the merged transactions, for history.
     ///   - hints: the private numbers that objects have at the sender of a batch.
+    ///   - lane: what the fast lane has merged of these transactions.
     ///   - add: adds the facts to the state of the region; called once in each round.
     /// - Throws: `refused` when a constraint that merging does not know forbids a row;
     ///   `internalFault`; SQLite errors. The transaction has to be rolled back then.
@@ -60,7 +61,8 @@ struct RegionUpdate {
     @discardableResult
     func show(
         _ loader: RegionLoader, transactions: [Batch.Transaction],
-        hints: [ObjectUID: Int64] = [:], adding add: (inout MergeState) throws -> Void
+        hints: [ObjectUID: Int64] = [:], beside lane: ChangesBeside? = nil,
+        adding add: (inout MergeState) throws -> Void
     ) throws -> Result {
         var loader = loader
         let renumbering =
@@ -91,7 +93,8 @@ struct RegionUpdate {
         if let renumbered { try transaction.append(renumbered) }
         // First in history: a row has left its old number before another row gets it.
         try history(from: region, to: view, keys: after).write(
-            [renumbered].compactMap { $0 } + transactions, differences: differences)
+            [renumbered].compactMap { $0 } + transactions, differences: differences, beside: lane)
+        try lane?.writeConflicts()
         try store(region, state: state, view: view, keys: after, hints: hints)
         try StateVerifier(transaction).verify(after: "a merge")
         return Result(state: state, view: view, differences: differences)

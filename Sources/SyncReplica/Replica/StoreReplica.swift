@@ -47,15 +47,15 @@ public final class StoreReplica: Sendable {
     ///   - isVerifying: whether every step is checked against the whole store: slow.
     ///   - isGeneral: whether everything is computed by regions and views.
     ///   - isCheckingLane: whether the rules of the fast lane are checked at each merge.
-    ///   - usesLane: whether slices of plain objects are merged by the fast lane.
+    ///   - usesLane: whether plain objects are merged by the fast lane.
     ///   - olderRowsMax: rows in one transaction of those that state what is older than history;
     ///     nil: as many as usual.
     /// - Throws: as ``init(_:)``.
     package init(
         _ path: String, isResolved: Bool = false, wall: @escaping @Sendable () -> Int64,
         driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false,
-        isGeneral: Bool = false, isCheckingLane: Bool = false, usesLane: Bool = false,
-        olderRowsMax: Int? = nil
+        isGeneral: Bool = false, isCheckingLane: Bool = false,
+        usesLane: Bool = LaneUse.isFastByDefault, olderRowsMax: Int? = nil
     ) throws {
         self.path = path
         // A merge finds by itself what was written past the triggers (``MissedChanges``).

@@ -8,6 +8,9 @@ final class LaneEntity {
         let columns: [Int]
         /// Written by the last writer, outside the key, and in no claim with a reference.
         let isWritable: Bool
+        /// Whether several versions of it concern their object alone: it is in no claim, and refers
+        /// to nothing.
+        let mayBeContested: Bool
     }
 
     /// What a column refers to.
@@ -61,10 +64,12 @@ final class LaneEntity {
         let referring = Set(entity.references.flatMap(\.columns))
         let claimed = entity.claims.filter { !referring.isDisjoint(with: $0.columns) }
         let fixed = Set(claimed.flatMap(\.columns) + entity.key)
+        let tied = referring.union(entity.claims.flatMap(\.columns))
         cells = zip(entity.cells, entity.policies).map { columns, policy in
             Cell(
                 columns: columns,
-                isWritable: policy == .lastWriter && fixed.isDisjoint(with: columns))
+                isWritable: policy == .lastWriter && fixed.isDisjoint(with: columns),
+                mayBeContested: tied.isDisjoint(with: columns))
         }
         takesNew =
             claimed.isEmpty && entity.policies.allSatisfy { $0 == .lastWriter }

@@ -51,6 +51,15 @@ final class LaneStorage {
         try statements.statement(entity.table.insertOrFail)
     }
 
+    /// The greatest private number that a row of an entity has; 0 where there is none.
+    /// - Complexity: O(log rows)
+    func greatestNumber(of entity: Int) throws -> Int64 {
+        guard let table = entities[entity]?.table else { return .max }
+        let select = try statements.statement(table.greatestNumber)
+        defer { select.reset() }
+        return try select.step() ? select.integer(0) : 0
+    }
+
     /// Writes the columns of some cells, then the key, in the order of the columns.
     /// - Parameter cells: as bits.
     func update(_ cells: UInt64, of entity: LaneEntity) throws -> Statement {

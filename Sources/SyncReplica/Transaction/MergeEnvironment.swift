@@ -19,8 +19,8 @@ struct MergeEnvironment: Sendable {
     var isVerifying = false
     /// Whether everything is computed by regions and views: for tests that compare.
     var isGeneral = false
-    /// Whether slices of plain objects are merged by ``FastLane``.
-    var usesLane = false
+    /// Whether plain objects are merged by ``FastLane``.
+    var usesLane = LaneUse.isFastByDefault
     /// Whether the rules of the fast lane are applied to each slice, and checked against the
     /// general lane: for simulations.
     var isCheckingLane = false

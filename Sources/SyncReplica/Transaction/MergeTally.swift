@@ -12,7 +12,7 @@ public struct MergeTally: Sendable, Hashable {
     package fileprivate(set) var lane = LaneTally()
     /// Objects that were merged without a region.
     public fileprivate(set) var laneObjects = 0
-    /// Slices that had to go the general way, by the first reason.
+    /// Objects that the fast lane has left to the general one, by the first reason.
     public fileprivate(set) var laneRefusals: [String: Int] = [:]
     /// Write transactions; a large batch is merged in several.
     public fileprivate(set) var transactionCount = 0
@@ -38,9 +38,10 @@ final class TallyCounter: Sendable {
     /// Counts objects that the fast lane has merged.
     func count(lane objects: Int) { state.withLock { $0.laneObjects += objects } }
 
-    /// Counts a slice that the fast lane refuses.
-    func count(refused reason: String) {
-        state.withLock { $0.laneRefusals[reason, default: 0] += 1 }
+    /// Counts objects that the fast lane leaves to the general one, by reason.
+    func count(refused objects: [String: Int]) {
+        guard !objects.isEmpty else { return }
+        state.withLock { $0.laneRefusals.merge(objects, uniquingKeysWith: +) }
     }
 
     func count(lane tally: LaneTally) { state.withLock { $0.lane.add(tally) } }

@@ -41,7 +41,7 @@ struct EntityDraft {
         let isText: Bool
         switch role {
         case .token, .text, .unique, .set, .lines: isText = true
-        case .counter, .number, .extreme, .privateNumber, .reference: isText = false
+        case .counter, .number, .extreme, .privateNumber, .any, .reference: isText = false
         }
         columns.append((name, type ?? (isText ? "TEXT" : "INTEGER"), isRequired))
         roles.append(role)

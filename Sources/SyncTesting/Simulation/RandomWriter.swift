@@ -27,8 +27,8 @@ struct RandomWriter {
         }
     }
 
-    private let replica: any SimulatedTables
-    private var random: SeededRandom
+    let replica: any SimulatedTables
+    var random: SeededRandom
     private let schedules: StoreSimulation.Schedules
     private var recreated: Set<RowKey> = []
     private var rekeyed: [RowKey: RowKey] = [:]
@@ -42,7 +42,7 @@ struct RandomWriter {
         self.random = random
     }
 
-    private var schema: SimulatedSchema { replica.schema }
+    var schema: SimulatedSchema { replica.schema }
 
     fileprivate static let operations: [Operation] = [
         .insert, .insert, .insert, .writeTokens, .writeTokens, .writeUniques,
@@ -56,7 +56,7 @@ struct RandomWriter {
         .writeChecked, .delete,
     ]
 
-    /// Writes one to three statements and commits them.
+    /// Writes one to three statements, or tens of rows (``writeMany(tokens:)``), and commits them.
     /// - Returns: the keys that were deleted and inserted again, and those that were changed; nil
     ///   when nothing was committed.
     mutating func write(
@@ -64,8 +64,12 @@ struct RandomWriter {
     ) throws -> (recreated: Set<RowKey>, rekeyed: [RowKey: RowKey])? {
         let before = replica.tables
         try replica.database.run("BEGIN")
-        for turn in 0..<random.pick([1, 1, 1, 2, 2, 3]) {
-            try runStatement(turn == 0 ? target : nil, focus: focus, tokens: &tokens)
+        if schedules == .simple, target == nil, random.chance(0.3) {
+            try writeMany(tokens: &tokens)
+        } else {
+            for turn in 0..<random.pick([1, 1, 1, 2, 2, 3]) {
+                try runStatement(turn == 0 ? target : nil, focus: focus, tokens: &tokens)
+            }
         }
         let isHalfSwapped = try replica.read().values.contains { $0.contains("swapping") }
         try replica.willCommit()
@@ -131,6 +135,7 @@ struct RandomWriter {
         case .writeTokens:
             columns = roles.indices.filter {
                 roles[$0] == .token || (roles[$0].isBlending && random.chance(0.7))
+                    || (roles[$0] == .any && random.chance(0.5))
             }
         case .writeUniques:
             columns = roles.indices.filter {
@@ -251,6 +256,7 @@ struct RandomWriter {
                     lines.insert(tokens.next()[...], at: random.below(lines.count + 1))
                 }
                 return .text(lines.joined(separator: "\n"))
+            case .any: return AnyValue.draw(&random)
             case .reference: return .null
             }
         }
@@ -281,7 +287,7 @@ struct RandomWriter {
     }
 
     private mutating func privateNumber(in entity: Int, rows: [RowKey: [Value]]) -> Value {
-        guard random.chance(schedules == .plain ? 0.99 : 0.8) else {
+        guard random.chance(schedules == .plain || schedules == .simple ? 0.99 : 0.8) else {
             let drawn = random.below(40)
             let ends: [Int64] = [.max, .max - 1, .min]
             return .integer(drawn < ends.count ? ends[drawn] : Int64(1 + drawn % 5))
@@ -313,7 +319,7 @@ extension StoreSimulation.Schedules {
     fileprivate var operations: [RandomWriter.Operation] {
         switch self {
         case .ordinary, .migrating: RandomWriter.operations
-        case .plain: RandomWriter.plainOperations
+        case .plain, .simple: RandomWriter.plainOperations
         case .crowded: RandomWriter.plainOperations + RandomWriter.operations
         }
     }

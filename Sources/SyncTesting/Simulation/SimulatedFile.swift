@@ -17,6 +17,13 @@ struct SimulatedFile {
             autoVacuum: isPlain ? "NONE" : random.pick(["NONE", "FULL", "INCREMENTAL"]))
     }
 
+    /// The same with texts in UTF-8.
+    var inUTF8: SimulatedFile {
+        SimulatedFile(
+            journalMode: journalMode, pageSize: pageSize, encoding: "UTF-8",
+            autoVacuum: autoVacuum)
+    }
+
     /// What has to run on the empty file.
     var statements: [String] {
         [

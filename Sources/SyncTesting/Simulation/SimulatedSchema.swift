@@ -20,6 +20,8 @@ package struct SimulatedSchema: Sendable {
         case set
         /// Lines that are never written twice.
         case lines
+        /// Values of every kind, whatever the column's type.
+        case any
         /// Part of a reference; the value is a key of the target.
         case reference
     }

@@ -19,23 +19,27 @@ extension SimulatedStore {
             throw SimulationFailure("the lanes differ: one refuses the batch")
         }
         for table in Set(fast.tables.keys).union(general.tables.keys).sorted() {
-            let (left, right) = (fast.tables[table] ?? [], general.tables[table] ?? [])
+            let (left, right) = (fast.tables[table] ?? [:], general.tables[table] ?? [:])
             guard left != right else { continue }
             throw SimulationFailure(
                 """
                 the lanes differ in \(table): the fast one alone has \
-                \(left.subtracting(right).sorted().prefix(3)), the general one \
-                \(right.subtracting(left).sorted().prefix(3))
+                \(Self.rows(left, besides: right)), the general one \
+                \(Self.rows(right, besides: left))
                 """)
         }
         return general.isMerged
     }
 
+    private static func rows(_ rows: [String: Int], besides others: [String: Int]) -> [String] {
+        Array(rows.filter { others[$0.key] != $0.value }.keys.sorted().prefix(3))
+    }
+
     /// What a merge leaves.
     private struct Outcome {
         let isMerged: Bool
-        /// The rows of each table, as text.
-        let tables: [String: Set<String>]
+        /// The rows of each table, as text, and how often each is there.
+        let tables: [String: [String: Int]]
         let tally: MergeTally
     }
 
@@ -73,8 +77,8 @@ extension SimulatedStore {
         return Outcome(isMerged: isMerged, tables: try allTables(), tally: tally)
     }
 
-    private func allTables() throws -> [String: Set<String>] {
-        var tables: [String: Set<String>] = [:]
+    private func allTables() throws -> [String: [String: Int]] {
+        var tables: [String: [String: Int]] = [:]
         let names =
             try database.run(
                 """
@@ -85,13 +89,23 @@ extension SimulatedStore {
             let columns = try database.run("SELECT name FROM pragma_table_xinfo('\(name)')") ?? []
             let wanted = columns.compactMap { row -> String? in
                 guard case .text(let column) = row[0] else { return nil }
-                // The numbers of objects depend on the order in which they are stored.
-                return name == "syncd_object" && column == "id" ? nil : "quote(\"\(column)\")"
+                // The numbers of objects and conflicts depend on the order in which they are
+                // stored.
+                if ["syncd_object", "syncd_conflict"].contains(name) && column == "id" {
+                    return nil
+                }
+                if name == "syncd_side" && column == "conflict" {
+                    return "(SELECT quote(uid) || cell || ' ' || replica || ' ' || number "
+                        + "FROM syncd_conflict WHERE id = conflict)"
+                }
+                // All bytes of a text: quote() ends at the first NUL.
+                return "quote(iif(typeof(\"\(column)\") = 'text', "
+                    + "'text ' || hex(\"\(column)\"), \"\(column)\"))"
             }
             let rows =
                 try database.run(
                     "SELECT \(wanted.joined(separator: ", ")) FROM \"\(name)\"") ?? []
-            tables[name] = Set(rows.map { "\($0)" })
+            tables[name] = Dictionary(rows.map { ("\($0)", 1) }, uniquingKeysWith: +)
         }
         return tables
     }

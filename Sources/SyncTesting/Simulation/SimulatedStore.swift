@@ -133,7 +133,8 @@ final class SimulatedStore: SimulatedTables {
         try StoreReplica(
             path, wall: { wall.milliseconds }, driftMax: driftMax,
             isVerifying: StoreSimulation.isVerifying,
-            isCheckingLane: StoreSimulation.isCheckingLane)
+            isCheckingLane: StoreSimulation.isCheckingLane,
+            usesLane: StoreSimulation.usesLane)
     }
 
     private func setUp() throws {

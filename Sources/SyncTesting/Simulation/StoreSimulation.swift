@@ -37,6 +37,10 @@ package struct StoreSimulation {
     /// Whether each batch is merged by both lanes, and all tables compared.
     @TaskLocal package static var comparesLanes = false
 
+    /// Whether replicas use the fast lane where ``comparesLanes`` does not say it: in two of three
+    /// schedules, once it is used by default.
+    @TaskLocal static var usesLane = LaneUse.isFastByDefault
+
     /// What the schedules are like.
     package enum Schedules: String, CaseIterable, Sendable {
         /// Everything that a schema may have, and every constraint in each other's way.
@@ -46,6 +50,8 @@ package struct StoreSimulation {
         /// Such schemas, of which writers choose the same rows, keys and values, and constraints
         /// that come and go.
         case crowded
+        /// Schemas as most programs have them, and transactions of many rows (``SimpleSchema``).
+        case simple
         /// Ordinary ones in which replicas change their schemas at the same time.
         case migrating
     }
@@ -98,25 +104,30 @@ package struct StoreSimulation {
         try? FileManager.default.removeItem(atPath: own)
         try FileManager.default.createDirectory(
             atPath: own, withIntermediateDirectories: true)
-        var simulation = StoreSimulation(seed: seed, steps: steps, schedules, own)
-        let tally = try simulation.run()
+        // Once the lane is used: one in eight compares the lanes, whatever is asked for.
+        let isUsed = LaneUse.isFastByDefault
+        let compares = comparesLanes || isUsed && !isCheckingLane && seed % 8 == 5
+        let tally = try $usesLane.withValue(isUsed && seed % 3 != 1) {
+            try $comparesLanes.withValue(compares) {
+                var simulation = StoreSimulation(seed: seed, steps: steps, schedules, own)
+                return try simulation.run()
+            }
+        }
         try FileManager.default.removeItem(atPath: own)
         return tally
     }
 
     private init(seed: UInt64, steps: Int?, _ schedules: Schedules, _ folder: String) {
         var random = SeededRandom(seed: seed &+ 0x5_0000_0000)
-        let isPlain = schedules == .plain || schedules == .crowded
-        schema =
-            isPlain
-            ? PlainSchema.draw(&random, isCrowded: schedules == .crowded)
-            : RandomSchema.draw(&random)
+        let isPlain = [.plain, .simple, .crowded].contains(schedules)
+        schema = schedules.schema(&random)
         self.schedules = schedules
         self.folder = folder
         let count = random.pick([2, 2, 2, 3, 3, 4, 5, 8])
         self.steps = steps ?? random.pick([6, 8, 10, 12] + (count > 2 ? [16, 24] : []))
         skews = (0..<count).map { _ in random.pick([0, 0, 0, -50, 50, 1000, 157_680_000_000]) }
-        duelEvery = random.pick(schedules == .plain ? [0, 0, 5] : [0, 2, 3, 5])
+        let keepsConstraints = schedules == .plain || schedules == .simple
+        duelEvery = random.pick(keepsConstraints ? [0, 0, 5] : [0, 2, 3, 5])
         let entities = schema.merge.entities
         let busy = entities.indices.filter { !entities[$0].references.isEmpty }
         focus =
@@ -135,7 +146,6 @@ package struct StoreSimulation {
         growth = SchemaGrowth(schema, seed: seed)
         table = TableGrowth(schema, seed: seed)
         migration = isPlain ? nil : ForeignMigration(seed: seed)
-        let keepsConstraints = schedules == .plain
         loosening = keepsConstraints ? nil : ConstraintLoosening(schema, seed: seed)
         tightening = keepsConstraints ? nil : ConstraintTightening(schema, seed: seed)
         late = LateEdits(
@@ -150,7 +160,9 @@ package struct StoreSimulation {
                 sparing: (loosening == nil ? [] : ConstraintLoosening.columns)
                     .union(tightening == nil ? [] : ConstraintTightening.columns),
                 wanted: (SchemaGrowth.column, table?.name))
-        if schedules == .migrating {
+        // Nothing happens to most such schemas.
+        let isQuiet = schedules == .simple && seed % 4 != 0
+        if isQuiet || schedules == .migrating {
             (growth, table, migration, loosening) = (nil, nil, nil, nil)
             (tightening, renaming) = (nil, nil)
         }
@@ -167,7 +179,7 @@ package struct StoreSimulation {
         let isRemade =
             migration != nil || loosening != nil || tightening != nil || renaming != nil
             || growth?.rebuilds ?? false || migrations?.remakes ?? false
-        features = isRemade ? nil : SchemaFeatures(schema, seed: seed)
+        features = isRemade || isQuiet ? nil : SchemaFeatures(schema, seed: seed)
     }
 
     private mutating func run() throws -> MergeSimulation.Tally {
@@ -219,9 +231,15 @@ package struct StoreSimulation {
 
     // MARK: Stores
 
+    /// Of texts that are not UTF-8 a file in UTF-16 keeps marks alone.
+    private mutating func drawFile() -> SimulatedFile {
+        let file = SimulatedFile.draw(&filing)
+        return schedules == .simple ? file.inUTF8 : file
+    }
+
     private mutating func makeStores() throws {
         let first = try SimulatedStore(
-            first: folder + "/A.db", schema, name: "A", file: .draw(&filing),
+            first: folder + "/A.db", schema, name: "A", file: drawFile(),
             isSigning: signsAfter == 0,
             populate: { database in
                 for statement in features?.statements ?? [] { try database.run(statement) }
@@ -238,7 +256,7 @@ package struct StoreSimulation {
             } else {
                 let snapshot = try first.replica.batches(since: VersionVector())
                 let store = try SimulatedStore(
-                    clone: path, of: snapshot[0], schema, name: name, file: .draw(&filing))
+                    clone: path, of: snapshot[0], schema, name: name, file: drawFile())
                 for batch in try SimulatedBatch.all(snapshot).dropFirst() {
                     _ = try store.merge(batch)
                 }
@@ -661,7 +679,7 @@ package struct StoreSimulation {
             since: VersionVector(), factsMax: random.pick([3, 30, 1000]))
         guard let first = batches.first else { return nil }
         let store = try SimulatedStore(
-            clone: path, of: first, other.schema, name: "Z", file: .draw(&filing))
+            clone: path, of: first, other.schema, name: "Z", file: drawFile())
         for batch in try SimulatedBatch.all(batches).dropFirst() { _ = try store.merge(batch) }
         try migrations?.noteTables(of: store)
         try store.completeCopy(mayLack: renaming != nil || migrations != nil)

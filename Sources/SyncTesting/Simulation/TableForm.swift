@@ -13,10 +13,14 @@ struct TableForm {
     /// - Parameters:
     ///   - isPrivate: whether its key is a private number.
     ///   - columns: how many columns it has.
-    init(isPrivate: Bool, columns: Int, _ random: inout SeededRandom) {
-        isStrict = random.chance(0.25)
+    ///   - isLoose: whether its columns take values of any kind, and its numbers are seldom given
+    ///     once.
+    init(
+        isPrivate: Bool, columns: Int, isLoose: Bool = false, _ random: inout SeededRandom
+    ) {
+        isStrict = random.chance(0.25) && !isLoose
         isWithoutRowID = !isPrivate && random.chance(0.3)
-        isAutoincrement = isPrivate && random.chance(0.3)
+        isAutoincrement = isPrivate && random.chance(isLoose ? 0.12 : 0.3)
         for number in 0..<random.pick([0, 0, 0, 1, 1, 2]) {
             let (expression, type) = random.pick([
                 ("upper(d)", "TEXT"), ("d || '+'", "TEXT"), ("length(d)", "INTEGER"),

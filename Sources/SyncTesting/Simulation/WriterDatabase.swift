@@ -64,7 +64,12 @@ final class WriterDatabase {
         case .integer(let value): sqlite3_bind_int64(statement, index, value)
         case .real(let value): sqlite3_bind_double(statement, index, value)
         case .text(let value):
-            syncd_sqlite_bind_text(statement, index, value, Int32(value.utf8.count))
+            let bytes = value.textBytes
+            bytes.withUnsafeBytes { bytes in
+                let text = bytes.bindMemory(to: CChar.self)
+                _ = syncd_sqlite_bind_text(
+                    statement, index, text.baseAddress, Int32(bytes.count))
+            }
         case .blob(let bytes):
             _ = bytes.withUnsafeBytes {
                 syncd_sqlite_bind_blob(statement, index, $0.baseAddress, Int32($0.count))
@@ -76,7 +81,10 @@ final class WriterDatabase {
         switch sqlite3_column_type(statement, column) {
         case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, column))
         case SQLITE_FLOAT: return .real(sqlite3_column_double(statement, column))
-        case SQLITE_TEXT: return .text(String(cString: sqlite3_column_text(statement, column)))
+        case SQLITE_TEXT:
+            let text = sqlite3_column_text(statement, column)
+            let count = Int(sqlite3_column_bytes(statement, column))
+            return .text(String(textBytes: UnsafeBufferPointer(start: text, count: count)))
         case SQLITE_BLOB:
             let count = Int(sqlite3_column_bytes(statement, column))
             guard count > 0, let bytes = sqlite3_column_blob(statement, column) else {

@@ -1,0 +1,188 @@
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+/// What is stored of the objects of a slice, and the numbers of new ones.
+extension FastLane {
+    /// Looks up what is stored of the objects, and refuses those that are not plain.
+    /// - Throws: SQLite errors; `corrupt`, `badData` for records that cannot be read.
+    /// - Complexity: O(objects, and what is unresolved), a look-up for each
+    func look() throws {
+        let unresolved = try storage.objects.objects(try storage.objects.unresolved())
+        var troubled = Set(unresolved.keys)
+        for object in unresolved.values {
+            troubled.formUnion(object.record.targets)
+            troubledEntities.insert(object.record.entity)
+        }
+        aliased =
+            try storage.objects.hasAliases()
+            ? Set(storage.objects.aliases().keys.flatMap { [$0.first, $0.second] }) : []
+        var kept: [Arrival] = []
+        kept.reserveCapacity(arrivals.count)
+        for var arrival in arrivals {
+            if let reason = try reason(against: &arrival, troubled: troubled) {
+                refuse(arrival.object, reason, entity: arrival.entity)
+            } else {
+                kept.append(arrival)
+            }
+        }
+        arrivals = kept
+    }
+
+    private func reason(
+        against arrival: inout Arrival, troubled: Set<ObjectUID>
+    ) throws -> LaneReason? {
+        if aliased.contains(arrival.uid) { return .alias }
+        if !troubled.isEmpty {
+            if troubled.contains(arrival.uid) { return .trouble }
+            guard
+                !troubledEntities.contains(arrival.entity)
+                    || storage.schema.merge.entities[arrival.entity].claims.isEmpty
+            else { return .claim }
+        }
+        guard let entity = lane.entities[arrival.entity] else { return .entity }
+        let find = lane.find
+        find.bind(arrival.uid, at: 1)
+        defer { find.reset() }
+        guard try find.step() else {
+            return arrival.isNew ? identify(&arrival, entity) : .incomplete
+        }
+        guard !arrival.isNew, find.integer(1) == storage.shapes.number(of: arrival.entity),
+            find.integer(4) == StoredObject.State.plain.rawValue, !find.isNull(2)
+        else { return .life }
+        arrival.id = find.integer(0)
+        if entity.isPrivate {
+            arrival.number = find.integer(2)
+        } else {
+            arrival.key = try StoredKey.key(from: find.value(2)) ?? []
+        }
+        let start = records.count
+        let isRecord = find.withBlob(6) { bytes in
+            bytes.withMemoryRebound(to: UInt8.self) { records.append(contentsOf: $0) }
+            return parsed.read(bytes, widths: widths[arrival.entity])
+        }
+        guard isRecord, parsed.lifeCount == 1, parsed.lifeKind == LifeKind.created.rawValue else {
+            return .life
+        }
+        arrival.record = start..<records.count
+        arrival.shown = arrival.cells
+        return try findRivals(of: &arrival, entity)
+    }
+
+    /// Finds out whether each writer of a version had seen what it overwrites.
+    private func findRivals(
+        of arrival: inout Arrival, _ entity: LaneEntity
+    ) throws -> LaneReason? {
+        for place in order[arrival.facts] {
+            let versions = facts.versions[Int(place.group) - 2]
+            let row = Int(place.row)
+            guard entity.cells[versions.cell].isWritable else { return .policy }
+            guard Int(versions.incarnations[row]) == parsed.lifeIncarnation else { return .life }
+            let known = parsed.cells[versions.cell]
+            var isContested = known.count > 1
+            if known.count == 1 {
+                let dot = Dot(try replica(known.name.replica), known.name.number)
+                isContested = !header(versions.transactions[row]).seen.covers(dot)
+            }
+            guard isContested else { continue }
+            guard entity.cells[versions.cell].mayBeContested else { return .rivals }
+            arrival.isContested = true
+        }
+        return nil
+    }
+
+    /// The key of a new object.
+    private func identify(_ arrival: inout Arrival, _ entity: LaneEntity) -> LaneReason? {
+        if entity.isPrivate {
+            guard let number = batch.extras.numbers[arrival.uid] else { return .number }
+            arrival.number = number
+            return nil
+        }
+        var key: [Value] = []
+        for column in entity.key {
+            guard let value = value(of: column, arrival) else { return .key }
+            // As the column holds it: any other value is converted, and so is the key.
+            switch (value, entity.table.affinities[column]) {
+            case (.integer, .integer), (.integer, .numeric), (.integer, .blob), (.text, .text),
+                (.text, .blob), (.blob, _):
+                key.append(value)
+            default: return .key
+            }
+        }
+        arrival.key = key
+        return nil
+    }
+
+    /// The plain value that an object gets in a column.
+    private func value(of column: Int, _ arrival: Arrival) -> Value? {
+        guard let (spans, row) = spans(of: column, arrival),
+            case .value(let value) = spans.field(row, objects: facts.objects)
+        else { return nil }
+        return value
+    }
+
+    private func spans(of column: Int, _ arrival: Arrival) -> (ValueSpans, Int)? {
+        let entity = storage.schema.merge.entities[arrival.entity]
+        guard let cell = entity.cellOfColumn[column],
+            let place = entity.cells[cell].firstIndex(of: column)
+        else { return nil }
+        for fact in order[arrival.facts] where fact.group >= 2 {
+            let versions = facts.versions[Int(fact.group) - 2]
+            if versions.cell == cell { return (versions.values[place], Int(fact.row)) }
+        }
+        return nil
+    }
+
+    // MARK: Numbers
+
+    /// Gives new rows their private numbers, as ``TableImage`` does: in the order of the
+    /// identities, those of the sender where they are free, else the next ones.
+    /// - Returns: a reason where a table has no number after the greatest one.
+    /// - Throws: SQLite errors.
+    /// - Complexity: O(n log n) of the new objects; a look-up for each whose number is not above
+    ///   all of its table.
+    func assignNumbers() throws -> LaneReason? {
+        var places: [Int: [Int]] = [:]
+        for (place, arrival) in arrivals.enumerated()
+        where arrival.isNew && lane.entities[arrival.entity]?.isPrivate == true {
+            places[arrival.entity, default: []].append(place)
+        }
+        for (entity, places) in places.sorted(by: { $0.key < $1.key }) {
+            let isNumbered = try assignNumbers(
+                to: places.sorted { arrivals[$0].uid < arrivals[$1].uid }, of: entity)
+            guard isNumbered else { return .number }
+        }
+        return nil
+    }
+
+    private func assignNumbers(to places: [Int], of entity: Int) throws -> Bool {
+        let hasReservations = try storage.objects.isAnyNumberReserved()
+        let newestRow = try lane.greatestNumber(of: entity)
+        func isFree(_ number: Int64) throws -> Bool {
+            if number > newestRow, !hasReservations { return true }
+            let key = RowKey(entity: entity, [.integer(number)])
+            return try storage.objects.uid(of: key) == nil
+                && storage.objects.holder(ofNumber: number, entity: entity) == nil
+        }
+        var used: Set<Int64> = []
+        var greatest: Int64?
+        for place in places {
+            var number = arrivals[place].number
+            if try used.contains(number) || !isFree(number) {
+                let known =
+                    try greatest
+                    ?? max(storage.greatestNumber(of: entity), used.max() ?? 0)
+                guard known < .max else { return false }
+                number = known + 1
+                arrivals[place].number = number
+                // References to it were looked up with the sender's number.
+                targets[arrivals[place].object] = nil
+                greatest = number
+            } else if let known = greatest {
+                greatest = max(known, number)
+            }
+            used.insert(number)
+        }
+        return true
+    }
+}
