@@ -109,6 +109,27 @@ struct FastLaneTests {
         #expect(try writer.replica.sums == reader.replica.sums)
     }
 
+    @Test("a row that both sides edited goes the fast way, and so does what settles it")
+    func rivals() throws {
+        let folder = try TemporaryFolder()
+        let (writer, reader) = try pair(in: folder)
+        try writer.run("INSERT INTO note VALUES (1, 'a'), (2, 'b')")
+        try reader.pull(from: writer)
+        try reader.run("UPDATE note SET text = 'mine' WHERE id = 1")
+        try writer.run("UPDATE note SET text = 'yours' WHERE id = 1")
+        try reader.pull(from: writer)
+        #expect(reader.replica.tally.laneObjects == 3)
+        #expect(try reader.replica.conflicts().count == 1)
+        try TestStore.sync(writer, reader)
+        #expect(try reader.dump() == writer.dump())
+        #expect(try writer.replica.conflicts().count == 1)
+        try writer.run("UPDATE note SET text = 'both' WHERE id = 1")
+        try reader.pull(from: writer)
+        #expect(reader.replica.tally.laneObjects == 4)
+        #expect(try reader.replica.conflicts().isEmpty)
+        #expect(try reader.replica.sums == writer.replica.sums)
+    }
+
     @Test("a deleted row keeps its number reserved, and the lane goes on")
     func reservedNumbers() throws {
         let folder = try TemporaryFolder()
