@@ -39,7 +39,7 @@ setup:
 
 # The same, and what tests alone need.
 setup-tests: setup
-	@scripts/setup.sh clients
+	@scripts/setup.sh clients page
 
 # What `make install` copies, in out/program: the program, built for release, its manual pages and completions.
 build:

@@ -1,6 +1,12 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+// The page of `synctool ui`, compiled into the program.
+let pageFiles = [
+    "index.html", "page.css", "icon.svg", "page.js", "service.js", "text.js", "timeline.js",
+    "object.js", "conflicts.js", "overview.js", "plots.js",
+]
+
 // Targets are layers: docs/ARCHITECTURE.md says what each one does and may import.
 let package = Package(
     name: "syncd",
@@ -110,8 +116,12 @@ let package = Package(
             dependencies: [
                 "SyncReplica", "SyncCore", "SyncStorage", "SyncMerge", "SyncClient", "SyncRemotes",
                 "Varlink",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ]),
+            ],
+            resources: pageFiles.map { .embedInCode("Page/Assets/" + $0) }),
         .executableTarget(name: "Programs", dependencies: ["SyncClient", "syncd", "synctool"]),
         .executableTarget(
             name: "todo", dependencies: ["SyncObjects"], path: "Examples/Todo"),
@@ -144,7 +154,9 @@ let package = Package(
         .testTarget(
             name: "SyncClientTests", dependencies: ["SyncClient", "SyncCore", "SyncTesting"]),
         .testTarget(name: "SyncTestingTests", dependencies: ["SyncTesting"]),
-        .testTarget(name: "SynctoolTests", dependencies: ["synctool"]),
+        .testTarget(
+            name: "SynctoolTests",
+            dependencies: ["synctool", .product(name: "NIOHTTP1", package: "swift-nio")]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -1,9 +1,10 @@
 #!/bin/bash
 # Installs the Debian 12 packages that are missing for what is named; quick when nothing is.
-#   scripts/setup.sh [build] [demo] [test] [clients] [deb]      default: build, demo and test
+#   scripts/setup.sh [build] [demo] [test] [clients] [page] [deb]      default: build, demo and test
 # `build` is what the compiler needs, `demo` adds what the tour runs, `test` what the tests run (an ssh
-# server, too), `clients` what the tests of Examples/clients run, `deb` what builds and tests the Debian package. `scripts/setup.sh --list GROUP…` prints the
-# packages and does nothing.
+# server, too), `clients` what the tests of Examples/clients run, `page` the browser that clicks through
+# the page of synctool ui, `deb` what builds and tests the Debian package. `scripts/setup.sh --list
+# GROUP…` prints the packages and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,8 +18,9 @@ for group in "$@"; do
     demo) packages+=(sqlite3) ;;
     test) packages+=(sqlite3 procps python3-venv openssh-client openssh-server) ;;
     clients) packages+=(golang-go nodejs) ;;
+    page) packages+=(chromium) ;;
     deb) packages+=(debhelper lintian fakeroot debootstrap) ;;
-    *) echo "setup: unknown group '$group'; known: build, demo, test, clients, deb" >&2; exit 64 ;;
+    *) echo "setup: unknown group '$group'; known: build, demo, test, clients, page, deb" >&2; exit 64 ;;
     esac
 done
 if [ -n "$list" ]; then

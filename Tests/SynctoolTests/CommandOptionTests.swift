@@ -12,7 +12,7 @@ struct CommandOptionTests {
         "consumers ack", "consumers remove", "purge", "doctor",
     ]
     /// The commands that are about the daemon, and take `--socket` alone.
-    private static let daemonAlone: Set = ["metrics"]
+    private static let daemonAlone: Set = ["metrics", "ui"]
     /// The commands that have no store, or a private daemon.
     private static let otherCommands: Set = ["demo", "key identity"]
 
