@@ -13,6 +13,8 @@ import Varlink
 struct PageCalls: Sendable {
     /// Transactions in one page of the timeline.
     static let pageMax = 50
+    /// How long a call waits for a database that others write to.
+    private static let busyMax: Duration = .seconds(15)
 
     let client: StoreClient
 
@@ -33,12 +35,14 @@ struct PageCalls: Sendable {
             return .json(try await blocking { try ObjectLife.json(of: object, in: path) })
         case "conflicts":
             let path = try await store(parameters)
-            return .json(try await blocking { try PageConflicts(path: path).list() })
+            return .json(try await blockingUntilFree { try PageConflicts(path: path).list() })
         case "resolve":
             let (path, keep) = (try await store(parameters), try text("keep", parameters))
             guard let id = parameters["id"]?.integer else { throw Self.missing("id") }
             return .json(
-                try await blocking { try PageConflicts(path: path).resolve(id, keep: keep) })
+                try await blockingUntilFree {
+                    try PageConflicts(path: path).resolve(id, keep: keep)
+                })
         case "events":
             let path = try await store(parameters)
             let after = try parameters["after"]?.string.map { try Token($0) }
@@ -67,6 +71,21 @@ struct PageCalls: Sendable {
             throw SyncError(.unknownStore, "the daemon has no such store", path: path)
         }
         return path
+    }
+
+    /// The same of what writes: the daemon may exchange the store with its remotes at the moment.
+    /// What fails has changed nothing, so that it can be tried again.
+    private func blockingUntilFree<Result: Sendable>(
+        _ body: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        let end = ContinuousClock.now + Self.busyMax
+        while true {
+            do {
+                return try await blocking(body)
+            } catch let error as SyncError where error.code == .busy && ContinuousClock.now < end {
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
     }
 
     /// Runs what blocks on SQLite beside the tasks that serve connections.

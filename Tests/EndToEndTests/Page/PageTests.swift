@@ -50,21 +50,29 @@ struct PageTests {
     private func makeConflict(_ scene: Scene) async throws {
         try FileManager.default.createDirectory(
             atPath: scene.folder.path("shared"), withIntermediateDirectories: false)
-        try await scene.tool(
-            "remote", "add", Self.database, "origin", "dir:\(scene.folder.path("shared"))"
-        )
-        .expectSuccess()
-        try await scene.tool("sync", Self.database).expectSuccess()
-        try await scene.tool("clone", "dir:\(scene.folder.path("shared"))", "other.db")
-            .expectSuccess()
+        let remote = "dir:\(scene.folder.path("shared"))"
+        try await finish(scene, ["remote", "add", Self.database, "origin", remote])
+        try await finish(scene, ["sync", Self.database])
+        try await finish(scene, ["clone", remote, "other.db"])
         for (database, title) in [(Self.database, "Load"), ("other.db", "Reload")] {
             try await scene.sql(database, "UPDATE Album SET Title = '\(title)' WHERE AlbumId = 1")
         }
         for database in [Self.database, "other.db", Self.database] {
-            _ = try await scene.tool("sync", database)
+            try await finish(scene, ["sync", database])
         }
         let open = try await scene.tool("conflicts", Self.database).expectSuccess().lines
         try #require(open.count == 1, "\(open)")
+    }
+
+    /// Runs a command until it is done: the daemon synchronises at the same time, and whoever comes
+    /// second is told to try again (75).
+    private func finish(_ scene: Scene, _ arguments: [String]) async throws {
+        var last: Child.Output?
+        _ = try await eventually(within: .seconds(120), every: .milliseconds(100)) {
+            last = try await scene.run(arguments)
+            return last?.status != 75
+        }
+        try #require(last).expectSuccess()
     }
 
     @Test func showsAndResolves_whileThreeProcessesWrite() async throws {
