@@ -50,6 +50,7 @@ struct Daemon: Sendable {
         let workers: OwnerWorkers?
         let server: VarlinkServer
         let metrics: MetricsServer
+        let running: RunningConfiguration
         let stateLock: StateLock
     }
 
@@ -100,8 +101,11 @@ struct Daemon: Sendable {
             remembered: remembered, workers: workers)
         try await pool.run(for: geteuid()) { [configuration] in registry.load(configuration) }
         let meters = DaemonMeters()
+        let running = RunningConfiguration()
+        running.adopt(configuration)
         let service = StoreService(
-            registry: registry, replicator: replicator, pool: pool, meters: meters)
+            registry: registry, replicator: replicator, pool: pool, meters: meters,
+            configuration: running)
         var interface = try service.interface()
         var overview: @Sendable (PeerIdentity) async throws -> DaemonOverview = service.overview
         if let workers {
@@ -117,7 +121,7 @@ struct Daemon: Sendable {
             server: server,
             metrics: MetricsServer(
                 MetricsSource(configuration.metrics.stores, overview: overview), on: group),
-            stateLock: stateLock)
+            running: running, stateLock: stateLock)
     }
 
     /// Those for the stores of other users; nil where this process serves all.
@@ -223,6 +227,7 @@ struct Daemon: Sendable {
                 parts.registry.retryNow()
             }
             await parts.replicator.adopt(configuration)
+            parts.running.adopt(configuration)
             log.info("reloaded the configuration")
         } catch {
             log.error("reload failed, keeping the running configuration: \(error)")

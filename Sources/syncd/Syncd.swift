@@ -15,8 +15,9 @@ struct Syncd: AsyncParsableCommand {
         discussion: """
             Flags override the environment (SYNCD_SOCKET, SYNCD_STATE, SYNCD_CONFIG, SYNCD_LOG), \
             which overrides the configuration files: /etc/syncd/syncd.yaml and stores.d/*.yaml for \
-            the system, ~/.config/syncd for a user. SIGHUP rereads them. Exit status: 69 socket in \
-            use, 77 permission denied, 78 configuration error.
+            the system, ~/.config/syncd for a user. SIGHUP rereads them. Exit status: 1 \
+            --check-config found stores that cannot be served, 69 socket in use, 77 permission \
+            denied, 78 configuration error.
             """,
         version: SyncdVersion.current, subcommands: [WorkerCommand.self])
 
@@ -45,7 +46,7 @@ struct Syncd: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A store to open; may be repeated.", valueName: "path"))
     var store: [String] = []
 
-    @Flag(help: "Check the configuration and exit.")
+    @Flag(help: "Check the configuration and the stores that it names, and exit.")
     var checkConfig = false
 
     enum Role: String, EnumerableFlag {
@@ -56,7 +57,8 @@ struct Syncd: AsyncParsableCommand {
         do {
             let configuration = try read()
             if checkConfig {
-                return try RememberedStores.requireTrust(in: configuration.stateDirectory)
+                try RememberedStores.requireTrust(in: configuration.stateDirectory)
+                return try report(ConfigurationCheck(configuration), of: configuration)
             }
             let level = configuration.logLevel
             LoggingSystem.bootstrap { _ -> any LogHandler in
@@ -100,6 +102,21 @@ struct Syncd: AsyncParsableCommand {
     /// one of the daemon's few threads for longer.
     private static let foreignStatementMax = Duration.seconds(20)
 
+    /// - Throws: `ExitCode` 1 when a store cannot be served, or not as it was meant.
+    private func report(
+        _ check: ConfigurationCheck, of configuration: Configuration
+    ) throws {
+        for finding in check.findings { StandardError.write("syncd: \(finding)") }
+        let count = configuration.stores.count
+        let stores = count == 1 ? "1 store" : "\(count) stores"
+        guard check.findings.isEmpty else {
+            StandardError.write(
+                "syncd: the daemon would start; looked at \(stores) as uid \(geteuid())")
+            throw ExitCode(1)
+        }
+        print("syncd: no problems found; looked at \(stores) as uid \(geteuid())")
+    }
+
     private func failure(_ message: String, exitStatus: Int32) -> ExitCode {
         StandardError.write("syncd: \(message)")
         return ExitCode(exitStatus)
@@ -116,23 +133,32 @@ struct Syncd: AsyncParsableCommand {
             storesDirectory: storesDirectory(beside: named) ?? paths.storesDirectory)
         if let socket = socket ?? SocketPath.variable("SYNCD_SOCKET") {
             configuration.socket = socket
+            configuration.sources["socket"] = self.socket == nil ? "SYNCD_SOCKET" : "--socket"
         }
         if let state = state ?? SocketPath.variable("SYNCD_STATE") {
             configuration.stateDirectory = state
+            configuration.sources["state"] = self.state == nil ? "SYNCD_STATE" : "--state"
         }
         if let text = log ?? SocketPath.variable("SYNCD_LOG") {
+            let source = log == nil ? "SYNCD_LOG" : "--log"
             guard let level = Logger.Level(rawValue: text) else {
-                let names = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+                let names = Logger.Level.allCases.map(\.rawValue)
+                let near = Spelling.nearest(to: text, among: names)
                 throw ConfigurationFault(
-                    in: "--log \(text)", "unknown log level; known levels: \(names)")
+                    in: "\(source) \(text)",
+                    "unknown log level; " + (near.map { "did you mean '\($0)'? " } ?? "")
+                        + "known levels: "
+                        + names.joined(separator: ", "))
             }
             configuration.logLevel = level
+            configuration.sources["log"] = source
         }
         for path in store {
             guard path.hasPrefix("/") else {
                 throw ConfigurationFault(in: "--store \(path)", "the path has to be absolute")
             }
-            configuration.stores.append(Configuration.StoreEntry(path: path))
+            configuration.stores.append(
+                Configuration.StoreEntry(path: path, place: "--store"))
         }
         return configuration
     }

@@ -91,6 +91,16 @@ extension StoreClient {
         try DaemonOverview(try await call("Overview"))
     }
 
+    /// The configuration that the daemon runs with.
+    ///
+    /// - Throws: ``SyncError``: `notAllowed` for others than root and the daemon's user;
+    ///   `unreachable`.
+    public func configuration() async throws -> [Setting] {
+        let answer = try await call("Configuration")
+        return try JSONReader(answer, of: "the answer to Configuration").array("settings")
+            .map(Setting.init(json:))
+    }
+
     /// The full status of a store.
     ///
     /// - Throws: ``SyncError``: the daemon's error, or `unreachable`.

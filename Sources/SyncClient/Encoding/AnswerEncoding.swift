@@ -154,6 +154,22 @@ extension Consumer {
     }
 }
 
+extension Setting {
+    /// `type Setting` of the interface.
+    public var jsonObject: JSONObject {
+        var object: JSONObject = ["name": .string(name), "value": .string(value)]
+        object["source"] = source.map { .string($0) }
+        return object
+    }
+
+    init(json: JSONValue) throws {
+        let reader = try JSONReader(json, of: "a setting")
+        self.init(
+            name: try reader.string("name"), value: try reader.string("value"),
+            source: try reader.optionalString("source"))
+    }
+}
+
 extension HeldObject {
     /// `type Held` of the interface.
     public var jsonObject: JSONObject {

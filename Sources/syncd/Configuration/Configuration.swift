@@ -8,6 +8,8 @@ struct Configuration: Sendable, Equatable, Codable {
     struct StoreEntry: Sendable, Equatable, Codable {
         /// The database file, as the configuration has it.
         var path: String
+        /// Where it is named: `FILE:LINE`, or the flag; nil for one that a client tracked.
+        var place: String?
         /// Track the database at start if it is not tracked.
         var track = false
         /// Only these tables; empty: all.
@@ -48,6 +50,10 @@ struct Configuration: Sendable, Equatable, Codable {
     var metrics = MetricsOptions()
     /// Stores to open at start.
     var stores: [StoreEntry] = []
+
+    /// Where the options that were set were set, by ``ConfigurationKey/name``: `FILE:LINE`, a flag
+    /// or a variable. Others have their defaults.
+    var sources: [String: String] = [:]
 
     /// The remotes of ``stores``, by paths with their links resolved.
     var remotesByPath: [String: [RemoteEntry]] {

@@ -21,6 +21,7 @@ struct ConfigurationReader {
         if let text = try contents(of: file, isRequired: isRequired) {
             let root = try YAMLReader(file: file, text: text)
             try readMain(root, into: &configuration)
+            configuration.sources.merge(root.places()) { $1 }
         }
         try requireTrust(in: storesDirectory, as: .folder)
         for file in try storeFiles(in: storesDirectory) {
@@ -32,11 +33,6 @@ struct ConfigurationReader {
             }
         }
     }
-
-    private static let mainKeys = [
-        "socket", "socketMode", "state", "log", "connections", "queuedBytes", "purge", "compare",
-        "sync", "workers", "metrics", "stores",
-    ]
 
     private static func readMain(
         _ root: YAMLReader, into configuration: inout Configuration
@@ -58,14 +54,10 @@ struct ConfigurationReader {
             case "workers": try readWorkers(value, into: &configuration.workers)
             case "metrics": try readMetrics(value, into: &configuration.metrics)
             case "stores": configuration.stores += try value.list(readStore)
-            default: throw root.unknown(key, at: value, known: mainKeys)
+            default: throw root.unknown(key, at: value, below: "")
             }
         }
     }
-
-    private static let syncKeys = [
-        "enabled", "delayMilliseconds", "intervalSeconds", "retryMaxSeconds",
-    ]
 
     private static func readSync(
         _ node: YAMLReader, into options: inout ReplicationOptions
@@ -76,12 +68,10 @@ struct ConfigurationReader {
             case "delayMilliseconds": options.delayMilliseconds = try value.integer(0...60_000)
             case "intervalSeconds": options.intervalSeconds = try value.integer(1...86_400)
             case "retryMaxSeconds": options.retryMaxSeconds = try value.integer(1...86_400)
-            default: throw node.unknown(key, at: value, known: syncKeys)
+            default: throw node.unknown(key, at: value, below: "sync")
             }
         }
     }
-
-    private static let workerKeys = ["enabled", "memory", "answerSeconds"]
 
     private static func readWorkers(
         _ node: YAMLReader, into options: inout WorkerOptions
@@ -92,15 +82,13 @@ struct ConfigurationReader {
             case "memory":
                 options.memoryBytes = try value.byteCount()
                 guard options.memoryBytes >= WorkerOptions.memoryBytesMin else {
-                    throw value.fault("a worker needs 256MB at least")
+                    throw value.unexpected("256MB or more")
                 }
             case "answerSeconds": options.answerSeconds = try value.integer(1...3600)
-            default: throw node.unknown(key, at: value, known: workerKeys)
+            default: throw node.unknown(key, at: value, below: "workers")
             }
         }
     }
-
-    private static let metricsKeys = ["socket", "socketMode", "listen", "stores"]
 
     private static func readMetrics(
         _ node: YAMLReader, into options: inout MetricsOptions
@@ -116,19 +104,17 @@ struct ConfigurationReader {
                         uniqueKeysWithValues: MetricsOptions.Stores.allCases.map {
                             ($0.rawValue, $0)
                         }))
-            default: throw node.unknown(key, at: value, known: metricsKeys)
+            default: throw node.unknown(key, at: value, below: "metrics")
             }
         }
     }
 
-    private static let storeKeys = [
-        "path", "track", "entities", "undo", "keep", "purge", "remotes",
-    ]
-
     private static func readStore(_ node: YAMLReader) throws -> Configuration.StoreEntry {
-        if let path = try node.pathAlone() { return Configuration.StoreEntry(path: path) }
+        if let path = try node.pathAlone() {
+            return Configuration.StoreEntry(path: path, place: node.place)
+        }
         var path: String?
-        var entry = Configuration.StoreEntry(path: "")
+        var entry = Configuration.StoreEntry(path: "", place: node.place)
         try node.members { key, value in
             switch key {
             case "path": path = try value.absolutePath()
@@ -138,7 +124,7 @@ struct ConfigurationReader {
             case "keep": entry.keepsValues = try value.choice(["all": true, "none": false])
             case "purge": entry.limits = try readLimits(value)
             case "remotes": entry.remotes = try readRemotes(value)
-            default: throw node.unknown(key, at: value, known: storeKeys)
+            default: throw node.unknown(key, at: value, below: "stores[]")
             }
         }
         guard let path else { throw node.fault("a store needs a path") }
@@ -155,8 +141,6 @@ struct ConfigurationReader {
         return remotes
     }
 
-    private static let remoteKeys = ["name", "url", "encrypted", "synctool"]
-
     private static func readRemote(_ node: YAMLReader) throws -> RemoteEntry {
         var name: String?
         var url: String?
@@ -167,7 +151,7 @@ struct ConfigurationReader {
             case "url": url = try value.string()
             case "encrypted": options.encrypted = try value.bool()
             case "synctool": options.synctool = try value.string()
-            default: throw node.unknown(key, at: value, known: remoteKeys)
+            default: throw node.unknown(key, at: value, below: "stores[].remotes[]")
             }
         }
         guard let name, let url else { throw node.fault("a remote needs a name and a url") }
@@ -185,7 +169,7 @@ struct ConfigurationReader {
             switch key {
             case "age": limits.age = try value.duration()
             case "size": limits.bytes = try value.byteCount()
-            default: throw node.unknown(key, at: value, known: ["age", "size"])
+            default: throw node.unknown(key, at: value, below: "purge")
             }
         }
         return limits

@@ -47,12 +47,39 @@ struct YAMLReader {
         ConfigurationFault(in: file, line: node.mark?.line, reason)
     }
 
+    /// `FILE:LINE`
+    var place: String { file + (node.mark.map { ":\($0.line)" } ?? "") }
+
+    /// Where each option in the mapping and in those below it is, by name. Lists are one option.
+    func places(below parent: String = "") -> [String: String] {
+        guard let mapping = node.mapping else { return [:] }
+        var places: [String: String] = [:]
+        for (key, value) in mapping {
+            guard let word = key.string else { continue }
+            let name = parent.isEmpty ? word : "\(parent).\(word)"
+            let reader = YAMLReader(file: file, key: word, node: value)
+            if value.mapping != nil {
+                places.merge(reader.places(below: name)) { $1 }
+            } else {
+                places[name] = YAMLReader(file: file, key: word, node: key).place
+            }
+        }
+        return places
+    }
+
+    /// - Parameter parent: the option that the key is in (``ConfigurationKey/names(below:)``).
+    func unknown(_ key: String, at value: YAMLReader, below parent: String) -> ConfigurationFault {
+        unknown(key, at: value, known: ConfigurationKey.names(below: parent))
+    }
+
     func unknown(_ key: String, at value: YAMLReader, known: [String]) -> ConfigurationFault {
-        value.fault("unknown key '\(key)'; known keys: " + known.joined(separator: ", "))
+        let near = Spelling.nearest(to: key, among: known).map { "did you mean '\($0)'? " } ?? ""
+        return value.fault(
+            "unknown key '\(key)'; \(near)known keys: " + known.joined(separator: ", "))
     }
 
     /// - Parameter expected: what the node has to be, as in "a list".
-    private func unexpected(_ expected: String) -> ConfigurationFault {
+    func unexpected(_ expected: String) -> ConfigurationFault {
         let found = node.scalar.map { $0.string.isEmpty ? "nothing" : "'\($0.string)'" }
         let place = key.map { "the key '\($0)'" } ?? "the file"
         return fault("\(place) needs \(expected)" + (found.map { ", not \($0)" } ?? ""))
@@ -133,9 +160,16 @@ struct YAMLReader {
 
     func choice<Value>(_ choices: [String: Value]) throws -> Value {
         guard let value = choices[node.scalar?.string ?? ""] else {
-            throw unexpected("one of " + choices.keys.sorted().joined(separator: ", "))
+            throw unexpected(oneOf: choices.keys.sorted())
         }
         return value
+    }
+
+    private func unexpected(oneOf words: [String]) -> ConfigurationFault {
+        let fault = unexpected("one of " + words.joined(separator: ", "))
+        guard let word = node.scalar?.string, let near = Spelling.nearest(to: word, among: words)
+        else { return fault }
+        return self.fault("\(fault.reason); did you mean '\(near)'?")
     }
 
     func absolutePath() throws -> String {
@@ -170,8 +204,7 @@ struct YAMLReader {
 
     func logLevel() throws -> Logger.Level {
         guard let level = Logger.Level(rawValue: node.scalar?.string ?? "") else {
-            let names = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-            throw unexpected("one of \(names)")
+            throw unexpected(oneOf: Logger.Level.allCases.map(\.rawValue))
         }
         return level
     }

@@ -33,6 +33,7 @@ struct StoreRouter: Sendable {
     func take(_ call: IncomingCall, _ stream: ReplyStream) async throws -> Bool {
         switch call.method {
         case StoreInterface.method("List"): return try await list(call, stream)
+        case StoreInterface.method("Configuration"): return false
         case StoreInterface.method("Overview"):
             if workers.isEmpty { return false }
             stream.finish(try await overview(for: call.peer).jsonObject)

@@ -1,3 +1,4 @@
+import Glibc
 import SyncClient
 import SyncCore
 import Varlink
@@ -6,6 +7,15 @@ import Varlink
 extension StoreService {
     func addOverview(_ interface: inout ServedInterface) {
         interface.on("Overview") { call in try await overview(for: call.peer).jsonObject }
+        interface.on("Configuration") { [configuration] call in
+            guard [0, geteuid()].contains(call.peer.uid) else {
+                throw SyncError(
+                    .notAllowed, "only root and the daemon's user see its configuration",
+                    hint: "Run: sudo synctool config")
+            }
+            let settings = configuration.current?.settings ?? []
+            return ["settings": .array(settings.map { .object($0.jsonObject) })]
+        }
     }
 
     /// How this process and those of its stores that the caller may see are doing.

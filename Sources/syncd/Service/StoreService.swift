@@ -9,6 +9,8 @@ struct StoreService: Sendable {
     let replicator: Replicator
     let pool: WorkPool
     var meters = DaemonMeters()
+    /// What the process runs with.
+    var configuration = RunningConfiguration()
 
     /// The interface with its methods.
     func interface() throws -> ServedInterface {

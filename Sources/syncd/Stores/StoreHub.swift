@@ -226,6 +226,11 @@ extension StoreHub {
             // A writer holds the lock: its commit may raise no other event.
             opened.watcher.poke(opened.watch, after: .milliseconds(100))
         }
+        if let last = look.transactions.last {
+            log.debug(
+                "noticed transactions: \(look.transactions.count)",
+                metadata: ["transaction": "\(last.number)"])
+        }
         notifyReplication(of: look)
         if look.schemaChanged { schemaChanged(in: opened) }
         // A large one may lie before the others: then all of them come from history.

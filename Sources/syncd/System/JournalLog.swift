@@ -23,14 +23,23 @@ struct JournalLog: LogHandler {
     }
 
     func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 })
         var fields = [
-            "MESSAGE=\(event.message)", "PRIORITY=\(event.level.journalPriority)",
+            "MESSAGE=\(Self.text("\(event.message)", of: all["store"]))",
+            "PRIORITY=\(event.level.journalPriority)",
             "SYSLOG_IDENTIFIER=syncd",
         ]
-        for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
+        for (key, value) in all {
             fields.append("SYNCD_\(key.uppercased())=\(value)")
         }
         send(fields)
+    }
+
+    /// A message about a store begins with its path: journalctl shows no fields by default.
+    static func text(_ message: String, of store: Logger.MetadataValue?) -> String {
+        guard let store else { return message }
+        let path = "\(store)"
+        return message.contains(path) ? message : "\(path): \(message)"
     }
 
     /// One block of memory holds all fields while the journal's client reads them.

@@ -12,8 +12,8 @@ struct Synctool: AsyncParsableCommand {
 
             track, untrack, status, history, watch, consumers, purge and doctor use the daemon \
             syncd when it runs and has the store, and the file itself otherwise; they take \
-            --socket and --direct. metrics and ui are about the daemon and take --socket. All \
-            other commands work on the file itself, also while the daemon runs.
+            --socket and --direct. metrics, top, config and ui are about the daemon and take \
+            --socket. All other commands work on the file itself, also while the daemon runs.
 
             Exit status: 0 done, 1 refused by the data, 64 usage, 65 bad data, 66 no such file, \
             69 daemon or remote not reachable, 70 internal fault, 74 input/output error, \
@@ -25,7 +25,7 @@ struct Synctool: AsyncParsableCommand {
             Purge.self, Revert.self, Restore.self, Show.self, Diff.self,
             Remote.self, Push.self, Pull.self, Sync.self,
             Clone.self, Upgrade.self, Conflicts.self, Policy.self, Key.self, Serve.self,
-            Doctor.self, Metrics.self, UI.self, Alter.self, Schema.self,
+            Doctor.self, Top.self, Metrics.self, Config.self, UI.self, Alter.self, Schema.self,
             Migrate.self, Demo.self,
         ])
 }

@@ -52,12 +52,18 @@ struct Terminal: Sendable {
     ///
     /// - Throws: ``OutputClosed`` when the reader has closed it.
     func raw(_ text: String) throws {
-        var bytes = Array(text.utf8)
-        bytes.append(UInt8(ascii: "\n"))
+        try write(text + "\n")
+    }
+
+    /// Writes a text as it is: what a caller made of safe parts.
+    ///
+    /// - Throws: ``OutputClosed`` when the reader has closed it.
+    func write(_ text: String) throws {
+        let bytes = Array(text.utf8)
         var written = 0
         while written < bytes.count {
             let count = bytes.withUnsafeBytes {
-                write(descriptor, $0.baseAddress! + written, $0.count - written)
+                Glibc.write(descriptor, $0.baseAddress! + written, $0.count - written)
             }
             if count > 0 {
                 written += count

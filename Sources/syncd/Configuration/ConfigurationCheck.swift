@@ -1,0 +1,74 @@
+import Glibc
+import SyncCore
+import SyncStorage
+
+/// What `--check-config` finds in the stores that the configuration names. The daemon starts all
+/// the same, and does not serve these, or not as it was meant.
+struct ConfigurationCheck {
+    /// One line each: where, which store, what is wrong, what to do.
+    private(set) var findings: [String] = []
+
+    /// Looks at each store, as the user that runs this. Changes nothing.
+    init(_ configuration: Configuration) {
+        var known: [String: String] = [:]
+        for entry in configuration.stores {
+            let place = entry.place ?? "the configuration"
+            let path = PathResolution.resolved(entry.path)
+            if let first = known[path] {
+                findings.append(
+                    "\(place): \(entry.path) is named twice, here and at \(first): the last entry "
+                        + "counts. Remove one")
+                continue
+            }
+            known[path] = place
+            for finding in Self.findings(of: entry, at: path) {
+                findings.append("\(place): \(entry.path): \(finding)")
+            }
+        }
+    }
+
+    private static func findings(of entry: Configuration.StoreEntry, at path: String) -> [String] {
+        do {
+            let (isTracked, tables) = try Store.look(at: path)
+            if !isTracked, !entry.track {
+                return [
+                    "the database is not tracked. Track it: synctool track \(Shell.quoted(path)); "
+                        + "or give its entry track: true"
+                ]
+            }
+            return missing(entry.entities, of: "entities", in: tables)
+                + missing(entry.undo, of: "undo", in: tables) + unwritable(path)
+        } catch {
+            guard let error = error as? SyncError else { return ["\(error)"] }
+            let hint = error.hint?.replacing("DB", with: Shell.quoted(path))
+            return [error.reason + (hint.map { ". \($0)" } ?? "")]
+        }
+    }
+
+    private static let listedMax = 10
+
+    private static func missing(
+        _ names: [String], of key: String, in tables: [String]
+    ) -> [String] {
+        // SQLite compares the names of tables without regard to the case of ASCII letters.
+        let present = Set(tables.map(SQLName.folded))
+        return names.filter { $0 != "*" && !present.contains(SQLName.folded($0)) }.map { name in
+            let list = tables.prefix(listedMax).joined(separator: ", ")
+            return "\(key): there is no table '\(name)'. "
+                + (Spelling.nearest(to: name, among: tables).map { "Did you mean '\($0)'?" }
+                    ?? "The tables are: \(list)")
+        }
+    }
+
+    /// The daemon writes the history, and SQLite makes files beside the database.
+    private static func unwritable(_ path: String) -> [String] {
+        for barred in [path, PathResolution.directory(of: path)] where access(barred, W_OK) != 0 {
+            let reason = String(cString: strerror(errno))
+            return [
+                "this user (uid \(geteuid())) may not write \(Shell.quoted(barred)): \(reason). "
+                    + "See docs/syncd.md, Permissions"
+            ]
+        }
+        return []
+    }
+}

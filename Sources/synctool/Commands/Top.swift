@@ -1,0 +1,81 @@
+import ArgumentParser
+import Glibc
+import SyncClient
+import SyncCore
+
+/// `synctool top`
+struct Top: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show the stores that do most, redrawn each second.",
+        discussion: """
+            Commits and notices per second, the mean time from a noticed commit to its notice, \
+            subscriptions, what the slowest remote lacks (transactions, for how long), open \
+            conflicts. Press q to end. --once prints one picture, of what happened within a \
+            second, and ends.
+            """)
+
+    /// The time between two pictures.
+    private static let interval = Duration.seconds(1)
+    private static let intervalMilliseconds: Int32 = 1000
+    /// The width of what is not shown on a terminal.
+    private static let plainWidth = 200
+
+    @Flag(help: "Print one picture and end.") var once = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Use the daemon at this socket; fail if it does not answer.", valueName: "path"))
+    var socket: String?
+
+    mutating func run() async throws {
+        let client = StoreClient(socket: socket)
+        var before = try await client.overview()
+        var time = ContinuousClock.now
+        if once || !Terminal.output.isInteractive {
+            try await Task.sleep(for: Self.interval)
+            let screen = TopScreen(
+                try await client.overview(), after: before, elapsed: .now - time)
+            let width = Terminal.output.isInteractive ? Self.size.width : Self.plainWidth
+            for line in screen.lines(width: width, height: nil) { try Terminal.output.line(line) }
+            return
+        }
+        guard let keys = KeyPress() else {
+            throw SyncError(
+                .invalidArgument, "standard input is not a terminal",
+                hint: "Run: synctool top --once")
+        }
+        // The alternate screen: what was there before is there again afterwards.
+        try Terminal.output.write("\u{1B}[?1049h\u{1B}[?25l")
+        defer { try? Terminal.output.write("\u{1B}[?25h\u{1B}[?1049l") }
+        var screen = TopScreen(before, after: nil, elapsed: Self.interval)
+        while true {
+            try draw(screen)
+            if let key = keys.next(within: Self.intervalMilliseconds), Self.ends(key) { return }
+            let overview = try await client.overview()
+            let now = ContinuousClock.now
+            screen = TopScreen(overview, after: before, elapsed: now - time)
+            (before, time) = (overview, now)
+        }
+    }
+
+    private func draw(_ screen: TopScreen) throws {
+        let (width, height) = Self.size
+        let lines = screen.lines(width: width, height: height - 1)
+        // From the top left, each line to its end, then what is below: nothing flickers.
+        try Terminal.output.write(
+            "\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
+    }
+
+    /// q, Q, Ctrl-C, Ctrl-D
+    private static func ends(_ key: UInt8) -> Bool {
+        [UInt8(ascii: "q"), UInt8(ascii: "Q"), 3, 4].contains(key)
+    }
+
+    private static var size: (width: Int, height: Int) {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return (80, 24)
+        }
+        return (Int(size.ws_col), max(5, Int(size.ws_row)))
+    }
+}
