@@ -187,7 +187,7 @@ struct ConflictCommandTests {
                 .expectSuccess()
             #expect(members.text.contains("removed"))
             let unknown = try await scene.tool("remote", "members", "a.db", "--remove", "nobody")
-            #expect(unknown.status == 64)
+            #expect(unknown.status == 1)
         }
     }
 

@@ -467,7 +467,7 @@ struct RemoteCommandTests {
             expect(
                 try await scene.tool("policy", "a.db", "note", "--properties", "object"), 1,
                 "can no longer be set")
-            expect(try await scene.tool("policy", "a.db", "nope", "--reset"), 64, "nope")
+            expect(try await scene.tool("policy", "a.db", "nope", "--reset"), 1, "nope")
             expect(
                 try await scene.tool("policy", "a.db", "note", "--property", "body=cuonter"), 64,
                 "counter")

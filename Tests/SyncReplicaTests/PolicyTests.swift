@@ -259,7 +259,7 @@ struct PolicyTests {
             let error = #expect(throws: SyncError.self) {
                 try store.replica.setPolicies(policies)
             }
-            #expect(error?.code == .invalidArgument)
+            #expect(error?.code == (column == "nothing" ? .unknownEntity : .invalidArgument))
             #expect(try store.replica.policies() == before)
         }
         let error = #expect(throws: SyncError.self) {

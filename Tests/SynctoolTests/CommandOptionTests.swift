@@ -79,6 +79,11 @@ struct CommandOptionTests {
         #expect(UsageMessage.unknownCommand(in: ["help", "xyzzy"])?.hint.contains("help") == true)
         let nested = UsageMessage.unknownCommand(in: ["remote", "lst", "a.db"])
         #expect(nested?.hint == "Did you mean: synctool remote list")
+        let nested2 = UsageMessage.unknownCommand(in: ["consumers", "lst", "a.db"])
+        #expect(nested2?.hint == "Did you mean: synctool consumers list")
+        #expect(
+            UsageMessage.unknownCommand(in: ["log", "a.db"])?.hint
+                == "Did you mean: synctool history")
         for known in [["track", "a.db"], ["conflicts", "a.db"], ["help"], ["--version"], []] {
             #expect(UsageMessage.unknownCommand(in: known) == nil, "\(known)")
         }
@@ -91,6 +96,33 @@ struct CommandOptionTests {
         let arguments = ["revert", "a.db", "-1"]
         let message = UsageMessage.explaining(failure(arguments), arguments: arguments)
         #expect(message?.problem == "'-1' is not the number of a transaction")
+    }
+
+    @Test(arguments: [
+        (["history", "a.db", "--jsn"], "unknown option '--jsn'", "Did you mean '--json'? See: "),
+        (
+            ["consumers", "add", "a.db", "me", "--kind", "redaer"],
+            "the value 'redaer' is invalid for '--kind <kind>'",
+            "Did you mean 'reader'? It takes: reader, writer, peer. "
+        ),
+        (
+            ["policy", "a.db", "t", "--deletes", "editWin"],
+            "the value 'editWin' is invalid for '--deletes <policy>'", "Did you mean 'editWins'?"
+        ),
+        (
+            ["consumers", "add", "a.db", "me", "--lease", "soon"],
+            "the value 'soon' is invalid for '--lease <time>'", "--lease <time>: How long purging"
+        ),
+        (["revert", "a.db"], "missing expected argument '<number>'", "<number>: The transaction"),
+        (["track", "a.db", "b.db"], "unexpected argument 'b.db'", "See: synctool help track"),
+        (["purge", "a.db", "--force"], "--force has no effect without", "help purge"),
+    ])
+    func usageErrorsSayWhatToDo(_ arguments: [String], problem: String, hint: String) throws {
+        let error = failure(arguments)
+        let message = try #require(UsageMessage.explaining(error, arguments: arguments))
+        #expect(message.problem.hasPrefix(problem), "\(message)")
+        #expect(message.hint.contains(hint) && message.hint.contains("synctool help"), "\(message)")
+        #expect(!message.problem.hasSuffix("."))
     }
 
     private func failure(_ arguments: [String]) -> any Error {

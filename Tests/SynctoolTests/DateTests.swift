@@ -45,10 +45,24 @@ import Testing
 
     @Test(arguments: [
         "", "lately", "25:00", "-2", "-h", "--", "2026-13-01", "2026-02-30", "2026-04-31", "12",
-        "-2y",
+        "-2x", "2 days", "ago", "days ago", "0 days ago", "1.5 hours ago", "yesterday 25:00",
+        "9999999 days ago", String(repeating: "9", count: 100_000),
     ])
     func whatIsNoDateIsNamed(_ text: String) {
         #expect(throws: SyncError(.invalidArgument, "")) { try read(text) }
+    }
+
+    @Test func datesInWords() throws {
+        #expect(try read("2 days ago") == Timestamp("2026-03-08T15:30:00Z"))
+        #expect(try read("an hour ago") == Timestamp("2026-03-10T14:30:00Z"))
+        #expect(try read("90 min ago") == Timestamp("2026-03-10T14:00:00Z"))
+        #expect(try read("-2 weeks") == Timestamp("2026-02-24T15:30:00Z"))
+        let day = LocalTime.text(now).prefix(8)
+        #expect(LocalTime.text(try read("1 year ago")).hasPrefix("2025-03-1"))
+        #expect(LocalTime.text(try read("2 months ago")).hasPrefix("2026-01-1"))
+        #expect(try read("Today 9:05") == local("\(LocalTime.text(now).prefix(10)) 09:05:00"))
+        #expect(LocalTime.text(try read("yesterday 14:05")).hasPrefix(day))
+        #expect(LocalTime.text(try read("yesterday 14:05")).hasSuffix("14:05:00.000"))
     }
 
     @Test func positionsAreNumbersTokensOrDates() throws {

@@ -22,8 +22,8 @@ struct ExitStatusTests {
         let error = SyncError(
             .notTracked, "the database is not tracked", operation: "open",
             path: StorePath.absolute("my music.db"), hint: "Run: synctool track DB")
-        let text = Failure.message(
-            error, command: "history", typed: "my music.db", on: Terminal(descriptor: -1))
+        let failure = Failure(command: "history", typed: "my music.db")
+        let text = failure.message(error, on: Terminal(descriptor: -1))
         #expect(
             text == """
                 synctool history: my music.db: the database is not tracked
@@ -33,8 +33,26 @@ struct ExitStatusTests {
 
     @Test func anotherFileKeepsItsName() {
         let error = SyncError(.unreachable, "no daemon answers", path: "/run/x.sock")
-        let text = Failure.message(
-            error, command: "status", typed: "music.db", on: Terminal(descriptor: -1))
+        let text = Failure(command: "status", typed: "music.db").message(
+            error, on: Terminal(descriptor: -1))
         #expect(text == "synctool status: /run/x.sock: no daemon answers")
+    }
+
+    @Test func anErrorAsAnObjectHasTheSameParts() {
+        let error = SyncError(
+            .notTracked, "the database is not tracked", operation: "open",
+            path: StorePath.absolute("my music.db"), hint: "Run: synctool track DB")
+        let json = Failure(command: "history", typed: "my music.db").json(error)
+        #expect(
+            json.description
+                == #"{"error":"notTracked","status":1,"command":"history","file":"my music.db","#
+                + #""message":"the database is not tracked","#
+                + #""hint":"Run: synctool track 'my music.db'"}"#)
+    }
+
+    @Test func aHugeArgumentIsCut() {
+        let error = SyncError(.invalidArgument, String(repeating: "x", count: 1_000_000))
+        let text = Failure(command: "").message(error, on: Terminal(descriptor: -1))
+        #expect(text.hasPrefix("synctool: xxx") && text.count < 3_000)
     }
 }

@@ -51,7 +51,7 @@ extension JSONWriter {
     }
 
     /// Number, token, time and writer: what a transaction and a notice about it (`type By`) share.
-    mutating func writeMembers(of head: TransactionHead) {
+    package mutating func writeMembers(of head: TransactionHead) {
         name("number")
         write(integer: head.token.number)
         name("token")

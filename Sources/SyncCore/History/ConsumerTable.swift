@@ -31,7 +31,7 @@ enum ConsumerTable {
         let select = try Statement(selection + " WHERE name = ?1", on: connection)
         select.bind(name, at: 1)
         defer { select.reset() }
-        guard try select.step() else { throw unknown(name) }
+        guard try select.step() else { throw try unknown(name, on: connection) }
         return consumer(select)
     }
 
@@ -68,9 +68,13 @@ enum ConsumerTable {
             created: Timestamp(milliseconds: row.integer(5)))
     }
 
-    private static func unknown(_ name: String) -> SyncError {
-        SyncError(
-            .unknownConsumer, "no consumer '\(name)' is registered",
-            hint: "List the consumers: synctool consumers DB")
+    private static func unknown(
+        _ name: String, on connection: OpaquePointer
+    ) throws -> SyncError {
+        let names = try all(connection).map(\.name)
+        return SyncError(
+            .unknownConsumer, "no consumer '\(name.printable(countMax: 200))' is registered",
+            hint: SimilarName.question(name, among: names)
+                + "List the consumers: synctool consumers DB")
     }
 }

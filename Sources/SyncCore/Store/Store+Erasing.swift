@@ -51,9 +51,7 @@ private struct Eraser {
         let folded = SQLName.folded(object.entity)
         let ids = Set(catalog.ids(named: folded) + catalog.ids(namedNow: folded)).sorted()
         guard let first = ids.first, let entity = try catalog.entity(first) else {
-            throw SyncError(
-                .unknownEntity, "the store has no entity '\(object.entity)'",
-                hint: "List the tracked tables: synctool status DB")
+            throw SyncError.unknownEntity(object.entity, among: catalog.present.map(\.name))
         }
         var report = ErasureReport(object: ObjectName(entity: entity.name, key: object.key))
         var isKnown = false

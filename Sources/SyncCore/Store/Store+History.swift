@@ -148,10 +148,7 @@ extension PreparedReader {
                 try catalog.ids(namedNow: folded).compactMap { try catalog.entity($0)?.folded })
             if former.count > 1 { resolved.formerNames[folded] = former }
             guard catalog.ids(named: folded).isEmpty else { continue }
-            let names = Set(catalog.present.map(\.name)).sorted().joined(separator: ", ")
-            throw SyncError(
-                .unknownEntity, "the store has no entity '\(name)'",
-                hint: names.isEmpty ? "No table is tracked" : "Its entities are: \(names)")
+            throw SyncError.unknownEntity(name, among: Array(Set(catalog.present.map(\.name))))
         }
         try checkProperties(of: resolved)
         return resolved
@@ -162,17 +159,17 @@ extension PreparedReader {
         let entities = query.entities.map(SQLName.folded).flatMap {
             query.formerNames[$0] ?? [$0]
         }
+        func names() -> [String] {
+            catalog.all.filter { entities.isEmpty || entities.contains($0.folded) }
+                .flatMap(\.columnNames)
+        }
         func isKnown(_ name: String) -> Bool {
-            catalog.all.contains { entity in
-                (entities.isEmpty || entities.contains(entity.folded))
-                    && entity.columnNames.contains { SQLName.isEqual($0, to: name) }
-            }
+            names().contains { SQLName.isEqual($0, to: name) }
         }
         guard let name = query.properties.first(where: { !isKnown($0) }) else { return }
         try catalog.reload()
         guard !isKnown(name) else { return }
-        throw SyncError(
-            .unknownEntity, "no tracked table has a column '\(name)'",
-            hint: "List the columns: sqlite3 FILE .schema")
+        throw SyncError.unknownProperty(
+            name, of: query.entities.count == 1 ? query.entities.first : nil, among: names())
     }
 }

@@ -57,9 +57,8 @@ extension Store {
                 let folded = SQLName.folded(entity)
                 guard let present = reader.catalog.present.first(where: { $0.folded == folded })
                 else {
-                    throw SyncError(
-                        .unknownEntity, "the store has no entity '\(entity)'",
-                        hint: "List the entities: synctool status DB")
+                    throw SyncError.unknownEntity(
+                        entity, among: reader.catalog.present.map(\.name))
                 }
                 if let cursor, cursor.entity != present.id {
                     throw SyncError(

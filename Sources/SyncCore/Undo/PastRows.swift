@@ -143,7 +143,7 @@ private struct PastRow {
 
 extension PreparedReader {
     /// - Throws: `unknownEntity`.
-    fileprivate func presentEntity(_ name: String) throws -> TrackedEntity {
+    func presentEntity(_ name: String) throws -> TrackedEntity {
         let folded = SQLName.folded(name)
         if let entity = catalog.present.first(where: { $0.folded == folded }),
             // Another program may have dropped or renamed it.
@@ -153,9 +153,7 @@ extension PreparedReader {
         }
         try catalog.reload()
         guard let entity = catalog.present.first(where: { $0.folded == folded }) else {
-            throw SyncError(
-                .unknownEntity, "the store has no entity '\(name)'",
-                hint: "List the tracked tables: synctool status DB")
+            throw SyncError.unknownEntity(name, among: catalog.present.map(\.name))
         }
         return entity
     }

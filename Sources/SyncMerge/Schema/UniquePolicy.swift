@@ -1,5 +1,5 @@
 /// What two objects that claim one UNIQUE value become.
-public enum UniquePolicy: String, Sendable, Hashable, Codable {
+public enum UniquePolicy: String, Sendable, Hashable, Codable, CaseIterable {
     /// One row while the clash lasts, when one of the claims was made by an insert: two people
     /// entered the same thing. After a clash of updates of older rows the later claim is shown as
     /// NULL; where that is not legal, its row is not shown.

@@ -189,9 +189,13 @@ struct ConflictResolution {
             let column = storage.schema.column(name, of: entity)
             guard let column, let place = columns.firstIndex(of: column) else {
                 let names = columns.map { described.columns[$0].name }.joined(separator: ", ")
+                guard storage.schema.column(name, of: entity) != nil else {
+                    throw SyncError.unknownProperty(
+                        name, of: described.name, among: described.columns.map(\.name))
+                }
                 throw SyncError(
                     .invalidArgument,
-                    "the conflict is not about a column '\(name.printable(countMax: 80))'",
+                    "the conflict is not about the column '\(name.printable(countMax: 80))'",
                     hint: columns.isEmpty
                         ? "It is about a delete: use --keep shown or --keep losing"
                         : "It is about: \(names)")

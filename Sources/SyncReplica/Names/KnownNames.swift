@@ -44,7 +44,7 @@ public struct KnownNames: Sendable, Hashable {
     /// - Parameters:
     ///   - text: the name or the digits, at least 4.
     ///   - replicas: those that may be meant.
-    /// - Throws: `invalidArgument` when none or several are meant.
+    /// - Throws: `unknownObject` when none is meant, `invalidArgument` when several are.
     public func replica(
         _ text: String, among replicas: some Sequence<ReplicaID>
     ) throws -> ReplicaID {
@@ -56,11 +56,12 @@ public struct KnownNames: Sendable, Hashable {
         if found.count == 1, let replica = found.first { return replica }
         let several = found.map(\.description).sorted().joined(separator: ", ")
         throw SyncError(
-            .invalidArgument,
+            found.isEmpty ? .unknownObject : .invalidArgument,
             found.isEmpty
                 ? "no replica '\(text.printable(countMax: 80))' is known here"
                 : "'\(text.printable(countMax: 80))' names several replicas: \(several)",
-            hint: "The known ones are listed by: synctool remote members DB")
+            hint: SimilarName.question(text, among: all.compactMap { names[$0] })
+                + "The known ones are listed by: synctool remote members DB")
     }
 }
 

@@ -16,12 +16,13 @@ extension Store {
     package func remote(_ name: String) throws -> RemoteEntry {
         let all = try remotes()
         guard let found = all.first(where: { $0.name == name }) else {
-            let names = all.map(\.name).joined(separator: ", ")
+            let shown = name.printable(countMax: 200)
             throw SyncError(
-                .refused, "there is no remote '\(name)'", operation: "remote", path: path,
+                .refused, "there is no remote '\(shown)'", operation: "remote", path: path,
                 hint: all.isEmpty
-                    ? "Add one: synctool remote add DB \(name) dir:/path/of/a/folder"
-                    : "Its remotes are: \(names)")
+                    ? "Add one: synctool remote add DB \(Shell.quoted(shown)) "
+                        + "dir:/path/of/a/folder"
+                    : SimilarName.hint(name, among: all.map(\.name), title: "Its remotes are"))
         }
         return found
     }

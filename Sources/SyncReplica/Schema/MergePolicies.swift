@@ -7,7 +7,7 @@ import SyncValues
 /// a function of the facts, the schema and the policies. Sent with the schema.
 public struct MergePolicies: Sendable, Hashable, Codable {
     /// What makes two rows of an entity with an INTEGER PRIMARY KEY the same object.
-    public enum Identity: String, Sendable, Hashable, Codable {
+    public enum Identity: String, Sendable, Hashable, Codable, CaseIterable {
         /// The number is private to each replica; equal numbers of two replicas are different
         /// objects.
         case number

@@ -8,12 +8,13 @@ struct PolicyCheck {
     init(_ schema: ReplicaSchema) { self.schema = schema }
 
     /// Checks policies with which the schema was read.
-    /// - Throws: `invalidArgument` naming the table or column.
+    /// - Throws: `unknownEntity` for a table or column that there is not; `invalidArgument` naming
+    ///   the table or column that cannot merge so.
     /// - Complexity: O(policies)
     func check(_ policies: MergePolicies) throws {
         for (name, policy) in policies.entities.sorted(by: { $0.key < $1.key }) {
             guard let position = schema.position(of: name) else {
-                throw refusal("no table \(name) is tracked")
+                throw SyncError.unknownEntity(name, among: schema.tables.map(\.name))
             }
             let entity = schema.merge.entities[position]
             if policy.identity == .shared {
@@ -33,7 +34,8 @@ struct PolicyCheck {
             }
             for (column, property) in (policy.columns ?? [:]).sorted(by: { $0.key < $1.key }) {
                 guard let place = schema.column(column, of: position) else {
-                    throw refusal("\(name) has no column \(column)")
+                    throw SyncError.unknownProperty(
+                        column, of: name, among: entity.columns.map(\.name))
                 }
                 guard let cell = entity.cellOfColumn[place] else {
                     throw refusal("\(name).\(column) is a private number")

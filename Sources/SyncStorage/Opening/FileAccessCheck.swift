@@ -17,8 +17,14 @@ enum FileAccessCheck {
                 throw SyncError(
                     .notAllowed, "permission denied on a parent directory", path: path,
                     hint: "Check the directories of the path: namei -l DB")
+            case ENAMETOOLONG:
+                throw SyncError(
+                    .noSuchFile, "the path is too long for a file", path: path,
+                    hint: "Give the path of the database file")
             default:
-                throw SyncError(.noSuchFile, String(cString: strerror(errno)), path: path)
+                throw SyncError(
+                    .noSuchFile, String(cString: strerror(errno)), path: path,
+                    hint: "Check the directories of the path: namei -l DB")
             }
         }
         guard file.isRegularFile else {

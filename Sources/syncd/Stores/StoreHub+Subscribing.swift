@@ -19,7 +19,7 @@ extension StoreHub {
         let worker = environment.isWorker ? environment.served : nil
         let subscriber = Subscriber(options, stream: stream, worker: worker)
         if let after = options.after { try opened.store.check(after) }
-        try checkEntities(of: options, in: opened.store)
+        try checkNames(of: options, in: opened.store)
         try checkCount(options.hold.count)
         let added = state.add(subscriber, options: options, generation: opened.generation)
         guard let head = added else { throw isBeingOpened }
@@ -86,10 +86,13 @@ extension StoreHub {
             hint: "Subscribe to the entity instead")
     }
 
-    private func checkEntities(of options: SubscriptionOptions, in store: Store) throws {
-        guard !options.filter.entities.isEmpty else { return }
+    private func checkNames(of options: SubscriptionOptions, in store: Store) throws {
+        guard !(options.filter.entities.isEmpty && options.filter.properties.isEmpty) else {
+            return
+        }
         var query = HistoryQuery()
         query.entities = options.filter.entities
+        query.properties = options.filter.properties
         query.limit = 0
         try store.forEachTransaction(matching: query) { _ in false }
     }

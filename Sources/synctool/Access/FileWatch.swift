@@ -42,6 +42,7 @@ struct FileWatch {
         }
         var token = try isContinued ? store.head() : choice.after ?? store.head()
         try store.check(token)
+        try checkNames(in: store)
         let first: Notice =
             isContinued
             ? .storeReplaced(path: path, store: store.id, token: token) : .began(token)
@@ -70,6 +71,14 @@ struct FileWatch {
             }
         }
         return .stopped
+    }
+
+    /// A name that the store does not know would wait for ever.
+    /// - Throws: `unknownEntity`.
+    private func checkNames(in store: Store) throws {
+        var query = choice.filter
+        query.limit = 0
+        try store.forEachTransaction(matching: query) { _ in false }
     }
 
     /// Writes to tables whose triggers are missing are not told: that is said once.

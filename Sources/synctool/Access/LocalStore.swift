@@ -45,6 +45,18 @@ enum LocalStore {
         }
     }
 
+    /// Ensures that a store tracks a table.
+    ///
+    /// - Parameter path: as the user typed it.
+    /// - Throws: `unknownEntity`; as ``Store/open(_:)``.
+    static func require(entity: String, in path: String) throws {
+        let store = try Store.open(StorePath.absolute(path))
+        defer { try? store.close() }
+        let names = try store.status().entities
+        guard !names.contains(where: { $0.lowercased() == entity.lowercased() }) else { return }
+        throw SyncError.unknownEntity(entity, among: names)
+    }
+
     /// What the history did not have at the last query, a sentence each.
     static func gaps(of store: Store) -> [String] {
         var lines = store.unrecorded.map { "not all is in the history: \($0.explanation)" }

@@ -13,7 +13,7 @@ struct HistoryFilter: ParsableArguments {
         parsing: .unconditional,
         help: ArgumentHelp(
             "Only transactions at or after this time: 2026-01-31, 2026-01-31T12:00Z, 14:05, "
-                + "yesterday, -2h. Local without a zone.", valueName: "date"))
+                + "yesterday, -2h, '2 days ago'. Local time without a zone.", valueName: "date"))
     var since: String?
 
     @Option(

@@ -26,7 +26,7 @@ struct Alter: FileCommand {
     var database: String? { path }
 
     mutating func run() async throws {
-        let findings = try alter()
+        let findings = try await ProgressLine.during("alter") { try alter() }
         if output.isJSON {
             for finding in findings {
                 try Terminal.output.json(Finding(problem: finding.explanation).json)

@@ -38,6 +38,8 @@ extension Conflicts {
         @Flag(help: "With --settle: delete the rows that are not shown, on all replicas.")
         var deleteHidden = false
         @OptionGroup var output: OutputOptions
+        @OptionGroup var time: TimeOptions
+        @OptionGroup var pager: PagerOptions
         var database: String? { path }
 
         func validate() throws {
@@ -54,8 +56,10 @@ extension Conflicts {
             defer { try? replica.close() }
             if settle {
                 let count = try replica.conflicts().count
-                try replica.closeConflicts(
-                    author: Revert.author, isDeletingHidden: deleteHidden)
+                try await ProgressLine.during("settling") {
+                    try replica.closeConflicts(
+                        author: Revert.author, isDeletingHidden: deleteHidden)
+                }
                 if output.isJSON {
                     return try Terminal.output.json(["settled": .integer(Int64(count))])
                 }
@@ -64,11 +68,12 @@ extension Conflicts {
                         + "Send it to the remotes: synctool push \(Shell.quoted(path))")
             }
             let conflicts = try replica.conflicts(open: all ? nil : !closed)
-            let text = ConflictText(names: try replica.replicaNames())
+            let text = ConflictText(names: try replica.replicaNames(), times: time.style)
             if output.isJSON {
                 for conflict in conflicts { try Terminal.output.json(text.json(conflict)) }
                 return
             }
+            try pager.start(asJSON: false)
             if conflicts.isEmpty { try Terminal.output.line("no conflicts") }
             for conflict in conflicts { try Terminal.output.line(text.line(conflict)) }
         }
@@ -83,6 +88,8 @@ extension Conflicts {
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
         @Argument(help: "The conflict's number, from the list.") var id: Int64
         @OptionGroup var output: OutputOptions
+        @OptionGroup var time: TimeOptions
+        @OptionGroup var pager: PagerOptions
         var database: String? { path }
 
         mutating func run() async throws {
@@ -93,7 +100,7 @@ extension Conflicts {
                     .unknownObject, "there is no conflict \(id)", path: path,
                     hint: "List the conflicts: synctool conflicts DB --all")
             }
-            let text = ConflictText(names: try replica.replicaNames())
+            let text = ConflictText(names: try replica.replicaNames(), times: time.style)
             let choices: [(String, ConflictRecord.Choice)] =
                 found.isOpen ? [("shown", .shown), ("losing", .losing)] : []
             let previews = try choices.map { ($0.0, try replica.preview(id, keeping: $0.1)) }
@@ -106,6 +113,7 @@ extension Conflicts {
                 object["choices"] = found.isOpen ? .object(described) : .null
                 return try Terminal.output.json(object)
             }
+            try pager.start(asJSON: false)
             for line in text.details(found) { try Terminal.output.line(line) }
             for (name, preview) in previews {
                 let lines = OutcomeText.lines(of: preview, choice: name, path: TypedPath(path))
@@ -190,6 +198,7 @@ extension Conflicts {
 
         private func chosen(of replica: StoreReplica) throws -> [Int64] {
             guard all else { return ids }
+            if let entity { try LocalStore.require(entity: entity, in: path) }
             let open = try replica.conflicts().filter { conflict in
                 entity.map { $0.lowercased() == conflict.entity.lowercased() } ?? true
             }

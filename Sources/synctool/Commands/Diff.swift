@@ -25,6 +25,7 @@ struct Diff: FileCommand {
     var positions: [String] = []
 
     @OptionGroup var output: OutputOptions
+    @OptionGroup var pager: PagerOptions
     var database: String? { path }
 
     func validate() throws {
@@ -54,6 +55,7 @@ struct Diff: FileCommand {
             }
             return try store.difference(from: from, to: to)
         }
+        try pager.start(asJSON: output.isJSON)
         for object in difference.objects {
             if output.isJSON {
                 try Terminal.output.json(PastText.json(object))

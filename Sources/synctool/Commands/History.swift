@@ -21,6 +21,9 @@ struct History: StoreCommand {
             --values shows new values, and old ones where they are kept (synctool track --undo); \
             '?' is one that is not known. It reads them from the file itself. For values as \
             JSON see synctool diff.
+
+            On a terminal, times are relative and long output is shown with a pager; see --times \
+            and --no-pager.
             """)
 
     @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
@@ -40,11 +43,15 @@ struct History: StoreCommand {
                 + "no token."))
     var pending = false
 
-    @Flag(name: .long, help: "Show the old and the new values of changes.")
+    @Flag(
+        name: [.customShort("p"), .long], help: "Show the old and the new values of changes.")
     var values = false
 
     @Flag(name: .long, help: "Show all changes of large transactions.")
     var all = false
+
+    @OptionGroup var time: TimeOptions
+    @OptionGroup var pager: PagerOptions
 
     var database: String? { path }
 
@@ -86,10 +93,12 @@ struct History: StoreCommand {
         let names = (try? Store.replicaNames(StorePath.absolute(path))) ?? KnownNames()
         var text = PartText(
             TransactionText(
-                changesMax: all ? .max : TransactionText.changesShown, names: names))
+                changesMax: all ? .max : TransactionText.changesShown, names: names,
+                times: time.style))
         let isJSON = output.isJSON
         let past = try values ? Store.open(StorePath.absolute(path)) : nil
         defer { try? past?.close() }
+        try pager.start(asJSON: isJSON)
         var shown = 0
         try await store.forEachTransaction(matching: query) { transaction in
             shown += 1
@@ -125,8 +134,10 @@ struct History: StoreCommand {
     }
 
     private func showPending(of store: any StoreAccess) async throws {
-        let text = TransactionText(changesMax: all ? .max : TransactionText.changesShown)
+        let text = TransactionText(
+            changesMax: all ? .max : TransactionText.changesShown, times: time.style)
         let found = try await store.pending()
+        try pager.start(asJSON: output.isJSON)
         for pending in found {
             if output.isJSON {
                 try Terminal.output.json(pending.json)

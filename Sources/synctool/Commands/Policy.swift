@@ -76,9 +76,10 @@ struct Policy: FileCommand {
         if let entity, !isChange { try require(entity, in: policies) }
         if let entity, isChange {
             let name = policies.entities.keys.first { $0.lowercased() == entity.lowercased() }
+            if name == nil { try require(entity, in: policies) }
             guard !reset || name != nil else {
                 throw SyncError(
-                    .invalidArgument, "the table \(entity) has no policies to reset", path: path,
+                    .refused, "the table \(entity) has no policies to reset", path: path,
                     hint: "List the policies: synctool policy DB")
             }
             let before = reset ? nil : name.flatMap { policies.entities[$0] }
@@ -100,17 +101,9 @@ struct Policy: FileCommand {
 
     /// - Throws: `unknownEntity` for a table that is neither tracked nor has policies.
     private func require(_ entity: String, in policies: MergePolicies) throws {
-        let store = try Store.open(StorePath.absolute(path))
-        defer { try? store.close() }
-        let names = try store.status().entities
-        let isKnown = (names + policies.entities.keys).contains {
-            $0.lowercased() == entity.lowercased()
-        }
-        guard !isKnown else { return }
-        throw SyncError(
-            .unknownEntity, "the store has no entity '\(entity)'", path: path,
-            hint: names.isEmpty
-                ? "No table is tracked" : "Its entities are: " + names.joined(separator: ", "))
+        guard !policies.entities.keys.contains(where: { $0.lowercased() == entity.lowercased() })
+        else { return }
+        try LocalStore.require(entity: entity, in: path)
     }
 
     /// Applies the options to the policies of a table.
@@ -131,7 +124,7 @@ struct Policy: FileCommand {
             guard let policy = MergePolicies.Properties(try identified(text)) else {
                 throw Self.unknown(
                     text, option: "--properties",
-                    choices: "lastWriter, firstWriter, object or 'preferring REPLICA'")
+                    choices: ["lastWriter", "firstWriter", "object"])
             }
             return policy
         }
@@ -141,7 +134,7 @@ struct Policy: FileCommand {
             guard let policy = CellPolicy(try identified(word)) else {
                 throw Self.unknown(
                     word, option: "--property",
-                    choices: "lastWriter, firstWriter, counter, set, text or 'preferring REPLICA'")
+                    choices: ["lastWriter", "firstWriter", "counter", "set", "text"])
             }
             return (column, policy)
         }
@@ -165,9 +158,11 @@ struct Policy: FileCommand {
         }
     }
 
-    private static func unknown(_ word: String, option: String, choices: String) -> SyncError {
+    private static func unknown(_ word: String, option: String, choices: [String]) -> SyncError {
         SyncError(
-            .invalidArgument, "\(option): '\(word)' is not a policy", hint: "Use \(choices)")
+            .invalidArgument, "\(option): '\(word)' is not a policy",
+            hint: SimilarName.question(word, among: choices)
+                + "Use \(choices.joined(separator: ", ")) or 'preferring REPLICA'")
     }
 
     private static func pair(

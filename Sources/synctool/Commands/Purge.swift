@@ -68,8 +68,9 @@ struct Purge: StoreCommand {
         if position != nil, before == nil {
             return try report(PurgeResult(transactions: 0, changes: 0), CollectionReport())
         }
-        let result = try await store.purge(before: before, force: force)
-        let collected = try collect()
+        let (result, collected) = try await ProgressLine.during("purge") {
+            (try await store.purge(before: before, force: force), try collect())
+        }
         try report(result, collected)
         if !output.isJSON, result.transactions == 0, !force { try await printHolders(in: store) }
     }

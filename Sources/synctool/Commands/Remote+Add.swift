@@ -79,10 +79,10 @@ extension Remote {
             options.manual = manual ? true : nil
             let entry = try RemoteEntry(name: name, url: url, options: options)
             let packet = try key.map { try input.ring(from: $0) }
-            let created = try await RemoteSetup(
+            let setup = RemoteSetup(
                 path: path, address: address, entry: entry, packet: packet, keyFile: keyFile,
-                joinMethod: join
-            ).run()
+                joinMethod: join)
+            let created = try await ProgressLine.during("remote add") { try await setup.run() }
             if output.isJSON { return try Terminal.output.json(RemoteText.json(entry)) }
             try Terminal.output.line(
                 "\(path): remote \(name) added: \(url). "

@@ -26,7 +26,9 @@ struct Restore: FileCommand {
 
     mutating func run() async throws {
         let name = try ObjectName(path: object)
-        let report = try LocalStore.with(path) { try $0.restore(name, author: Revert.author) }
+        let report = try await ProgressLine.during("restore") {
+            try LocalStore.with(path) { try $0.restore(name, author: Revert.author) }
+        }
         try UndoText(path: path, done: "restored \(object)")
             .print(report, asJSON: output.isJSON)
         if !report.isComplete { throw ExitCode(1) }

@@ -24,7 +24,9 @@ struct Revert: FileCommand {
     var database: String? { path }
 
     mutating func run() async throws {
-        let report = try LocalStore.with(path) { try $0.revert(number, author: Self.author) }
+        let report = try await ProgressLine.during("revert") {
+            try LocalStore.with(path) { try $0.revert(number, author: Self.author) }
+        }
         try UndoText(path: path, done: "reverted transaction \(number)")
             .print(report, asJSON: output.isJSON)
         if !report.isComplete { throw ExitCode(1) }

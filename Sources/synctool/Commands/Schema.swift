@@ -46,7 +46,9 @@ struct Schema: FileCommand {
         var failed: [RefusedObject] = []
         if apply, !comparison.changes.isEmpty || comparison.userVersion != nil {
             if allowSchema { try showTexts(absolute) }
-            failed = try StoreReplica.applySchema(comparison, at: absolute)
+            failed = try await ProgressLine.during("schema --apply") {
+                try StoreReplica.applySchema(comparison, at: absolute)
+            }
         }
         let replica = try StoreReplica(absolute)
         defer { try? replica.close() }

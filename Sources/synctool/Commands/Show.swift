@@ -6,7 +6,8 @@ struct Show: FileCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the values of an object, now or at an earlier position.",
         discussion: """
-            --at takes the number of a transaction, a token or a date: the values just after it. \
+            --at takes the number of a transaction, a token or a date (yesterday, -2h, '3 days \
+            ago', 2026-01-31; local time without a zone): the values just after it. \
             Properties that were updated since have their values only where old values are kept \
             (synctool track --undo). The exit status is 1 if the object did not exist.
 
@@ -28,6 +29,7 @@ struct Show: FileCommand {
     var at: String?
 
     @OptionGroup var output: OutputOptions
+    @OptionGroup var pager: PagerOptions
     var database: String? { path }
 
     mutating func run() async throws {
@@ -44,13 +46,14 @@ struct Show: FileCommand {
         if output.isJSON {
             try Terminal.output.json(PastText.json(past, of: name, at: token))
         } else {
-            for line in PastText.lines(past) { try Terminal.output.line(line) }
-            if !past.isPresent {
-                try Terminal.error.line("\(path): \(object) did not exist at #\(token.number)")
-                try Terminal.error.line(
-                    "To see what is known of it: synctool history \(Shell.quoted(path)) "
-                        + "--object \(Shell.quoted(object))")
+            guard past.isPresent else {
+                throw SyncError(
+                    .unknownObject, "\(name.path) did not exist at #\(token.number)",
+                    hint: "To see what is known of it: synctool history DB --object "
+                        + Shell.quoted(name.path))
             }
+            try pager.start(asJSON: false)
+            for line in PastText.lines(past) { try Terminal.output.line(line) }
         }
         if !past.isPresent { throw ExitCode(1) }
     }

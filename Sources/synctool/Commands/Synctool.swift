@@ -22,7 +22,7 @@ struct Synctool: AsyncParsableCommand {
         version: SyncdVersion.current,
         subcommands: [
             Track.self, Untrack.self, Status.self, History.self, Watch.self, Consumers.self,
-            Purge.self, Revert.self, Restore.self, Show.self, Diff.self,
+            Purge.self, Revert.self, Restore.self, Show.self, Diff.self, Blame.self,
             Remote.self, Push.self, Pull.self, Sync.self,
             Clone.self, Upgrade.self, Conflicts.self, Policy.self, Key.self, Serve.self,
             Doctor.self, Top.self, Metrics.self, Config.self, UI.self, Alter.self, Schema.self,

@@ -46,7 +46,7 @@ struct Track: StoreCommand {
         let store = try await Access.open(path, using: access, for: .tracking)
         let choice = CaptureChoice(entities: entity, undo: undo, keepsValues: !noTombstones)
         // SQLite's internal tables are not reported.
-        let outcome = try await store.track(choice)
+        let outcome = try await ProgressLine.during("track") { try await store.track(choice) }
         let tables = outcome.tables.filter { !$0.name.hasPrefix("sqlite_") }
         for line in outcome.repaired {
             let line = TypedPath(path).fillingIn(line)

@@ -46,7 +46,9 @@ struct Untrack: StoreCommand {
 
     private func untrack() async throws -> [String] {
         do {
-            return try await Access.open(path, using: access).untrack()
+            return try await ProgressLine.during("untrack") {
+                try await Access.open(path, using: access).untrack()
+            }
         } catch var error as SyncError where error.code == .notTracked {
             error.hint = "There is nothing to remove"
             throw error

@@ -21,7 +21,9 @@ struct Upgrade: FileCommand {
     mutating func run() async throws {
         let replica = try StoreReplica(StorePath.absolute(path))
         defer { try? replica.close() }
-        let (member, isNew) = try replica.startSigning()
+        let (member, isNew) = try await ProgressLine.during("upgrade") {
+            try replica.startSigning()
+        }
         if output.isJSON {
             let names = try replica.replicaNames()
             return try Terminal.output.json(MemberText.json(member, names: names))

@@ -1,8 +1,15 @@
 import ArgumentParser
+import Glibc
+import SyncCore
 
-/// Usage errors that the argument parser cannot explain: unknown commands, options of other
-/// commands, and negative numbers, which it takes for options.
+/// Usage errors, each as one sentence and what to run next. The text of the argument parser is
+/// used where it is precise.
 struct UsageMessage: Equatable {
+    /// Usage lines that are longer are not shown.
+    private static let usageWidthMax = 90
+    /// Options that are longer do not exist.
+    private static let optionLengthMax = 60
+
     /// One sentence.
     let problem: String
     /// The command to run next, or what to leave out.
@@ -10,11 +17,14 @@ struct UsageMessage: Equatable {
     /// The words of the command: `remote add`; empty for synctool itself.
     let command: String
 
-    /// Two lines: `synctool: unknown command 'trak'` and the hint.
-    func text(on terminal: Terminal) -> String {
-        let words = command.isEmpty ? "synctool" : "synctool " + command
-        return terminal.styled(words + ":", as: .gone) + " \(problem)\n  \(hint)"
-    }
+    /// The same, for ``Failure``.
+    var error: SyncError { SyncError(.invalidArgument, problem, hint: hint) }
+
+    /// Names that other programs have for these commands.
+    private static let synonyms = [
+        "log": "history", "init": "track", "undo": "revert", "fetch": "pull", "list": "status",
+        "recover": "restore", "annotate": "blame",
+    ]
 
     /// The message for arguments that name no command.
     ///
@@ -24,24 +34,39 @@ struct UsageMessage: Equatable {
         let (command, path) = resolve(words)
         let rest = words.dropFirst(path.count)
         let children = command.configuration.subcommands
-        guard let word = rest.first, !word.hasPrefix("-"), !children.isEmpty,
-            command.configuration.defaultSubcommand == nil, word != "help"
+        guard let word = rest.first, !word.hasPrefix("-"), !children.isEmpty, word != "help"
         else { return nil }
-        let names = children.map(name)
+        let synonym = path.isEmpty ? synonyms[word] : nil
+        let similar = SimilarName.nearest(to: word, among: children.map(name)) ?? synonym
+        // With a default command the word is that command's argument, if there is such a file.
+        if command.configuration.defaultSubcommand != nil,
+            similar == nil || access(word, F_OK) == 0
+        {
+            return nil
+        }
         let prefix = (["synctool"] + path).joined(separator: " ")
-        let similar = names.min { distance($0, to: word) < distance($1, to: word) }
-        let isTypo = similar.map { distance($0, to: word) <= 2 } ?? false
         return UsageMessage(
             problem: "unknown command '\(word)'",
-            hint: isTypo
-                ? "Did you mean: \(prefix) \(similar ?? "")"
-                : "See the commands: synctool help" + path.map { " " + $0 }.joined(),
+            hint: similar.map { "Did you mean: \(prefix) \($0)" }
+                ?? "See the commands: synctool help" + path.map { " " + $0 }.joined(),
             command: path.joined(separator: " "))
+    }
+
+    /// The message for an option that is longer than any that there is. The argument parser would
+    /// compare it with each of them, which takes the square of its length.
+    static func longOption(in arguments: [String]) -> UsageMessage? {
+        let name = arguments.prefix { $0 != "--" }.lazy.filter { $0.hasPrefix("--") }
+            .map { $0.prefix { $0 != "=" } }.first { $0.count > optionLengthMax }
+        guard let name else { return nil }
+        let words = resolve(arguments).path.joined(separator: " ")
+        return UsageMessage(
+            problem: "unknown option '\(name.prefix(optionLengthMax))…'",
+            hint: "See: synctool help" + (words.isEmpty ? "" : " " + words), command: words)
     }
 
     /// The message for an error of the argument parser.
     ///
-    /// - Returns: nil when the parser's own text is precise.
+    /// - Returns: nil for what is no usage error: the help, the version.
     static func explaining(_ error: any Error, arguments: [String]) -> UsageMessage? {
         guard Synctool.exitCode(for: error) == .validationFailure else { return nil }
         let (command, path) = resolve(arguments)
@@ -69,7 +94,53 @@ struct UsageMessage: Equatable {
                 problem: "'\(number)' is not the number of a transaction",
                 hint: "List the transactions: synctool history DB", command: words)
         }
-        return nil
+        return general(text, full: Synctool.fullMessage(for: error), command: words)
+    }
+
+    /// The parser's text in the form of the other messages.
+    /// - Parameter full: with the help of the option and the usage line.
+    private static func general(_ text: String, full: String, command: String) -> UsageMessage {
+        let see = "See: synctool help" + (command.isEmpty ? "" : " " + command)
+        var (problem, hint) = (text, "")
+        if let range = text.firstRange(of: ". Did you mean ") {
+            problem = String(text[..<range.lowerBound])
+            hint = String(text[range.lowerBound...].dropFirst(2)) + " "
+        } else if let range = text.firstRange(of: ". Please provide one of") {
+            problem = String(text[..<range.lowerBound])
+            let choices = choices(in: text[range.upperBound...])
+            let value = problem.split(separator: "'").dropFirst().first.map(String.init) ?? ""
+            hint = SimilarName.hint(value, among: choices, title: "It takes") + ". "
+        } else {
+            let lines = full.split(separator: "\n").map(String.init)
+            let usage = lines.last { $0.hasPrefix("Usage: ") } ?? ""
+            // What a user typed may have lines, too: the parser's come last.
+            if let help = lines.last(where: { $0.hasPrefix("Help:  ") }) {
+                hint = explanation(String(help.dropFirst("Help:  ".count)))
+            } else if !usage.isEmpty, usage.count <= usageWidthMax {
+                hint = usage + ". "
+            }
+        }
+        while problem.hasSuffix(".") { problem.removeLast() }
+        return UsageMessage(
+            problem: problem.prefix(1).lowercased() + problem.dropFirst(), hint: hint + see,
+            command: command)
+    }
+
+    /// `--lease <time>: How long purging waits. ` of the parser's two columns.
+    private static func explanation(_ help: String) -> String {
+        let parts = help.split(separator: "  ", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { return "" }
+        return parts[0] + ": " + parts[1].drop { $0 == " " } + " "
+    }
+
+    /// The values that the parser lists: `'reader', 'writer' or 'peer'`, or one on a line.
+    private static func choices(in text: Substring) -> [String] {
+        if text.contains("\n") {
+            return text.split(separator: "\n").map { String($0.drop { " -:".contains($0) }) }
+                .filter { !$0.isEmpty }
+        }
+        return text.split(separator: "'").enumerated().filter { $0.offset % 2 == 1 }
+            .map { String($0.element) }
     }
 
     /// The innermost command that the arguments name, and its words.
@@ -89,21 +160,5 @@ struct UsageMessage: Equatable {
 
     private static func name(_ command: any ParsableCommand.Type) -> String {
         command.configuration.commandName ?? String(describing: command).lowercased()
-    }
-
-    /// The number of insertions, deletions and replacements between two words.
-    private static func distance(_ word: String, to other: String) -> Int {
-        let target = Array(other)
-        var row = Array(0...target.count)
-        for (line, character) in word.enumerated() {
-            var diagonal = row[0]
-            row[0] = line + 1
-            for column in target.indices {
-                let cost = diagonal + (character == target[column] ? 0 : 1)
-                diagonal = row[column + 1]
-                row[column + 1] = min(cost, row[column] + 1, diagonal + 1)
-            }
-        }
-        return row[target.count]
     }
 }

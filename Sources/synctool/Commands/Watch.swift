@@ -87,7 +87,9 @@ struct Watch: StoreCommand {
         return WatchChoice(after: try after.map { try Token($0) }, filter: filter, held: held)
     }
 
-    /// Watches all stores of the daemon. The first error, or the last wanted transaction, ends it.
+    /// Watches all stores of the daemon until the last wanted transaction. A store that cannot be
+    /// watched any more is named, and the others go on; when none is left, its status is the
+    /// command's.
     private func watchAll(_ choice: WatchChoice, limit left: Countdown) async throws {
         let daemon = try await Access.daemon(using: access)
         let paths = try await daemon.all().map(\.path)
@@ -95,17 +97,32 @@ struct Watch: StoreCommand {
             throw SyncError(
                 .unknownStore, "the daemon has no stores", hint: "Add one: synctool track FILE")
         }
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        let status = try await withThrowingTaskGroup(of: Int32?.self) { group in
+            defer { group.cancelAll() }
             for path in paths {
                 let store = daemon.store(path)
                 let watch = self
                 group.addTask {
-                    try await watch.watch(store, for: choice, limit: left, named: path)
+                    do {
+                        try await watch.watch(store, for: choice, limit: left, named: path)
+                    } catch let error as SyncError where !Task.isCancelled {
+                        return watch.failure(of: path).report(error)
+                    }
+                    return nil
                 }
             }
-            try await group.next()
-            group.cancelAll()
+            var last: Int32 = 0
+            while let ended = try await group.next() {
+                guard let status = ended else { return Int32(0) }
+                last = status
+            }
+            return last
         }
+        if status != 0 { throw ExitCode(status) }
+    }
+
+    private func failure(of path: String) -> Failure {
+        Failure(command: "watch", typed: path, isJSON: output.isJSON)
     }
 
     /// - Parameter name: the store's name at the start of each line; nil when only one is watched.

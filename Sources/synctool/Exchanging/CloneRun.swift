@@ -55,7 +55,10 @@ struct CloneRun {
         let store = try await RemoteConnection.store(at: address, options: options)
         var report = ExchangeReport()
         if try !hasBegun(cloning: store) {
-            report.add(try await begin(with: entry, store: store))
+            report.add(
+                try await ProgressLine.during("clone") {
+                    try await begin(with: entry, store: store)
+                })
         } else if !ring.keys.isEmpty {
             let opened = try Store.open(part)
             defer { try? opened.close() }
@@ -71,7 +74,9 @@ struct CloneRun {
             throw error
         }
         let show = { refused in try RefusedText(refused: refused, path: path).printTexts() }
-        let copy = try StoreReplica.completeCopy(at: part, consent: allowsSchema ? show : nil)
+        let copy = try await ProgressLine.during("clone") {
+            try StoreReplica.completeCopy(at: part, consent: allowsSchema ? show : nil)
+        }
         guard try DraftFile(part).isPresent(), rename(part, path) == 0 else {
             throw SyncError(
                 .readOnly, "cannot rename \(part): \(String(cString: strerror(errno)))", path: path,

@@ -29,7 +29,9 @@ struct ExchangeRun {
                 try await exchange(replica, with: entry, ring: ring)
             } catch let error as SyncError {
                 let command = "\(direction.rawValue) \(entry.name)"
-                status = status ?? Failure.report(error, command: command, typed: path)
+                let failure = Failure(command: command, typed: path, isJSON: isJSON)
+                let reported = failure.report(error)
+                status = status ?? reported
             }
         }
         if let status { throw ExitCode(status) }

@@ -26,11 +26,26 @@ enum LocalTime {
         return (number < 0 ? "-" : "") + zeros + digits
     }
 
-    /// `3 minutes ago`, in whole units.
+    static func text(_ time: Timestamp, as style: TimeStyle) -> String {
+        style == .relative ? ago(time) : text(time)
+    }
+
+    /// `3 minutes ago`, in whole units; `in 3 minutes` for a clock that is ahead.
     static func ago(_ time: Timestamp, now: Timestamp = .now()) -> String {
-        let (time, isBeyond) = now.milliseconds.subtractingReportingOverflow(time.milliseconds)
-        let seconds = isBeyond ? 0 : max(0, time) / 1000
-        return seconds < 2 ? "just now" : length(.seconds(seconds)) + " ago"
+        let (age, isBeyond) = now.milliseconds.subtractingReportingOverflow(time.milliseconds)
+        guard !isBeyond else { return text(time) }
+        let seconds = age / 1000
+        guard abs(seconds) >= 2 else { return "just now" }
+        let length = longLength(abs(seconds))
+        return seconds > 0 ? length + " ago" : "in " + length
+    }
+
+    /// As ``length(_:)``; from two months on in months, from two years on in years.
+    private static func longLength(_ seconds: Int64) -> String {
+        let (month, year): (Int64, Int64) = (30 * 86_400, 365 * 86_400)
+        if seconds >= 2 * year { return Plural.text(Int(seconds / year), of: "year") }
+        if seconds >= 2 * month { return Plural.text(Int(seconds / month), of: "month") }
+        return length(.seconds(seconds))
     }
 
     /// `3 minutes`, in whole units.

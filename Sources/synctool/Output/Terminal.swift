@@ -27,13 +27,18 @@ struct Terminal: Sendable {
     let isInteractive: Bool
     /// Whether it shows colours: a terminal that is not dumb, without `NO_COLOR`.
     let hasColour: Bool
+    /// Whether a line on it can be replaced: a terminal that is not dumb.
+    let canErase: Bool
+    /// What the outputs write instead, in tests.
+    @TaskLocal static var copy: OutputCopy?
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
         isInteractive = isatty(descriptor) == 1
         let isRefused = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
         let isDumb = getenv("TERM").map { String(cString: $0) == "dumb" } ?? true
-        hasColour = isInteractive && !isRefused && !isDumb
+        canErase = isInteractive && !isDumb
+        hasColour = canErase && !isRefused
     }
 
     func styled(_ text: String, as style: Style) -> String {
@@ -52,6 +57,8 @@ struct Terminal: Sendable {
     ///
     /// - Throws: ``OutputClosed`` when the reader has closed it.
     func raw(_ text: String) throws {
+        if let copy = Self.copy { return copy.add(text + "\n", of: descriptor) }
+        if isInteractive { ProgressLine.makeWay() }
         try write(text + "\n")
     }
 

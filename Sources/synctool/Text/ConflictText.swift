@@ -5,6 +5,8 @@ import Varlink
 struct ConflictText {
     /// The names of the replicas.
     let names: KnownNames
+    /// How times are shown.
+    var times = TimeStyle.absolute
 
     func line(_ conflict: ConflictRecord) -> String {
         var text = "\(conflict.id)  " + Printable.text(conflict.path)
@@ -62,7 +64,10 @@ struct ConflictText {
         var text = ""
         if let author = side.author { text += " by \(Printable.text(author))" }
         if let replica = side.replica { text += " on \(Printable.text(names.title(of: replica)))" }
-        if let time = side.time { text += " at \(LocalTime.text(time))" }
+        if let time = side.time {
+            text += times == .absolute ? " at" : ""
+            text += " " + LocalTime.text(time, as: times)
+        }
         return text.isEmpty ? "" : "  (" + text.dropFirst() + ")"
     }
 

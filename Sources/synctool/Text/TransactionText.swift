@@ -14,6 +14,8 @@ struct TransactionText {
     var new: [Int64: NamedValues]?
     /// The names of replicas.
     var names = KnownNames()
+    /// How times are shown.
+    var times = TimeStyle.absolute
 
     func lines(_ transaction: Transaction) -> [String] {
         [head(transaction)] + lines(transaction.changes)
@@ -23,7 +25,7 @@ struct TransactionText {
     func lines(_ pending: PendingChanges) -> [String] {
         var parts = [
             terminal.styled("pending", as: .strong),
-            terminal.styled(LocalTime.text(pending.timestamp), as: .faint),
+            terminal.styled(LocalTime.text(pending.timestamp, as: times), as: .faint),
         ]
         if let author = pending.author { parts.append(Printable.text(author)) }
         return [parts.joined(separator: "  ")] + lines(pending.changes)
@@ -46,7 +48,7 @@ struct TransactionText {
     func head(_ transaction: Transaction) -> String {
         var parts = [
             terminal.styled("#\(transaction.number)", as: .strong),
-            terminal.styled(LocalTime.text(transaction.timestamp), as: .faint),
+            terminal.styled(LocalTime.text(transaction.timestamp, as: times), as: .faint),
         ]
         parts.append(
             Self.writer(TransactionHead(transaction))
