@@ -78,7 +78,7 @@ struct WrongArgumentTests {
         let known = Set(Self.forms.map { $0.words.joined(separator: " ") })
         #expect(known.subtracting(all).isEmpty)
         let left = all.subtracting(known).subtracting(
-            ["demo", "metrics", "serve", "key identity"])
+            ["demo", "metrics", "top", "config", "ui", "serve", "key identity"])
         #expect(left.isEmpty, "without a form: \(left.sorted())")
     }
 
