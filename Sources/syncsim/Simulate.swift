@@ -31,7 +31,11 @@ struct Simulate: ParsableCommand {
     @Flag(help: "Of files: check at each merge which objects the fast lane may take.")
     var lane = false
 
-    @Flag(help: "Of files: merge each batch by both lanes, and compare all tables.")
+    @Flag(
+        help: """
+            Of files: merge each batch, and state what was written, by both ways, and compare all \
+            tables.
+            """)
     var both = false
 
     @Option(help: "The first seed.")
@@ -117,11 +121,13 @@ struct Simulate: ParsableCommand {
         let all = lane.eligible + lane.refusals.values.reduce(0, +)
         let percent = all == 0 ? 0 : 100 * lane.eligible / all
         print("of \(all) objects (\(percent) %)")
-        printRefusals(lane, title: "by the general lane alone")
+        printRefusals(lane.refusals, title: "by the general lane alone")
+        print("stated by both ways: \(lane.stated) objects of \(lane.recordings) recordings")
+        printRefusals(lane.statementRefusals, title: "recordings by the general way alone")
     }
 
-    private func printRefusals(_ lane: LaneTally, title: String) {
-        let reasons = lane.refusals.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    private func printRefusals(_ refusals: [String: Int], title: String) {
+        let reasons = refusals.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         print(title + ": " + reasons.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
     }
 
@@ -132,7 +138,7 @@ struct Simulate: ParsableCommand {
             lane: \(lane.slices) slices, \(lane.wholeSlices) of them wholly eligible; \
             \(lane.objects) objects, \(lane.eligible) eligible (\(percent) %)
             """)
-        printRefusals(lane, title: "refused")
+        printRefusals(lane.refusals, title: "refused")
     }
 }
 

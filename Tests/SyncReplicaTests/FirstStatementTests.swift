@@ -1,5 +1,4 @@
 import SyncMerge
-import SyncStorage
 import SyncTesting
 import Testing
 
@@ -103,7 +102,7 @@ struct FirstStatementTests {
             let replica = try StoreReplica(path, wall: { 5 }, isGeneral: isGeneral)
             defer { try? replica.close() }
             #expect {
-                try Self.stated(by: replica)
+                _ = try SyncdTables.stated(by: replica)
             } throws: { error in
                 guard let error = error as? SyncError else { return false }
                 return error.code == .refused && error.reason.contains(reason)
@@ -176,8 +175,8 @@ struct FirstStatementTests {
         // Both are open before the first of them states: so both see the same WAL.
         let general = try StoreReplica(path, wall: { 5 }, isGeneral: true)
         let quick = try StoreReplica(path, wall: { 5 })
-        let expected = try stated(by: general)
-        let found = try stated(by: quick)
+        let expected = try SyncdTables.stated(by: general)
+        let found = try SyncdTables.stated(by: quick)
         for table in Set(expected.keys).union(found.keys).sorted() {
             #expect(found[table] == expected[table], "\(title): \(table)")
         }
@@ -187,45 +186,5 @@ struct FirstStatementTests {
         try general.close()
         try quick.close()
         return tally.obstacles
-    }
-
-    private struct Done: Error {}
-
-    /// Every table of syncd after the first statement, which is taken back.
-    private static func stated(by replica: StoreReplica) throws -> [String: [String]] {
-        var tables: [String: [String]] = [:]
-        do {
-            try replica.run("test") { session in
-                try session.transact { transaction in
-                    try transaction.finish()
-                    try SumKeeping(transaction.storage, identity: transaction.identity).keep()
-                    tables = try dump(transaction.connection)
-                    throw Done()
-                }
-            }
-        } catch is Done {}
-        return tables
-    }
-
-    private static func dump(_ connection: OpaquePointer) throws -> [String: [String]] {
-        let names = try Statement(
-            """
-            SELECT name FROM sqlite_schema WHERE type = 'table'
-              AND (name LIKE 'syncd%' OR name = 'sqlite_sequence')
-            """, on: connection)
-        var tables: [String: [String]] = [:]
-        while try names.step() {
-            let name = names.text(0) ?? ""
-            let rows = try Statement("SELECT * FROM \"\(name)\"", on: connection)
-            let first: Int32 = name == "syncd_object" ? 1 : 0
-            var found: [String] = []
-            while try rows.step() {
-                found.append(
-                    (first..<rows.columnCount).map { "\(rows.value($0))" }
-                        .joined(separator: "|"))
-            }
-            tables[name] = found.sorted()
-        }
-        return tables
     }
 }

@@ -13,13 +13,17 @@ struct TestStore {
     private let writer: PlainConnection
 
     /// Makes and tracks a database; rows of the schema are there before history.
-    init(_ path: String, schema: String) throws {
+    init(
+        _ path: String, schema: String, usesLocalLane: Bool = LaneUse.isLocalByDefault
+    ) throws {
         let connection = try PlainConnection(path, wal: true)
         try connection.run("PRAGMA foreign_keys = ON")
         try connection.run(schema)
         connection.close()
         try Store.track(path)
-        try self.init(path, StoreReplica(path))
+        let replica = try StoreReplica(
+            path, wall: { Timestamp.now().milliseconds }, usesLocalLane: usesLocalLane)
+        try self.init(path, replica)
     }
 
     init(_ path: String, _ replica: StoreReplica) throws {
@@ -59,8 +63,12 @@ struct TestStore {
     }
 
     /// A store in two files of a folder: the second one is a new replica made from the first.
-    static func pair(in folder: TemporaryFolder, schema: String) throws -> (TestStore, TestStore) {
-        let a = try TestStore(folder.file("a.db"), schema: schema)
+    static func pair(
+        in folder: TemporaryFolder, schema: String,
+        usesLocalLane: Bool = LaneUse.isLocalByDefault
+    ) throws -> (TestStore, TestStore) {
+        let a = try TestStore(
+            folder.file("a.db"), schema: schema, usesLocalLane: usesLocalLane)
         return (a, try a.copy(at: folder.file("b.db")))
     }
 

@@ -1,7 +1,7 @@
 /// A set of column positions: which properties an update changed.
 package struct ColumnMask: Hashable, Sendable {
     /// 63 positions in each word, as the capture triggers make them: bit 63 would be the sign.
-    static let bitsPerWord = 63
+    package static let bitsPerWord = 63
 
     package private(set) var words: [UInt64]
 

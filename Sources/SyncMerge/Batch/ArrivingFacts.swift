@@ -1,9 +1,10 @@
 import SyncValues
 
-/// The facts of a decoded batch as flat columns, and in the order of its transactions.
+/// The facts of a batch that arrives, or that is sent, as flat columns, and in the order of its
+/// transactions.
 ///
-/// A fact as an object costs several allocations; a merge that takes the fast lane needs none of
-/// them, and any other one makes those of its slice (``facts(in:)``).
+/// A fact as an object costs several allocations; a merge that takes the fast lane, and sending,
+/// need none of them, and any other merge makes those of its slice (``facts(in:)``).
 package final class ArrivingFacts: Sendable {
     /// Life facts, by row.
     package struct Lives: Sendable {
@@ -15,6 +16,9 @@ package final class ArrivingFacts: Sendable {
         /// Positions of transactions.
         package var transactions: [Int32] = []
         package var incarnations: [Int32] = []
+
+        /// None yet.
+        package init() {}
     }
 
     /// Aliases, by row.
@@ -24,6 +28,9 @@ package final class ArrivingFacts: Sendable {
         package var second: [Int32] = []
         /// Positions of transactions.
         package var transactions: [Int32] = []
+
+        /// None yet.
+        package init() {}
     }
 
     /// The versions of one cell of the sender's entities, by row.
@@ -38,7 +45,8 @@ package final class ArrivingFacts: Sendable {
         /// By column of the cell.
         package var values: [ValueSpans] = []
 
-        init(entity: Int, cell: Int) {
+        /// None yet.
+        package init(entity: Int, cell: Int) {
             self.entity = entity
             self.cell = cell
         }
@@ -63,8 +71,9 @@ package final class ArrivingFacts: Sendable {
     /// Where the facts of each transaction begin in ``places``; then the end.
     package let starts: [Int]
 
+    /// Puts the facts in the order of their transactions.
     /// - Complexity: O(facts)
-    init(
+    package init(
         objects: [ObjectUID], dots: [Dot], lives: Lives, aliases: Aliases, versions: [Versions]
     ) {
         self.objects = objects
@@ -110,6 +119,22 @@ package final class ArrivingFacts: Sendable {
             }
         }
         return places[starts[transactions.lowerBound]..<starts[transactions.upperBound]].map(fact)
+    }
+
+    /// The rows of each group that are facts of some transactions, in the order of ``facts(in:)``.
+    func rows(in transactions: Range<Int>) -> [[Int32]] {
+        let counts = [lives.objects.count, aliases.first.count] + versions.map(\.objects.count)
+        guard transactions != dots.indices else { return counts.map { Array(0..<Int32($0)) } }
+        var rows: [[Int32]] = counts.map { _ in [] }
+        for place in places[starts[transactions.lowerBound]..<starts[transactions.upperBound]] {
+            rows[Int(place.group)].append(place.row)
+        }
+        return rows
+    }
+
+    /// Whether no cell has two groups: no batch of this program has.
+    var hasDistinctGroups: Bool {
+        Set(versions.map { UInt64($0.entity) << 32 | UInt64($0.cell) }).count == versions.count
     }
 
     private func fact(_ place: Place) -> Fact {

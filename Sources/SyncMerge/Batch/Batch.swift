@@ -24,8 +24,8 @@ package struct Batch: Sendable {
         set { (listed, arriving) = (newValue, nil) }
     }
     private var listed: [Fact]
-    /// The facts of a decoded batch, those of other slices with them; nil: it was made of facts, or
-    /// these were replaced.
+    /// The facts in columns, of a batch that was decoded or made of columns, those of other parts
+    /// with them; nil: it was made of facts, or these were replaced.
     package private(set) var arriving: ArrivingFacts?
     /// Which transactions of ``arriving`` are those of the batch.
     package private(set) var arrivingRange = 0..<0
@@ -74,7 +74,7 @@ package struct Batch: Sendable {
     }
 
     /// Makes a batch of its parts, with its facts as columns.
-    init(
+    package init(
         store: StoreID, sender: ReplicaID, from: VersionVector, upTo: VersionVector,
         entities: [Entity], transactions: [Transaction], arriving: ArrivingFacts
     ) {
@@ -88,7 +88,7 @@ package struct Batch: Sendable {
     /// How many facts it has.
     package var factCount: Int { arriving?.count(in: arrivingRange) ?? listed.count }
 
-    /// A decoded batch with some of its transactions and their facts alone; nothing else changes.
+    /// A batch of columns with some of its transactions and their facts alone, else the same.
     /// - Parameter range: positions in ``transactions``.
     /// - Complexity: O(transactions in the range)
     package func part(_ range: Range<Int>) -> Batch {

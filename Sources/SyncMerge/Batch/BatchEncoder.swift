@@ -32,7 +32,7 @@ package enum BatchEncoder {
         var content = ByteWriter()
         tables.write(to: &content)
         TransactionColumns.write(batch.transactions, tables: tables, to: &content)
-        FactColumns.write(batch.facts, tables: tables, to: &content)
+        FactColumns.write(batch, tables: tables, to: &content)
         if !batch.extras.isEmpty { ExtrasColumns.write(batch.extras, tables: tables, to: &content) }
         if batch.sendsNames(isSigned: withProofs) { NameColumns.write(batch.names, to: &content) }
         if withProofs, !batch.forwardedProofs.isEmpty { ProofColumns.write(batch, to: &content) }

@@ -10,6 +10,9 @@ struct BatchTables {
     private let textPlaces: [String: Int]
     private let replicaPlaces: [ReplicaID: Int]
     private let objectPlaces: [ObjectUID: Int]
+    /// By position among the objects of the batch's columns: the position in ``objects``; -1 for
+    /// those that the batch does not name. Empty: the batch has no columns.
+    let placesOfColumns: [Int32]
 
     /// Collects what a batch names: objects in the order in which history names them, so that their
     /// positions in the columns mostly ascend.
@@ -29,6 +32,19 @@ struct BatchTables {
             }
             transaction.changes.forEach { objects.add($0.object) }
         }
+        placesOfColumns = Self.addObjects(of: batch, to: &objects)
+        entities = batch.entities
+        (self.texts, textPlaces) = (texts.items, texts.places)
+        (self.replicas, replicaPlaces) = (replicas.items, replicas.places)
+        (self.objects, objectPlaces) = (objects.items, objects.places)
+    }
+
+    private static func addObjects(
+        of batch: Batch, to objects: inout Indexer<ObjectUID>
+    ) -> [Int32] {
+        if let columns = batch.arriving {
+            return addObjects(of: columns, batch.arrivingRange, to: &objects)
+        }
         for fact in batch.facts {
             switch fact {
             case .alias(let first, let second, _):
@@ -40,10 +56,41 @@ struct BatchTables {
                 version.value.forEach { if let target = $0.target { objects.add(target) } }
             }
         }
-        entities = batch.entities
-        (self.texts, textPlaces) = (texts.items, texts.places)
-        (self.replicas, replicaPlaces) = (replicas.items, replicas.places)
-        (self.objects, objectPlaces) = (objects.items, objects.places)
+        return []
+    }
+
+    /// The same of facts in columns, in the same order.
+    private static func addObjects(
+        of columns: ArrivingFacts, _ range: Range<Int>, to objects: inout Indexer<ObjectUID>
+    ) -> [Int32] {
+        var places = [Int32](repeating: -1, count: columns.objects.count)
+        func add(_ object: Int32) {
+            if places[Int(object)] >= 0 { return }
+            places[Int(object)] = Int32(objects.add(columns.objects[Int(object)]))
+        }
+        func add(_ group: Int, _ row: Int) {
+            switch group {
+            case 0: add(columns.lives.objects[row])
+            case 1:
+                add(columns.aliases.first[row])
+                add(columns.aliases.second[row])
+            default:
+                add(columns.versions[group - 2].objects[row])
+                for spans in columns.versions[group - 2].values where spans.tags[row] == .reference
+                {
+                    add(Int32(spans.words[row]))
+                }
+            }
+        }
+        if range == columns.dots.indices {
+            for (group, rows) in columns.rows(in: range).enumerated() {
+                for row in rows { add(group, Int(row)) }
+            }
+        } else {
+            let (start, end) = (columns.starts[range.lowerBound], columns.starts[range.upperBound])
+            for place in columns.places[start..<end] { add(Int(place.group), Int(place.row)) }
+        }
+        return places
     }
 
     func place(of text: String) -> Int { textPlaces[text] ?? 0 }
@@ -91,6 +138,7 @@ struct BatchTables {
         (self.texts, self.replicas, self.entities) = (texts, replicas, entities)
         self.objects = objects
         (textPlaces, replicaPlaces, objectPlaces) = ([:], [:], [:])
+        placesOfColumns = []
     }
 
     private static func entity(from reader: inout ByteReader, texts: [String]) throws
@@ -122,9 +170,17 @@ private struct Indexer<Item: Hashable> {
     private(set) var items: [Item] = []
     private(set) var places: [Item: Int] = [:]
 
-    mutating func add(_ item: Item) {
-        if places[item] != nil { return }
-        places[item] = items.count
-        items.append(item)
+    @discardableResult
+    mutating func add(_ item: Item) -> Int {
+        let next = items.count
+        let place = Self.assign(next, to: &places[item])
+        if place == next { items.append(item) }
+        return place
+    }
+
+    private static func assign(_ next: Int, to place: inout Int?) -> Int {
+        if let place { return place }
+        place = next
+        return next
     }
 }

@@ -14,7 +14,16 @@ enum FactColumns {
 
     // MARK: Writing
 
-    static func write(_ facts: [Fact], tables: BatchTables, to content: inout ByteWriter) {
+    static func write(_ batch: Batch, tables: BatchTables, to content: inout ByteWriter) {
+        if let columns = batch.arriving, columns.hasDistinctGroups {
+            FactColumnWriter(columns, range: batch.arrivingRange, tables: tables).write(
+                to: &content)
+        } else {
+            write(batch.facts, tables: tables, to: &content)
+        }
+    }
+
+    private static func write(_ facts: [Fact], tables: BatchTables, to content: inout ByteWriter) {
         var lives: [(object: Int, entity: Int, life: Life)] = []
         var aliases: [(first: Int, second: Int, dot: Dot)] = []
         var groups: [Group: [(object: Int, version: Version)]] = [:]
@@ -213,13 +222,19 @@ enum FactColumns {
 }
 
 /// A column of dots: replicas, and numbers as differences.
-private struct DotColumn {
+struct DotColumn {
     private var replicas = ByteWriter()
     private var numbers = DeltaColumn()
 
     mutating func append(_ dot: Dot, tables: BatchTables) {
         replicas.append(varint: UInt64(tables.place(of: dot.replica)))
         numbers.append(dot.number)
+    }
+
+    /// - Parameter place: the position of the replica.
+    mutating func append(_ number: Int64, of place: Int) {
+        replicas.append(varint: UInt64(place))
+        numbers.append(number)
     }
 
     var columns: [ByteWriter] { [replicas, numbers.writer] }

@@ -38,6 +38,41 @@ struct ValueColumn {
         }
     }
 
+    /// Appends a value of a column in memory, without making one.
+    /// - Parameter places: the position in the batch of each object of the column.
+    mutating func append(_ spans: ValueSpans, _ row: Int, places: [Int32]) {
+        let word = spans.words[row]
+        let tag = spans.tags[row]
+        tags.append(byte: tag.rawValue)
+        switch tag {
+        case .null: break
+        case .integer: integers.append(signed: Int64(bitPattern: word))
+        case .real: reals.append(bigEndian: word.byteSwapped)
+        case .text, .blob:
+            spans.bytes.withUnsafeBytes { all in
+                let start = Int(word)
+                let span = UnsafeRawBufferPointer(
+                    rebasing: all[start..<start + Int(spans.lengths[row])])
+                append(span, isText: tag == .text)
+            }
+        case .reference:
+            objects.append(Int64(places[Int(word)]))
+            parts.append(varint: UInt64(spans.lengths[row]))
+        }
+    }
+
+    private mutating func append(_ span: UnsafeRawBufferPointer, isText: Bool) {
+        let isPlain = !isText || span.reduce(UInt8(0), |) < 0x80
+        if isPlain {
+            lengths.append(varint: UInt64(span.count))
+            return bytes.append(bytes: span)
+        }
+        // Bytes that are not UTF-8 are written as marks.
+        let text = Array(String(textBytes: span).utf8)
+        lengths.append(varint: UInt64(text.count))
+        bytes.append(raw: text)
+    }
+
     func write(to content: inout ByteWriter) {
         for column in [tags, integers, reals, lengths, bytes, objects.writer, parts] {
             content.append(counted: column.bytes)

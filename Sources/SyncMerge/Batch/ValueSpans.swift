@@ -15,6 +15,9 @@ package struct ValueSpans: Sendable {
     /// All text and blobs, text as SQLite stores it.
     package private(set) var bytes: [UInt8] = []
 
+    /// No values.
+    package init() {}
+
     /// Reads the values of `count` rows.
     /// - Parameter objectCount: how many objects the batch names.
     /// - Throws: `badData`.
@@ -85,6 +88,41 @@ package struct ValueSpans: Sendable {
         let text = try ByteReader.text(bytes)
         return bytes.contains(0xF4) ? text.textBytes : nil
     }
+
+    // MARK: Collecting
+
+    /// Appends NULL.
+    package mutating func appendNull() { append(.null, 0, 0) }
+
+    /// Appends an integer.
+    package mutating func append(integer: Int64) {
+        append(.integer, UInt64(bitPattern: integer), 0)
+    }
+
+    /// Appends a real of these bits.
+    package mutating func append(real bits: UInt64) { append(.real, bits, 0) }
+
+    /// Appends text as SQLite stores it, or a blob.
+    package mutating func append(_ span: UnsafeRawBufferPointer, isText: Bool) {
+        append(isText ? .text : .blob, UInt64(bytes.count), Int32(span.count))
+        span.withMemoryRebound(to: UInt8.self) { bytes.append(contentsOf: $0) }
+    }
+
+    /// Appends a reference.
+    /// - Parameters:
+    ///   - object: the position of the object.
+    ///   - part: the key column that is referred to.
+    package mutating func append(object: Int32, part: Int32) {
+        append(.reference, UInt64(object), part)
+    }
+
+    private mutating func append(_ tag: Tag, _ word: UInt64, _ length: Int32) {
+        tags.append(tag)
+        words.append(word)
+        lengths.append(length)
+    }
+
+    // MARK: Values
 
     /// A value as an object.
     /// - Parameter objects: those of the batch.

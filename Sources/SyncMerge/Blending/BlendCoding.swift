@@ -26,6 +26,11 @@ package enum BlendCoding {
         return .blob(writer.bytes)
     }
 
+    /// Whether a blob of these bytes is escaped.
+    package static func escapes(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.starts(with: mark)
+    }
+
     /// A user's value, escaped so that it cannot be taken for a state.
     static func escaped(_ value: Value) -> Value {
         guard case .blob(let bytes) = value, bytes.starts(with: mark) else { return value }

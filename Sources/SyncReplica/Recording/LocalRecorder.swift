@@ -43,6 +43,7 @@ struct LocalRecorder {
             identity: transaction.identity, former: former,
             joined: isFirst ? try JoinedNames(transaction.connection, schema: schema) : nil)
         if isFirst, try hasStatedRows(recording) { return true }
+        if !isFirst, !isRestructured, try hasTakenLane(recording) { return true }
         let outcome: LocalRecording.Outcome
         if isFirst {
             outcome = try firstRecorded(recording)
@@ -76,6 +77,17 @@ struct LocalRecorder {
         try JoinedNames.drop(transaction.connection)
         try transaction.settings.set(.stated, to: .integer(storage.history.head))
         try StateVerifier(transaction).verify(after: "the first statement")
+        return true
+    }
+
+    /// Records what was written row by row.
+    /// - Returns: false where that is not possible; nothing is recorded then.
+    private func hasTakenLane(_ recording: LocalRecording) throws -> Bool {
+        guard transaction.environment.usesLocalLane,
+            try LocalLane.state(recording, in: transaction)
+        else { return false }
+        try transaction.settings.set(.stated, to: .integer(storage.history.head))
+        try StateVerifier(transaction).verify(after: "stating local transactions")
         return true
     }
 

@@ -140,6 +140,18 @@ struct LocalRecording {
         at place: Int, of consolidation: CommitConsolidation,
         naming object: (CommitConsolidation.KeyedChange) throws -> ObjectUID?
     ) rethrows -> Batch.Transaction {
+        var transaction = transaction(at: place)
+        transaction.changes = try consolidation.changes[place].compactMap { change in
+            try object(change).map {
+                Batch.Change(
+                    $0, entity: change.key.entity, kind: change.kind, cells: change.cells)
+            }
+        }
+        return transaction
+    }
+
+    /// The transaction of an entry, without its changes.
+    func transaction(at place: Int) -> Batch.Transaction {
         let entry = entries[place]
         var transaction = Batch.Transaction(headers[place])
         transaction.author = entry.author
@@ -147,12 +159,6 @@ struct LocalRecording {
         transaction.process = entry.process?.name
         transaction.pid = entry.process?.pid
         transaction.flags = UInt64(entry.flags.rawValue)
-        transaction.changes = try consolidation.changes[place].compactMap { change in
-            try object(change).map {
-                Batch.Change(
-                    $0, entity: change.key.entity, kind: change.kind, cells: change.cells)
-            }
-        }
         return transaction
     }
 

@@ -48,6 +48,8 @@ public final class StoreReplica: Sendable {
     ///   - isGeneral: whether everything is computed by regions and views.
     ///   - isCheckingLane: whether the rules of the fast lane are checked at each merge.
     ///   - usesLane: whether plain objects are merged by the fast lane.
+    ///   - usesLocalLane: whether what was written here is stated row by row where that is
+    ///     possible.
     ///   - olderRowsMax: rows in one transaction of those that state what is older than history;
     ///     nil: as many as usual.
     /// - Throws: as ``init(_:)``.
@@ -55,7 +57,8 @@ public final class StoreReplica: Sendable {
         _ path: String, isResolved: Bool = false, wall: @escaping @Sendable () -> Int64,
         driftMax: Duration = HybridClock.driftMax, isVerifying: Bool = false,
         isGeneral: Bool = false, isCheckingLane: Bool = false,
-        usesLane: Bool = LaneUse.isFastByDefault, olderRowsMax: Int? = nil
+        usesLane: Bool = LaneUse.isFastByDefault,
+        usesLocalLane: Bool = LaneUse.isLocalByDefault, olderRowsMax: Int? = nil
     ) throws {
         self.path = path
         // A merge finds by itself what was written past the triggers (``MissedChanges``).
@@ -70,6 +73,7 @@ public final class StoreReplica: Sendable {
                 endWriting: { try? local.live.withState { _, live in live.endWriting() } },
                 wall: wall, driftMax: driftMax, isVerifying: isVerifying, isGeneral: isGeneral,
                 usesLane: usesLane, isCheckingLane: isCheckingLane)
+            environment.usesLocalLane = usesLocalLane
             if let olderRowsMax { environment.olderRowsMax = olderRowsMax }
             self.environment = environment
             connection = MergeConnection(
@@ -282,6 +286,9 @@ extension StoreReplica: Replica {
                     names: try NameStorage(session.connection).read().foreign
                         .sent(with: transaction.schema.names))
                 var batches = try outgoing.batches(since: since, factsMax: factsMax)
+                if transaction.environment.isVerifying {
+                    try OutgoingVerifier(transaction.storage).verify(batches)
+                }
                 let key = try SignedSending(transaction).prove(&batches)
                 let own = session.identity.replica
                 if let newest = batches.map({ $0.upTo[own] }).max() {

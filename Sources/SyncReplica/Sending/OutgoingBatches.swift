@@ -59,10 +59,11 @@ struct OutgoingBatches {
     }
 
     private struct Content {
-        var transactions: [Batch.Transaction] = []
-        var facts: [[Fact]] = []
-        var numbers: [ObjectUID: Int64] = [:]
-        var entities: [Batch.Entity] = []
+        let transactions: [Batch.Transaction]
+        let facts: ArrivingFacts
+        /// By position among the objects of the facts: the private number.
+        let numbers: [Int64?]
+        let entities: [Batch.Entity]
     }
 
     /// What was merged after a position and `since` does not cover.
@@ -79,32 +80,23 @@ struct OutgoingBatches {
                     return try storage.shapes.foreign(number).map { described.place(of: $0) }
                 })
         }
-        var facts: [[Fact]] = Array(repeating: [], count: transactions.count)
-        var numbers: [ObjectUID: Int64] = [:]
-        try storage.objects.forEach(after: place) { uid, object in
-            let entity = object.record.entity
-            for life in object.record.life {
-                if let place = places[life.dot] {
-                    facts[place].append(.life(uid, entity: entity, life))
-                }
-            }
-            for (cell, versions) in object.record.cells.enumerated() {
-                for version in versions {
-                    guard let place = places[version.dot] else { continue }
-                    facts[place].append(.cell(uid, entity: entity, cell: cell, version))
-                }
-            }
+        var facts = try OutgoingFacts(
+            of: transactions.map(\.header.dot), replicas: storage.replicas)
+        let schema = storage.schema.merge
+        let widths = schema.entities.map { $0.cells.map(\.count) }
+        try storage.objects.forEachRecord(after: place) { uid, entity, number, record in
             // Shared numbers are facts.
-            if let number = object.number, storage.schema.merge.entities[entity].hasPrivateNumbers {
-                numbers[uid] = number
-            }
+            let isPrivate = schema.entities[entity].hasPrivateNumbers
+            try facts.add(
+                record, of: uid, entity: entity, widths: widths[entity],
+                number: isPrivate ? number : nil)
         }
         var writes: [Write: [Int]] = [:]
         for unknown in try storage.unknown.all() {
             guard let place = places[unknown.fact.dot] else { continue }
             let fact = described.described(unknown)
-            facts[place].append(fact)
-            if let uid = fact.object, let number = unknown.number { numbers[uid] = number }
+            let number = try unknown.number ?? fact.object.flatMap(number(of:))
+            facts.add(fact, of: place, number: number)
             if case .cell(let uid, let entity, let cell, _) = fact {
                 writes[Write(transaction: place, object: uid, entity: entity), default: []]
                     .append(cell)
@@ -113,7 +105,7 @@ struct OutgoingBatches {
         nameForwardedCells(writes, in: &transactions)
         for (alias, dot) in try storage.objects.aliases().sorted(by: { $0.key < $1.key }) {
             guard let place = places[dot] else { continue }
-            facts[place].append(.alias(alias.first, alias.second, dot))
+            facts.add(.alias(alias.first, alias.second, dot), of: place, number: nil)
         }
         // A change may name a cell without a fact that is still current.
         for place in transactions.indices {
@@ -124,8 +116,16 @@ struct OutgoingBatches {
             }
         }
         return Content(
-            transactions: transactions, facts: facts, numbers: numbers,
+            transactions: transactions, facts: facts.finished(), numbers: facts.numbers,
             entities: described.entities)
+    }
+
+    /// The private number of a stored object.
+    private func number(of uid: ObjectUID) throws -> Int64? {
+        guard let object = try storage.objects.object(uid),
+            storage.schema.merge.entities[object.record.entity].hasPrivateNumbers
+        else { return nil }
+        return object.number
     }
 
     /// Cells of one object that a transaction wrote and that this replica has no column for.
@@ -158,33 +158,30 @@ struct OutgoingBatches {
         transactionsMax: Int
     ) -> [Batch] {
         let (transactions, facts) = (content.transactions, content.facts)
+        let whole = Batch(
+            store: identity.store, sender: identity.replica, from: since, upTo: since,
+            entities: content.entities, transactions: transactions, arriving: facts)
         var batches: [Batch] = []
         var from = since
         var start = 0
         while start < transactions.count {
             var end = start + 1
-            var count = facts[start].count
+            var count = facts.count(in: start..<end)
             while end < transactions.count, end - start < transactionsMax,
-                facts[end].count <= factsMax - count
+                facts.count(in: end..<end + 1) <= factsMax - count
             {
-                count += facts[end].count
+                count += facts.count(in: end..<end + 1)
                 end += 1
             }
             var upTo = from
             for transaction in transactions[start..<end] {
                 upTo.advance(to: transaction.header.dot)
             }
-            var batch = Batch(
-                store: identity.store, sender: identity.replica, from: from, upTo: upTo,
-                entities: content.entities, transactions: Array(transactions[start..<end]),
-                facts: Array(facts[start..<end].joined()))
+            var batch = whole.part(start..<end)
+            (batch.from, batch.upTo) = (from, upTo)
             batch.collected = collected
             batch.names = names
-            for fact in batch.facts {
-                if let uid = fact.object, let number = content.numbers[uid] {
-                    batch.extras.numbers[uid] = number
-                }
-            }
+            batch.extras.numbers = numbers(of: start..<end, in: content)
             batch.extras.policies = policies
             batch.schemas = schemas.filter {
                 from.isEmpty || !from.covers($0.dot) && upTo.covers($0.dot)
@@ -196,5 +193,25 @@ struct OutgoingBatches {
         }
         for place in batches.indices.dropLast() { batches[place].goal = from }
         return batches
+    }
+
+    /// The private numbers of the objects of which some transactions have facts.
+    private func numbers(of range: Range<Int>, in content: Content) -> [ObjectUID: Int64] {
+        let facts = content.facts
+        var isNamed = [Bool](repeating: false, count: facts.objects.count)
+        for place in facts.places[facts.starts[range.lowerBound]..<facts.starts[range.upperBound]] {
+            let row = Int(place.row)
+            switch place.group {
+            case 0: isNamed[Int(facts.lives.objects[row])] = true
+            case 1: break
+            default: isNamed[Int(facts.versions[Int(place.group) - 2].objects[row])] = true
+            }
+        }
+        var numbers: [ObjectUID: Int64] = [:]
+        numbers.reserveCapacity(isNamed.count)
+        for (object, number) in content.numbers.enumerated() where isNamed[object] {
+            if let number { numbers[facts.objects[object]] = number }
+        }
+        return numbers
     }
 }

@@ -193,6 +193,20 @@ final class ConflictStorage {
         return open
     }
 
+    /// Whether a conflict is open.
+    func isAnyOpen() throws -> Bool {
+        countOpen.bind(Int64(1), at: 1)
+        defer { countOpen.reset() }
+        return try countOpen.step() && countOpen.integer(0) > 0
+    }
+
+    /// Whether a conflict of an object is open.
+    func isOpen(_ uid: ObjectUID) throws -> Bool {
+        selectOpenOf.bind(uid.bytes, at: 1)
+        defer { selectOpenOf.reset() }
+        return try selectOpenOf.step()
+    }
+
     /// The open conflicts of objects. One query for all of them where there are few conflicts.
     private func open(of objects: Dictionary<ObjectUID, ObjectRecord>.Keys) throws
         -> [VersionID: Row]

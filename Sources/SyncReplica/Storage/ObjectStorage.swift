@@ -167,6 +167,37 @@ final class ObjectStorage {
         }
     }
 
+    /// Calls `body` with the record of each object that a transaction after a position wrote, and
+    /// with its entity and its number. The bytes end with the call.
+    /// - Complexity: O(their facts)
+    func forEachRecord(
+        after place: Int64,
+        _ body: (ObjectUID, Int, Int64?, UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        // Of all objects none has to be found by an index.
+        let select = place > 0 ? selectAfter : selectAll
+        if place > 0 { select.bind(place, at: 1) }
+        defer { select.reset() }
+        while try select.step() {
+            guard select.integer(Column.place) > place,
+                let entity = shapes.position(of: select.integer(Column.shape))
+            else { continue }
+            let words = select.withBlob(Column.uid) { bytes -> (UInt64, UInt64)? in
+                guard bytes.count == 16 else { return nil }
+                return (
+                    bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self).bigEndian,
+                    bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self).bigEndian
+                )
+            }
+            guard let words else { throw Self.damagedIdentity }
+            try select.withBlob(Column.record) { record in
+                try body(
+                    ObjectUID(high: words.0, low: words.1), entity,
+                    select.integerOrNil(Column.number), record)
+            }
+        }
+    }
+
     /// Calls `body` for each object of an entity.
     /// - Complexity: O(their facts)
     func forEach(
@@ -274,12 +305,12 @@ final class ObjectStorage {
     }
 
     private func uid(_ bytes: [UInt8]?) throws -> ObjectUID {
-        guard let uid = ObjectUID(bytes: bytes ?? []) else {
-            throw SyncError(
-                .corrupt, "an identity in syncd_object or syncd_alias does not have 16 bytes")
-        }
+        guard let uid = ObjectUID(bytes: bytes ?? []) else { throw Self.damagedIdentity }
         return uid
     }
+
+    private static let damagedIdentity = SyncError(
+        .corrupt, "an identity in syncd_object or syncd_alias does not have 16 bytes")
 
     /// An object; nil when its table does not exist.
     private func object(_ row: Statement) throws -> (ObjectUID, StoredObject)? {

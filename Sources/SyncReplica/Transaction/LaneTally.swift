@@ -11,6 +11,13 @@ package struct LaneTally: Sendable, Hashable {
     /// The others, by the first rule that refuses them.
     package var refusals: [String: Int] = [:]
 
+    /// Recordings of local transactions that were stated row by row, and their objects.
+    package var recordings = 0
+    /// See ``recordings``.
+    package var stated = 0
+    /// The other recordings, by the first reason.
+    package var statementRefusals: [String: Int] = [:]
+
     /// Nothing yet.
     package init() {}
 
@@ -21,5 +28,8 @@ package struct LaneTally: Sendable, Hashable {
         objects += other.objects
         eligible += other.eligible
         refusals.merge(other.refusals, uniquingKeysWith: +)
+        recordings += other.recordings
+        stated += other.stated
+        statementRefusals.merge(other.statementRefusals, uniquingKeysWith: +)
     }
 }

@@ -21,6 +21,8 @@ struct MergeEnvironment: Sendable {
     var isGeneral = false
     /// Whether plain objects are merged by ``FastLane``.
     var usesLane = LaneUse.isFastByDefault
+    /// Whether what was written here is stated by ``LocalLane`` where that is possible.
+    var usesLocalLane = LaneUse.isLocalByDefault
     /// Whether the rules of the fast lane are applied to each slice, and checked against the
     /// general lane: for simulations.
     var isCheckingLane = false

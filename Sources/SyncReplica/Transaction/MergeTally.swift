@@ -4,6 +4,10 @@ import Synchronization
 public struct MergeTally: Sendable, Hashable {
     /// Objects that the first statement stored row by row.
     public fileprivate(set) var plainObjects = 0
+    /// Objects of rows that this replica's writers inserted or updated, stated without a region.
+    public fileprivate(set) var statedObjects = 0
+    /// Recordings of such transactions that needed a region, by the first reason.
+    public fileprivate(set) var statementRefusals: [String: Int] = [:]
     /// Objects that were computed with a region and a view, and stored because they had changed.
     public fileprivate(set) var regionObjects = 0
     /// Why first statements needed a view of all rows, by reason.
@@ -33,6 +37,14 @@ final class TallyCounter: Sendable {
 
     func count(obstacle: String) {
         state.withLock { $0.obstacles[obstacle, default: 0] += 1 }
+    }
+
+    /// Counts objects that the local lane has stated.
+    func count(stated objects: Int) { state.withLock { $0.statedObjects += objects } }
+
+    /// Counts transactions that the local lane refuses.
+    func count(unstated reason: String) {
+        state.withLock { $0.statementRefusals[reason, default: 0] += 1 }
     }
 
     /// Counts objects that the fast lane has merged.

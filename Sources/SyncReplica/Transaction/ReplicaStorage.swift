@@ -38,8 +38,9 @@ final class ReplicaStorage {
     /// The hash of the statements that the tables were made with; nil: not computed yet.
     var schemaHash: UInt64?
 
-    /// Made when it is needed first.
+    /// Made when they are needed first.
     private var fastLane: LaneStorage?
+    private var statedObjects: StatedObjects?
 
     /// What the fast lane needs.
     /// - Throws: SQLite errors.
@@ -48,6 +49,15 @@ final class ReplicaStorage {
         let lane = try LaneStorage(statements, schema: schema)
         fastLane = lane
         return lane
+    }
+
+    /// What the local lane needs.
+    /// - Throws: SQLite errors.
+    func stated() throws -> StatedObjects {
+        if let statedObjects { return statedObjects }
+        let objects = try StatedObjects(statements, schema: schema)
+        statedObjects = objects
+        return objects
     }
 
     /// Prepares the statements, and adds the entities of the schema to `syncd_shape`, in the

@@ -180,3 +180,35 @@ package final class Statement {
 
     package var sql: String { sqlite3_sql(handle).map { String(cString: $0) } ?? "" }
 }
+
+extension Statement {
+    /// Appends the value of a column as ``ByteWriter`` writes a ``Value``, without making one.
+    /// - Complexity: O(bytes)
+    package func append(_ column: Int32, to writer: inout ByteWriter) {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_INTEGER:
+            writer.append(byte: 1)
+            writer.append(signed: sqlite3_column_int64(handle, column))
+        case SQLITE_FLOAT:
+            writer.append(byte: 2)
+            writer.append(bigEndian: sqlite3_column_double(handle, column).bitPattern)
+        case SQLITE_TEXT:
+            // The text before its length: it may be converted (sqlite.org/c3ref/column_blob.html).
+            let text = sqlite3_column_text(handle, column)
+            append(UnsafeRawPointer(text), tag: 3, column, to: &writer)
+        case SQLITE_BLOB:
+            let bytes = sqlite3_column_blob(handle, column)
+            append(bytes, tag: 4, column, to: &writer)
+        default: writer.append(byte: 0)
+        }
+    }
+
+    private func append(
+        _ bytes: UnsafeRawPointer?, tag: UInt8, _ column: Int32, to writer: inout ByteWriter
+    ) {
+        let count = bytes == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
+        writer.append(byte: tag)
+        writer.append(varint: UInt64(count))
+        writer.append(bytes: UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+}

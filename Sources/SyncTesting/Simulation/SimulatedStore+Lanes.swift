@@ -5,6 +5,7 @@ extension SimulatedStore {
     /// Merges a batch by both lanes, from the same file, and compares all tables. What the general
     /// lane wrote stays.
     func mergeByBoth(_ batch: SimulatedBatch) throws -> Bool {
+        try stateByBoth()
         let before = try contents()
         let fast = try outcome(of: batch, usesLane: true)
         tookLane(fast.tally)
@@ -18,6 +19,23 @@ extension SimulatedStore {
         guard fast.isMerged == general.isMerged else {
             throw SimulationFailure("the lanes differ: one refuses the batch")
         }
+        try Self.compare(fast, with: general)
+        return general.isMerged
+    }
+
+    /// States what was committed here by both ways, from the same file, and compares all tables.
+    /// What the local lane wrote stays.
+    func stateByBoth() throws {
+        let before = try contents()
+        let general = try outcome(isGeneral: true) { _ = try $0.vector }
+        try restore(before)
+        let fast = try outcome(usesLocalLane: true) { _ = try $0.vector }
+        try continueHere()
+        tookLane(fast.tally)
+        try Self.compare(fast, with: general)
+    }
+
+    private static func compare(_ fast: Outcome, with general: Outcome) throws {
         for table in Set(fast.tables.keys).union(general.tables.keys).sorted() {
             let (left, right) = (fast.tables[table] ?? [:], general.tables[table] ?? [:])
             guard left != right else { continue }
@@ -28,16 +46,15 @@ extension SimulatedStore {
                 \(Self.rows(right, besides: left))
                 """)
         }
-        return general.isMerged
     }
 
     private static func rows(_ rows: [String: Int], besides others: [String: Int]) -> [String] {
         Array(rows.filter { others[$0.key] != $0.value }.keys.sorted().prefix(3))
     }
 
-    /// What a merge leaves.
+    /// What a merge or a statement leaves.
     private struct Outcome {
-        let isMerged: Bool
+        var isMerged = true
         /// The rows of each table, as text, and how often each is there.
         let tables: [String: [String: Int]]
         let tally: MergeTally
@@ -67,14 +84,27 @@ extension SimulatedStore {
     }
 
     private func outcome(of batch: SimulatedBatch, usesLane: Bool) throws -> Outcome {
+        var isMerged = false
+        var outcome = try outcome(usesLane: usesLane) { replica in
+            isMerged = try replica.merge(batch.bytes, isAlone: false, goal: batch.goal)
+        }
+        outcome.isMerged = isMerged
+        return outcome
+    }
+
+    private func outcome(
+        isGeneral: Bool = false, usesLane: Bool = false, usesLocalLane: Bool = false,
+        _ body: (StoreReplica) throws -> Void
+    ) throws -> Outcome {
         let wall = wall
         let replica = try StoreReplica(
             path, wall: { wall.milliseconds }, driftMax: Self.driftMax,
-            isVerifying: StoreSimulation.isVerifying, usesLane: usesLane)
-        let isMerged = try replica.merge(batch.bytes, isAlone: false, goal: batch.goal)
+            isVerifying: StoreSimulation.isVerifying, isGeneral: isGeneral,
+            usesLane: usesLane, usesLocalLane: usesLocalLane)
+        try body(replica)
         let tally = replica.tally
         try replica.close()
-        return Outcome(isMerged: isMerged, tables: try allTables(), tally: tally)
+        return Outcome(tables: try allTables(), tally: tally)
     }
 
     private func allTables() throws -> [String: [String: Int]] {

@@ -167,10 +167,13 @@ final class SimulatedStore: SimulatedTables {
     /// Opens the file, which no replica has open.
     func continueHere() throws { replica = try Self.open(path, wall: wall) }
 
-    /// Counts what the fast lane has merged as the general one does, and what it has refused.
+    /// Counts what the lanes have written as the general one does, and what they have refused.
     func tookLane(_ tally: MergeTally) {
         formerLane.eligible += tally.laneObjects
         formerLane.refusals.merge(tally.laneRefusals, uniquingKeysWith: +)
+        formerLane.stated += tally.statedObjects
+        formerLane.recordings += tally.statedObjects > 0 ? 1 : 0
+        formerLane.statementRefusals.merge(tally.statementRefusals, uniquingKeysWith: +)
     }
 
     func close() throws { try replica.close() }

@@ -34,7 +34,8 @@ package struct StoreSimulation {
     /// Whether the rules of the fast lane are applied to each slice of a batch, and checked.
     @TaskLocal package static var isCheckingLane = false
 
-    /// Whether each batch is merged by both lanes, and all tables compared.
+    /// Whether each batch is merged by both lanes, what was committed here is stated by both ways,
+    /// and all tables are compared.
     @TaskLocal package static var comparesLanes = false
 
     /// Whether replicas use the fast lane where ``comparesLanes`` does not say it: in two of three
@@ -80,6 +81,8 @@ package struct StoreSimulation {
     private let evicts: Bool
     /// Random numbers of the files' formats: the same, for the same reason.
     private var filing: SeededRandom
+    /// Random numbers of statements that are compared, for the same reason.
+    private var stating: SeededRandom
     /// After how many steps the stores begin to sign; nil: never.
     private let signsAfter: Int?
     private var growth: SchemaGrowth?
@@ -142,6 +145,7 @@ package struct StoreSimulation {
         signsAfter =
             schedules == .migrating ? 0 : [0, 0, 0, self.steps / 2, nil][Int(seed % 5)]
         self.collecting = collecting
+        stating = SeededRandom(seed: seed &+ 0x11_0000_0000)
         filing = SeededRandom(seed: seed &+ 0xF_0000_0000)
         growth = SchemaGrowth(schema, seed: seed)
         table = TableGrowth(schema, seed: seed)
@@ -384,6 +388,8 @@ package struct StoreSimulation {
         try store.remember()
         written.note(before: before, after: texts(store.tables))
         tally.commits += 1
+        // Else it is stated together with later commits.
+        if Self.comparesLanes, stating.chance(0.6) { try store.stateByBoth() }
     }
 
     /// No replica reads the file between the change of the schema and the writes.

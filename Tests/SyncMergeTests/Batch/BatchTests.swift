@@ -23,6 +23,24 @@ struct BatchTests {
         }
     }
 
+    @Test("facts in columns are written as the same facts are as objects, whole and in parts")
+    func columns() throws {
+        for seed in TestSeed.each(of: 0..<60) {
+            let bytes = try BatchEncoder.encode(try Samples.random(seed: seed.value))
+            let batch = try BatchDecoder.decode(bytes)
+            let (half, count) = (batch.transactions.count / 2, batch.transactions.count)
+            for range in [0..<count, 0..<half, half..<count] {
+                let part = batch.part(range)
+                var listed = part
+                listed.facts = part.facts
+                let (found, expected) = (
+                    try BatchEncoder.content(of: part), try BatchEncoder.content(of: listed)
+                )
+                #expect(found == expected, "\(seed) \(range)")
+            }
+        }
+    }
+
     @Test("an empty batch is a batch")
     func emptyBatch() throws {
         var batch = Samples.batch()

@@ -1,0 +1,64 @@
+import SyncMerge
+import SyncValues
+
+/// Records, as bytes.
+extension LocalLane {
+    /// Writes the record of a known object with new versions of some cells.
+    /// - Returns: the position of the newest transaction among these.
+    func appendChanged(_ cells: UInt64, of row: Int) -> Int {
+        record.removeAll()
+        var newest = 0
+        stored.withUnsafeBytes { stored in
+            func copy(_ range: Range<Int>) {
+                record.append(bytes: UnsafeRawBufferPointer(rebasing: stored[range]))
+            }
+            copy(0..<(parsed.cells.first?.start ?? stored.count))
+            var start = 0
+            for (cell, span) in parsed.cells.enumerated() {
+                defer { start = ends[cell] }
+                guard cells >> UInt64(cell) & 1 == 1 else {
+                    copy(span.start..<span.end)
+                    continue
+                }
+                let writer = writes.writer(of: cell, row: row) ?? recording.headers.count - 1
+                newest = max(newest, writer)
+                append(writer, incarnation: parsed.lifeIncarnation, start..<ends[cell])
+            }
+        }
+        return newest
+    }
+
+    /// Writes the record of a new object.
+    /// - Returns: the position of the newest transaction in it.
+    func appendNew(_ row: Int, _ entity: StatedEntity) -> Int {
+        record.removeAll()
+        record.append(varint: 1)
+        record.append(byte: LifeKind.created.rawValue)
+        record.append(varint: 1)
+        var newest = writes.inserter(of: row)
+        append(dot: newest)
+        record.append(varint: UInt64(entity.cells.count))
+        var start = 0
+        for cell in entity.cells.indices {
+            let writer = writes.writer(of: cell, row: row) ?? newest
+            newest = max(newest, writer)
+            append(writer, incarnation: 1, start..<ends[cell])
+            start = ends[cell]
+        }
+        return newest
+    }
+
+    func append(_ writer: Int, incarnation: Int, _ range: Range<Int>) {
+        record.append(varint: 1)
+        append(dot: writer)
+        record.append(varint: UInt64(incarnation))
+        fields.bytes.withUnsafeBytes {
+            record.append(bytes: UnsafeRawBufferPointer(rebasing: $0[range]))
+        }
+    }
+
+    func append(dot writer: Int) {
+        record.append(varint: UInt64(replica))
+        record.append(varint: UInt64(bitPattern: recording.headers[writer].dot.number))
+    }
+}

@@ -1,0 +1,258 @@
+import SyncCore
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+/// States what writers of this replica have inserted and updated, row by row, without a region or a
+/// view: from the log and the tables to the records.
+///
+/// The writers worked on tables that are the view of what is stored. A *plain* row shows what its
+/// object states, alone; what they wrote into it, and rows that they inserted, are shown as they
+/// are, because the tables hold their constraints, and nothing waits for what they gave up. So the
+/// facts are the cells that differ from the record. docs/merge-design.md, *The local lane*.
+///
+/// Invariants
+/// - What the lane writes is what the general way writes (``RegionUpdate``), in every table but for
+///   the ids of `syncd_object`.
+/// - All transactions of a recording are stated by it, or none.
+///
+/// Confined to its connection's queue and to one transaction.
+final class LocalLane {
+    let transaction: MergeTransaction
+    let storage: ReplicaStorage
+    let recording: LocalRecording
+    let objects: StatedObjects
+    let writes: LoggedWrites
+    /// By row: the identity of its object; nil: not known yet.
+    var uids: [ObjectUID?]
+    /// By row: the identity of its object, of rows that were there before.
+    var targets: [RowKey: ObjectUID] = [:]
+    /// Rows that are referred to often are looked up once.
+    static let targetsMax = 10_000
+    /// How far a key may refer to a key that refers to a key; more may be a circle.
+    static let depthMax = 50
+
+    let surroundings: Surroundings
+    /// The number of this replica in `syncd_replica`.
+    let replica: Int64
+    private let firstPosition: Int64
+    private let widths: [[Int]]
+    // Used for each row, so that they are allocated once.
+    var fields = ByteWriter()
+    var ends: [Int] = []
+    var parsed = LaneRecord()
+    var stored: [UInt8] = []
+    var record = ByteWriter()
+    private var item: LaneItem
+    /// By entity: the difference that its objects make to the sums.
+    private var sums: [UInt128]
+    private var count = 0
+
+    /// What is unresolved, and what depends on it.
+    struct Surroundings {
+        /// Unresolved objects, and all that they name.
+        var objects: Set<ObjectUID> = []
+        var entities: Set<Int> = []
+        /// Whether a conflict is open.
+        var hasConflicts = false
+    }
+
+    /// States the transactions of a recording, and appends their headers.
+    /// - Returns: false where they have to go the general way; nothing is written then.
+    /// - Throws: SQLite errors; `corrupt`. The transaction has to be rolled back then.
+    /// - Complexity: O(changes, and what is unresolved)
+    static func state(
+        _ recording: LocalRecording, in transaction: MergeTransaction
+    ) throws -> Bool {
+        do {
+            let lane = try LocalLane(recording, in: transaction)
+            try lane.storeAll()
+            try lane.appendHeaders()
+            transaction.environment.tally.count(stated: lane.count)
+            return true
+        } catch let reason as LocalLaneReason {
+            transaction.environment.tally.count(unstated: reason.rawValue)
+            return false
+        }
+    }
+
+    private init(_ recording: LocalRecording, in transaction: MergeTransaction) throws {
+        self.recording = recording
+        self.transaction = transaction
+        storage = transaction.storage
+        guard !storage.schema.merge.sharesNumbers, try !storage.objects.isAnyNumberReserved()
+        else { throw LocalLaneReason.number }
+        guard try !storage.objects.hasAliases() else { throw LocalLaneReason.alias }
+        objects = try storage.stated()
+        writes = try LoggedWrites(recording, entities: objects.entities)
+        uids = Array(repeating: nil, count: writes.rows.count)
+        surroundings = try Self.surroundings(in: storage)
+        replica = try storage.replicas.number(of: recording.last.dot.replica)
+        firstPosition = transaction.nextPosition
+        widths = storage.schema.merge.entities.map { $0.cells.map(\.count) }
+        item = LaneItem(storage)
+        sums = Array(repeating: 0, count: storage.schema.tables.count)
+    }
+
+    private static func surroundings(in storage: ReplicaStorage) throws -> Surroundings {
+        var surroundings = Surroundings()
+        let unresolved = try storage.objects.objects(try storage.objects.unresolved())
+        surroundings.objects = Set(unresolved.keys)
+        for object in unresolved.values {
+            surroundings.objects.formUnion(object.record.targets)
+            surroundings.entities.insert(object.record.entity)
+        }
+        surroundings.hasConflicts = try storage.conflicts.isAnyOpen()
+        return surroundings
+    }
+
+    // MARK: Rows
+
+    private func storeAll() throws {
+        let connection = storage.connection
+        try RawTransaction.execute("SAVEPOINT syncd_local", on: connection)
+        do {
+            for row in writes.rows.indices { try store(row) }
+        } catch let reason as LocalLaneReason {
+            try RawTransaction.execute(
+                "ROLLBACK TO syncd_local; RELEASE syncd_local", on: connection)
+            throw reason
+        }
+        try RawTransaction.execute("RELEASE syncd_local", on: connection)
+        for (entity, difference) in sums.enumerated() {
+            storage.totals.add(difference, to: entity)
+        }
+    }
+
+    private func store(_ row: Int) throws {
+        let written = writes.rows[row]
+        guard let entity = objects.entities[written.entity] else { throw LocalLaneReason.entity }
+        // What waits for a value of the table may get it.
+        guard !entity.hasClaims || !surroundings.entities.contains(written.entity) else {
+            throw LocalLaneReason.trouble
+        }
+        let find = objects.find
+        find.bind(StoredKey.value(of: written.key.values, as: .selfDescribing), at: 1)
+        find.bind(storage.shapes.number(of: written.entity), at: 2)
+        defer { find.reset() }
+        guard try find.step() else {
+            guard written.birth != nil else { throw LocalLaneReason.incomplete }
+            return try insert(row, entity)
+        }
+        guard written.birth == nil else { throw LocalLaneReason.delete }
+        let id = find.integer(0)
+        let uid = try uid(find)
+        guard find.integer(2) == StoredObject.State.plain.rawValue,
+            !surroundings.objects.contains(uid)
+        else { throw LocalLaneReason.trouble }
+        if surroundings.hasConflicts, try storage.conflicts.isOpen(uid) {
+            throw LocalLaneReason.conflict
+        }
+        uids[row] = uid
+        stored.removeAll(keepingCapacity: true)
+        find.withBlob(3) { bytes in
+            bytes.withMemoryRebound(to: UInt8.self) { stored.append(contentsOf: $0) }
+        }
+        find.reset()
+        try update(row, entity, id: id, uid: uid)
+    }
+
+    private func update(_ row: Int, _ entity: StatedEntity, id: Int64, uid: ObjectUID) throws {
+        let isRecord = stored.withUnsafeBytes {
+            parsed.read($0, widths: widths[entity.position])
+        }
+        guard isRecord, parsed.lifeCount == 1, parsed.lifeKind == LifeKind.created.rawValue,
+            parsed.cells.allSatisfy({ $0.count == 1 && $0.incarnation == parsed.lifeIncarnation })
+        else { throw LocalLaneReason.versions }
+        try read(row, entity)
+        let cells = try changedCells(of: row, entity)
+        guard cells != 0 else { return }
+        try requireUntroubledTargets()
+        let newest = appendChanged(cells, of: row)
+        if storage.totals.isKept(entity.position) {
+            sums[entity.position] &-= try stored.withUnsafeBytes {
+                try item.hash($0, of: uid, entity: entity.position)
+            }
+            try addSum(of: uid, entity)
+        }
+        try storage.marks.remove(from: CollectionOfOne(uid))
+        objects.update.bind(id, at: 1)
+        objects.update.bind(firstPosition + Int64(newest), at: 2)
+        objects.update.bind(record.bytes, at: 3)
+        try objects.update.run()
+        count += 1
+    }
+
+    private func insert(_ row: Int, _ entity: StatedEntity) throws {
+        guard entity.blendingCells == 0 else { throw LocalLaneReason.policy }
+        let uid = try identity(of: row, depth: 0)
+        // A row that waits for it, or falls back to it, is shown otherwise.
+        guard
+            surroundings.objects.isEmpty
+                || !entity.isFallback && !surroundings.objects.contains(uid)
+        else { throw LocalLaneReason.trouble }
+        try read(row, entity)
+        let newest = appendNew(row, entity)
+        if storage.totals.isKept(entity.position) { try addSum(of: uid, entity) }
+        try storage.marks.remove(from: CollectionOfOne(uid))
+        let key = writes.rows[row].key.values
+        objects.insert.bind(uid, at: 1)
+        objects.insert.bind(storage.shapes.number(of: entity.position), at: 2)
+        objects.insert.bind(StoredKey.value(of: key, as: .selfDescribing), at: 3)
+        objects.insert.bind(entity.isPrivate ? key[0] : .null, at: 4)
+        objects.insert.bind(firstPosition + Int64(newest), at: 5)
+        objects.insert.bind(record.bytes, at: 6)
+        guard try objects.insert.runUnlessRefused() else { throw LocalLaneReason.identity }
+        count += 1
+    }
+
+    private func addSum(of uid: ObjectUID, _ entity: StatedEntity) throws {
+        sums[entity.position] &+= try record.bytes.withUnsafeBytes {
+            try item.hash($0, of: uid, entity: entity.position)
+        }
+    }
+
+    private func uid(_ row: Statement) throws -> ObjectUID {
+        guard let uid = ObjectUID(bytes: row.blob(1) ?? []) else {
+            throw SyncError(.corrupt, "an identity in syncd_object does not have 16 bytes")
+        }
+        return uid
+    }
+
+    // MARK: Headers
+
+    private func appendHeaders() throws {
+        var details = ByteWriter()
+        for place in recording.entries.indices {
+            details.removeAll()
+            let changes = writes.changes(of: place)
+            for change in changes {
+                let row = writes.rows[change.row]
+                guard let uid = uids[change.row] else {
+                    throw SyncError(.internalFault, "a row that was stated has no identity")
+                }
+                HeaderDetails.append(
+                    Batch.Change(
+                        uid, entity: row.entity, kind: change.cells == nil ? .insert : .update,
+                        cells: Self.positions(change.cells ?? 0)),
+                    shape: storage.shapes.number(of: row.entity), to: &details)
+            }
+            try transaction.append(
+                recording.headers[place],
+                details: HeaderDetails.encode(
+                    recording.transaction(at: place), changes: details.bytes,
+                    count: changes.count))
+        }
+    }
+
+    private static func positions(_ cells: UInt64) -> [Int] {
+        if cells == 0 { return [] }
+        var positions: [Int] = []
+        var rest = cells
+        while rest != 0 {
+            positions.append(rest.trailingZeroBitCount)
+            rest &= rest - 1
+        }
+        return positions
+    }
+}

@@ -1,0 +1,76 @@
+import SyncMerge
+
+/// What ``LocalLane`` needs to know of an entity whose rows it may state. Immutable.
+final class StatedEntity {
+    /// A part of the key of another row.
+    struct Part {
+        /// Position in ``StatedEntity/references``.
+        let reference: Int
+        let part: Int
+    }
+
+    /// Cells fit a word of bits.
+    private static let cellsMax = 63
+
+    let position: Int
+    let name: String
+    let isPrivate: Bool
+    /// The columns of the key.
+    let key: [Int]
+    /// The columns of each cell.
+    let cells: [[Int]]
+    /// The cells that have a column of the key, as bits.
+    let keyCells: UInt64
+    /// The cells whose versions blend, as bits.
+    let blendingCells: UInt64
+    let references: [MergeEntity.Reference]
+    /// By column; nil: it refers to nothing.
+    let parts: [Part?]
+    /// Whether something belongs to one row alone.
+    let hasClaims: Bool
+    /// Whether SET DEFAULT may fall back to a row.
+    let isFallback: Bool
+    /// Whether a CHECK, a NOT NULL or a type could refuse a row.
+    let mayRefuse: Bool
+    let table: MergedTable
+
+    /// - Returns: nil for an entity with constraints whose meaning depends on other rows in more
+    ///   ways than the lane looks at.
+    init?(_ position: Int, of schema: ReplicaSchema) {
+        let entity = schema.merge.entities[position]
+        let table = schema.tables[position]
+        guard !entity.sharesNumbers, !table.hasSpellings, entity.cells.count <= Self.cellsMax,
+            !entity.checksReference, !entity.computesReferences
+        else { return nil }
+        var parts = [Part?](repeating: nil, count: entity.columns.count)
+        for (index, reference) in entity.references.enumerated() {
+            let target = schema.merge.entities[reference.target]
+            guard !reference.isExact, !target.sharesNumbers,
+                !schema.tables[reference.target].hasSpellings
+            else { return nil }
+            for (part, column) in reference.columns.enumerated() {
+                // Of two references of one column it depends on the rows which one counts.
+                guard parts[column] == nil else { return nil }
+                parts[column] = Part(reference: index, part: part)
+            }
+        }
+        func bits(_ condition: (Int) -> Bool) -> UInt64 {
+            entity.cells.indices.reduce(0) { condition($1) ? $0 | 1 << UInt64($1) : $0 }
+        }
+        self.position = position
+        self.table = table
+        name = entity.name
+        isPrivate = entity.isPrivate
+        key = entity.key
+        cells = entity.cells
+        keyCells = bits { cell in entity.cells[cell].contains(where: entity.key.contains) }
+        blendingCells = bits { entity.policies[$0].isBlending }
+        references = entity.references
+        self.parts = parts
+        hasClaims = !entity.claims.isEmpty
+        isFallback = schema.merge.entities.contains { other in
+            other.references.contains { $0.onDelete == .setDefault && $0.target == position }
+        }
+        mayRefuse = entity.mayRefuse
+    }
+}

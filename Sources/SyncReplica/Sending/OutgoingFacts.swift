@@ -1,0 +1,211 @@
+import SyncMerge
+import SyncStorage
+import SyncValues
+
+/// Collects facts for batches in columns: those of stored records from their bytes, without an
+/// object for each of them.
+struct OutgoingFacts {
+    /// The private numbers of objects, by position among ``objects``; nil: it has none.
+    private(set) var numbers: [Int64?] = []
+
+    private let dots: [Dot]
+    /// By number of the replica in `syncd_replica` and number of the transaction: its position.
+    private var transactions: [LaneRecord.Name: Int32] = [:]
+    private var objects: [ObjectUID] = []
+    private var lives = ArrivingFacts.Lives()
+    private var aliases = ArrivingFacts.Aliases()
+    private var groups: [ArrivingFacts.Versions] = []
+    /// By entity and cell: the position among the groups; -1: none yet.
+    private var groupPlaces: [[Int]] = []
+    /// The positions of objects that were named by their identity.
+    private var named: [ObjectUID: Int32] = [:]
+    private var last: (name: LaneRecord.Name, place: Int32?) = (LaneRecord.Name(), nil)
+
+    /// - Parameter dots: the transactions whose facts are collected.
+    /// - Throws: SQLite errors.
+    init(of dots: [Dot], replicas: ReplicaNames) throws {
+        self.dots = dots
+        for (place, dot) in dots.enumerated() {
+            let replica = try replicas.number(of: dot.replica)
+            transactions[LaneRecord.Name(replica: replica, number: dot.number)] = Int32(place)
+        }
+    }
+
+    /// What was collected.
+    /// - Complexity: O(facts)
+    func finished() -> ArrivingFacts {
+        ArrivingFacts(
+            objects: objects, dots: dots, lives: lives, aliases: aliases, versions: groups)
+    }
+
+    // MARK: Records
+
+    /// Adds the facts of an object that are of the transactions.
+    /// - Parameters:
+    ///   - bytes: its record (``RecordCoding``).
+    ///   - widths: the number of columns of each of the entity's cells.
+    ///   - number: its private number.
+    /// - Throws: `badData` for bytes that are no record.
+    /// - Complexity: O(bytes)
+    mutating func add(
+        _ bytes: UnsafeRawBufferPointer, of uid: ObjectUID, entity: Int, widths: [Int],
+        number: Int64?
+    ) throws {
+        var cursor = ByteCursor(bytes)
+        let object = Int32(objects.count)
+        objects.append(uid)
+        numbers.append(number)
+        for _ in 0..<count(&cursor, bytes) {
+            let kind = LifeKind(rawValue: cursor.byte())
+            let incarnation = Int32(truncatingIfNeeded: cursor.varint())
+            let transaction = transaction(&cursor)
+            guard let kind, !cursor.isBroken else { throw Self.damaged }
+            guard let transaction else { continue }
+            lives.objects.append(object)
+            lives.entities.append(Int32(entity))
+            lives.kinds.append(kind)
+            lives.transactions.append(transaction)
+            lives.incarnations.append(incarnation)
+        }
+        guard cursor.varint() == UInt64(widths.count) else { throw Self.damaged }
+        for (cell, width) in widths.enumerated() {
+            for _ in 0..<count(&cursor, bytes) {
+                let transaction = transaction(&cursor)
+                let incarnation = Int32(truncatingIfNeeded: cursor.varint())
+                guard let transaction else {
+                    for _ in 0..<width { _ = cursor.skipField() }
+                    continue
+                }
+                let group = group(entity, cell, width: width)
+                groups[group].objects.append(object)
+                groups[group].transactions.append(transaction)
+                groups[group].incarnations.append(incarnation)
+                for column in 0..<width { addField(&cursor, bytes, to: column, of: group) }
+            }
+            guard !cursor.isBroken else { throw Self.damaged }
+        }
+        guard cursor.position == bytes.count else { throw Self.damaged }
+    }
+
+    private static let damaged = SyncError(.badData, "an object's record is damaged")
+
+    /// A count: no more than there are bytes, so that damaged ones end.
+    private func count(_ cursor: inout ByteCursor, _ bytes: UnsafeRawBufferPointer) -> Int {
+        Int(min(cursor.varint(), UInt64(bytes.count)))
+    }
+
+    private mutating func transaction(_ cursor: inout ByteCursor) -> Int32? {
+        let replica = Int64(truncatingIfNeeded: cursor.varint())
+        let name = LaneRecord.Name(
+            replica: replica, number: Int64(truncatingIfNeeded: cursor.varint()))
+        if name != last.name { last = (name, transactions[name]) }
+        return last.place
+    }
+
+    private mutating func addField(
+        _ cursor: inout ByteCursor, _ bytes: UnsafeRawBufferPointer, to column: Int, of group: Int
+    ) {
+        let tag = cursor.byte()
+        switch tag {
+        case 1:
+            let raw = cursor.varint()
+            groups[group].values[column].append(
+                integer: Int64(bitPattern: raw >> 1) ^ -Int64(bitPattern: raw & 1))
+        case 2:
+            groups[group].values[column].append(real: word(&cursor))
+        case 3, 4:
+            let count = Int(truncatingIfNeeded: cursor.varint())
+            let start = cursor.position
+            cursor.skip(count)
+            let span = cursor.isBroken ? bytes[0..<0] : bytes[start..<start + count]
+            groups[group].values[column].append(
+                UnsafeRawBufferPointer(rebasing: span), isText: tag == 3)
+        case RecordCoding.referenceTag:
+            let uid = ObjectUID(high: word(&cursor), low: word(&cursor))
+            let part = Int32(truncatingIfNeeded: cursor.varint())
+            let object = place(of: uid)
+            groups[group].values[column].append(object: object, part: part)
+        default: groups[group].values[column].appendNull()
+        }
+    }
+
+    private func word(_ cursor: inout ByteCursor) -> UInt64 {
+        (0..<8).reduce(0) { word, _ in word << 8 | UInt64(cursor.byte()) }
+    }
+
+    private mutating func group(_ entity: Int, _ cell: Int, width: Int) -> Int {
+        while groupPlaces.count <= entity { groupPlaces.append([]) }
+        while groupPlaces[entity].count <= cell { groupPlaces[entity].append(-1) }
+        let known = groupPlaces[entity][cell]
+        if known >= 0 { return known }
+        var group = ArrivingFacts.Versions(entity: entity, cell: cell)
+        group.values = Array(repeating: ValueSpans(), count: width)
+        groups.append(group)
+        groupPlaces[entity][cell] = groups.count - 1
+        return groups.count - 1
+    }
+
+    // MARK: Facts
+
+    /// The position of an object by its identity.
+    private mutating func place(of uid: ObjectUID) -> Int32 {
+        if let known = named[uid] { return known }
+        let place = Int32(objects.count)
+        objects.append(uid)
+        numbers.append(nil)
+        named[uid] = place
+        return place
+    }
+
+    /// Adds a fact that is not in a record.
+    /// - Parameters:
+    ///   - transaction: the position of its transaction.
+    ///   - number: the private number of its object.
+    /// - Complexity: O(its columns)
+    mutating func add(_ fact: Fact, of transaction: Int, number: Int64?) {
+        let transaction = Int32(transaction)
+        switch fact {
+        case .alias(let first, let second, _):
+            aliases.first.append(place(of: first))
+            aliases.second.append(place(of: second))
+            aliases.transactions.append(transaction)
+        case .life(let uid, let entity, let life):
+            lives.objects.append(place(of: uid, number: number))
+            lives.entities.append(Int32(entity))
+            lives.kinds.append(life.kind)
+            lives.transactions.append(transaction)
+            lives.incarnations.append(Int32(life.incarnation))
+        case .cell(let uid, let entity, let cell, let version):
+            let object = place(of: uid, number: number)
+            let targets = version.value.map { $0.target.map { place(of: $0) } }
+            let group = group(entity, cell, width: version.value.count)
+            groups[group].objects.append(object)
+            groups[group].transactions.append(transaction)
+            groups[group].incarnations.append(Int32(version.incarnation))
+            for (column, field) in version.value.enumerated() {
+                groups[group].values[column].append(field, target: targets[column] ?? 0)
+            }
+        }
+    }
+
+    private mutating func place(of uid: ObjectUID, number: Int64?) -> Int32 {
+        let place = place(of: uid)
+        if let number { numbers[Int(place)] = number }
+        return place
+    }
+}
+
+extension ValueSpans {
+    /// - Parameter target: the position of the object that a reference names.
+    fileprivate mutating func append(_ field: Field, target: Int32) {
+        switch field {
+        case .value(.null): appendNull()
+        case .value(.integer(let number)): append(integer: number)
+        case .value(.real(let number)): append(real: number.bitPattern)
+        case .value(.text(let text)):
+            text.textBytes.withUnsafeBytes { append($0, isText: true) }
+        case .value(.blob(let blob)): blob.withUnsafeBytes { append($0, isText: false) }
+        case .reference(_, let part): append(object: target, part: Int32(part))
+        }
+    }
+}
