@@ -47,7 +47,8 @@ struct PermissionTests {
         for method in ["Untrack", "Purge"] {
             let answer = try call(daemon, uid: 2001, method, name)
             #expect(
-                answer.contains("NotAllowed") && answer.contains("write permission"), "\(answer)")
+                answer.contains("NotAllowed") && answer.contains("uid 2001 may not write"),
+                "\(answer)")
         }
         chown(store, 2001, 2001)
         #expect(try call(daemon, uid: 2001, "Purge", name).contains(#""transactions":"#))
