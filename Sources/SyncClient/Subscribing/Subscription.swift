@@ -9,7 +9,8 @@ import Varlink
 /// after the last token that was received: the daemon replays what was missed from history. The
 /// stream ends with an error that waiting does not mend: `historyExpired` or `foreignHistory`
 /// (resync: read all objects, then subscribe again), `unknownStore`, `notAllowed`. A daemon that
-/// does not answer at the first attempt is `unreachable` at once.
+/// does not answer at the first attempt is `unreachable` at once, a store that cannot be read then
+/// `busy`; once the stream has begun it goes on when that is over.
 ///
 /// A large transaction arrives in parts and is joined up to ``SubscriptionOptions/joining``; beyond
 /// that its parts reach the reader, who has processed it with the last of them. The position moves

@@ -15,6 +15,8 @@ extension Subscription {
         private var waiting: ArraySlice<Notice> = []
         private var delay = Self.delayMin
         private var wasConnected = false
+        /// Whether the daemon has accepted the subscription at least once.
+        private var hasBegun = false
         private var hasEnded = false
 
         init(_ subscription: Subscription) { self.subscription = subscription }
@@ -49,6 +51,7 @@ extension Subscription {
                 throw TransportError(.connectionLost, "the daemon ended the subscription")
             }
             waiting = try subscription.accept(reply)[...]
+            hasBegun = true
             delay = Self.delayMin
         }
 
@@ -58,8 +61,9 @@ extension Subscription {
             subscription.lostConnection()
             let error = SyncError(answer: error, socket: subscription.client.socket)
             // A socket that was just made may have its final mode a moment later.
-            guard error.code == .unreachable || error.underlying is TransportError, wasConnected
-            else {
+            let isAway = error.code == .unreachable || error.underlying is TransportError
+            // Busy: the file passes to the process of another owner, or is replaced.
+            guard isAway && wasConnected || error.isTransient && hasBegun else {
                 hasEnded = true
                 throw error
             }
