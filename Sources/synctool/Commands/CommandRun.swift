@@ -28,14 +28,15 @@ struct CommandRun {
     /// Runs the command, and reports its error.
     func status() async -> Int32 {
         let outcome = await outcome()
+        // Its error is shown below the output, not within it; nobody has seen the output then.
+        var unseen: Int32 = 0
         do {
-            // The error is shown below the output, not within it.
             try Pager.finish()
         } catch let error as SyncError {
-            _ = failure.report(error)
+            unseen = failure.report(error)
         } catch {}
         switch outcome {
-        case .status(let status): return status
+        case .status(let status): return status == 0 ? unseen : status
         case .failure(let error): return failure.report(error)
         }
     }
