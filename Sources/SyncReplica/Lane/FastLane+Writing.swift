@@ -96,7 +96,7 @@ extension FastLane {
 
     private func writeObjects(_ sums: inout [UInt128]) throws -> Bool {
         var record = ByteWriter()
-        var item = ByteWriter()
+        var item = LaneItem(storage)
         for arrival in arrivals.sorted(by: { $0.uid < $1.uid }) where arrival.isRecordChanged {
             record.removeAll()
             let position = try write(arrival, to: &record)
@@ -104,12 +104,12 @@ extension FastLane {
             if isSummed, !arrival.isNew {
                 let former = records[arrival.record]
                 sums[arrival.entity] &-= try former.withUnsafeBytes {
-                    try self.item($0, of: arrival, &item)
+                    try item.hash($0, of: arrival.uid, entity: arrival.entity)
                 }
             }
             if isSummed {
                 sums[arrival.entity] &+= try record.bytes.withUnsafeBytes {
-                    try self.item($0, of: arrival, &item)
+                    try item.hash($0, of: arrival.uid, entity: arrival.entity)
                 }
             }
             guard try store(arrival, record.bytes, at: position) else { return false }

@@ -46,10 +46,7 @@ struct Blame: FileCommand {
             return (token, blamed)
         }
         guard blamed.object.isPresent else {
-            throw SyncError(
-                .unknownObject, "\(name.path) did not exist at #\(token.number)",
-                hint: "To see what is known of it: synctool history DB --object "
-                    + Shell.quoted(name.path))
+            throw SyncError.absent(name, at: token)
         }
         let names = (try? Store.replicaNames(StorePath.absolute(path))) ?? KnownNames()
         let text = BlameText(blamed, of: name, names: names, times: time.style)

@@ -47,14 +47,21 @@ struct Show: FileCommand {
             try Terminal.output.json(PastText.json(past, of: name, at: token))
         } else {
             guard past.isPresent else {
-                throw SyncError(
-                    .unknownObject, "\(name.path) did not exist at #\(token.number)",
-                    hint: "To see what is known of it: synctool history DB --object "
-                        + Shell.quoted(name.path))
+                throw SyncError.absent(name, at: token)
             }
             try pager.start(asJSON: false)
             for line in PastText.lines(past) { try Terminal.output.line(line) }
         }
         if !past.isPresent { throw ExitCode(1) }
+    }
+}
+
+extension SyncError {
+    /// An object that did not exist at a position.
+    static func absent(_ name: ObjectName, at token: Token) -> SyncError {
+        SyncError(
+            .unknownObject, "\(name.path) did not exist at #\(token.number)",
+            hint: "To see what is known of it: synctool history DB --object "
+                + Shell.quoted(name.path))
     }
 }

@@ -35,7 +35,9 @@ enum Pager {
         }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { for end in ends { close(end) } }
-        guard let pid = spawn(command, input: ends[0]) else { return }
+        let started = ShellProcess.spawn(
+            ["-c", command], handing: ends[0], as: STDIN_FILENO)
+        guard let pid = try? started.get() else { return }
         child.store(pid, ordering: .sequentiallyConsistent)
         signal(SIGINT) { _ in Pager.interrupt() }
         outputs.withLock { saved in
@@ -99,27 +101,5 @@ enum Pager {
     private static var hasLess: Bool {
         let path = getenv("PATH").map { String(cString: $0) } ?? ""
         return path.split(separator: ":").contains { access("\($0)/less", X_OK) == 0 }
-    }
-
-    private static func spawn(_ command: String, input: Int32) -> pid_t? {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-        // This process ignores SIGPIPE; the pager must not.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-        let words = ["/bin/sh", "-c", command]
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        defer { for argument in arguments { free(argument) } }
-        var pid: pid_t = 0
-        let status = posix_spawn(&pid, "/bin/sh", &actions, &attributes, &arguments, environ)
-        return status == 0 ? pid : nil
     }
 }

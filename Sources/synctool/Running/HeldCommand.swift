@@ -19,29 +19,13 @@ struct HeldCommand {
         guard pipe(&ends) == 0 else { throw Self.failure(errno) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, ends[0], 3)
-        // This process ignores SIGPIPE; the command must not.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-        let words = ["/bin/sh", "-c", Self.script, "sh"] + command
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        defer { for argument in arguments { free(argument) } }
-        var pid: pid_t = 0
-        let status = posix_spawn(&pid, "/bin/sh", &actions, &attributes, &arguments, environ)
-        guard status == 0 else {
+        let words = ["-c", Self.script, "sh"] + command
+        switch ShellProcess.spawn(words, handing: ends[0], as: 3) {
+        case .success(let pid): self.pid = pid
+        case .failure(let error):
             close(ends[1])
-            throw Self.failure(status)
+            throw Self.failure(error.number)
         }
-        self.pid = pid
         release = ends[1]
     }
 
