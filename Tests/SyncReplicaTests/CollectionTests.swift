@@ -323,6 +323,92 @@ struct CollectionTests {
         #expect(try a.replica.openConflicts() == b.replica.openConflicts())
     }
 
+    /// Exchanges as replicas do that are connected, each with each.
+    /// - Returns: how many batches were merged in each round; the last one has none, unless there
+    ///   are too many rounds.
+    private func exchange(_ all: [TestStore]) throws -> [Int] {
+        var counts: [Int] = []
+        while counts.last != 0 && counts.count < 8 {
+            var count = 0
+            for from in all {
+                for to in all where to.replica.replicaID != from.replica.replicaID {
+                    count += try answer(from, to)
+                }
+            }
+            counts.append(count)
+        }
+        return counts
+    }
+
+    private func answer(_ from: TestStore, _ to: TestStore) throws -> Int {
+        let behind = try to.replica.behind
+        let awaited = try to.replica.awaited
+        let isAsked =
+            !behind.isEmpty && (awaited.isEmpty || awaited.contains(from.replica.replicaID))
+        var count = 0
+        let since = isAsked ? VersionVector() : try to.replica.vector
+        for batch in try from.replica.batches(since: since) {
+            let envelope = try BatchEnvelope.read(batch).envelope
+            let cut = awaited.isEmpty ? envelope.collected : envelope.upTo
+            if isAsked, !cut.covers(behind) { continue }
+            #expect(try to.replica.merge(batch))
+            count += 1
+        }
+        return count
+    }
+
+    /// One replica has collected a deleted object, two have it and wrote something meanwhile.
+    private func deletedAtTwo() throws -> [TestStore] {
+        let (a, b) = try pair()
+        let c = try clone(a, "c.db")
+        let all = [a, b, c]
+        for store in all {
+            try store.replica.noteAcknowledged(
+                Dictionary(
+                    uniqueKeysWithValues: try all.map {
+                        ($0.replica.replicaID, try $0.replica.vector)
+                    }))
+        }
+        for (age, store) in [b, c].enumerated() {
+            try store.run("UPDATE owner SET age = \(age) WHERE name = 'bob'")
+            _ = try store.replica.vector
+        }
+        try a.run("DELETE FROM owner WHERE name = 'eve'")
+        let changes = try [b, c].map { try a.replica.batches(since: try $0.replica.vector) }
+        for _ in 0..<2 { _ = try a.replica.collect(lease: .seconds(-1)) }
+        for (store, batches) in zip([b, c], changes) {
+            for batch in batches { #expect(try store.replica.merge(batch)) }
+        }
+        return all
+    }
+
+    @Test("what two replicas have of a deleted object that others have collected is not stated")
+    func deletedElsewhere() throws {
+        let all = try deletedAtTwo()
+        try all[0].run("UPDATE owner SET age = 7 WHERE name = 'ann'")
+        let counts = try exchange(all)
+        #expect(counts.last == 0, "the exchange does not come to rest: \(counts)")
+        let kept = "SELECT count(*) FROM syncd_who WHERE context = 'kept'"
+        for store in all {
+            #expect(try store.rows(Self.owners) == all[0].rows(Self.owners))
+            #expect(try store.replica.doubtful.count == 0 && store.replica.behind.isEmpty)
+            #expect(try store.rows(kept) == [[.integer(0)]])
+        }
+    }
+
+    @Test("one snapshot for a cut is enough, also for later batches that state the cut")
+    func oneSnapshot() throws {
+        let all = try deletedAtTwo()
+        try all[0].run("UPDATE owner SET age = 7 WHERE name = 'ann'")
+        _ = try exchange(all)
+        try all[0].run("UPDATE owner SET age = 8 WHERE name = 'ann'")
+        for store in all.dropFirst() {
+            try send(all[0], store)
+            #expect(try store.replica.behind.isEmpty)
+            #expect(try store.rows(Self.owners) == all[0].rows(Self.owners))
+        }
+    }
+
     @Test("in a folder, the next replica that pushes answers a request for a snapshot")
     func askingInAFolder() async throws {
         let (a, b) = try pair()

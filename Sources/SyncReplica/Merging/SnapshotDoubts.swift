@@ -125,13 +125,15 @@ struct SnapshotDoubts {
         }
     }
 
-    /// States again what another member has, too, after the batch was merged.
+    /// States again what another member has, too, after the batch was merged. Of deleted objects
+    /// that no row shows there is nothing to state: a transaction without a fact would be answered
+    /// by the next snapshot that leaves them out, and that by another transaction, without end.
     /// - Throws: as ``AuthoredRecording``.
     /// - Complexity: O(objects, and what is unresolved)
     func keep() throws {
         guard !held.isEmpty else { return }
         let recording = AuthoredRecording(transaction, author: nil, context: "kept")
-        try recording.record(about: held.sorted()) { recorder, view in
+        try recording.recordUnlessEmpty(about: held.sorted()) { recorder, view in
             for uid in held.sorted() where recorder.isAlive(uid) || view.revived.contains(uid) {
                 recorder.restate(uid)
             }

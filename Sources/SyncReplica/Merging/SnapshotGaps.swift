@@ -11,6 +11,8 @@ import SyncValues
 /// - `behind`: something was written here that a collecting replica had not seen, without having
 ///   seen what it collected. Until this replica has merged a snapshot that covers the vector,
 ///   batches of changes do not tell it which objects were dropped.
+/// - `answered`: the cut of the snapshot that was merged last of those that this replica needed.
+///   What was written here without having seen that cut needs no other one.
 /// - `returned`: up to this vector, this replica knows from snapshots alone what was dropped. A
 ///   snapshot may have had rows that were doubtful at its sender: they are here like any other.
 struct SnapshotGaps {
@@ -130,6 +132,7 @@ struct SnapshotGaps {
                 try settings.set(.returned, to: returned.joined(batch.collected))
             }
             if batch.upTo.covers(batch.collected), batch.collected.covers(behind) {
+                if !behind.isEmpty { try settings.set(.answered, to: batch.collected) }
                 try settings.set(.behind, to: VersionVector())
             }
         } else if try isLate(for: batch.collected) {
@@ -141,6 +144,7 @@ struct SnapshotGaps {
     private func isLate(for cut: VersionVector) throws -> Bool {
         let own = transaction.identity.replica
         guard try !settings.vector(.collected).covers(cut),
+            try !settings.vector(.answered).covers(cut),
             let first = try storage.headers.first(of: own, after: cut[own])
         else { return false }
         return !first.seen.joined(VersionVector([Dot(own, cut[own])])).covers(cut)

@@ -33,12 +33,35 @@ struct AuthoredRecording {
     func record(
         about objects: [ObjectUID], _ body: (inout FactRecorder, View) throws -> Void
     ) throws -> RegionUpdate.Result {
+        let (loader, recorder) = try recorded(about: objects, body)
+        return try show(recorder, on: loader)
+    }
+
+    /// Records facts, as ``record(about:_:)``; where there are none, nothing is stated.
+    /// - Throws: as ``record(about:_:)``.
+    /// - Complexity: O(objects, and what is unresolved)
+    func recordUnlessEmpty(
+        about objects: [ObjectUID], _ body: (inout FactRecorder, View) throws -> Void
+    ) throws {
+        let (loader, recorder) = try recorded(about: objects, body)
+        if !recorder.facts.isEmpty { _ = try show(recorder, on: loader) }
+    }
+
+    private func recorded(
+        about objects: [ObjectUID], _ body: (inout FactRecorder, View) throws -> Void
+    ) throws -> (loader: RegionLoader, recorder: FactRecorder) {
         let (dot, time) = transaction.nextTransaction()
         let loader = try RegionLoader(storage)
         try loader.add(objects)
         let region = try completed(loader)
         var recorder = FactRecorder(region.state, dot: dot, time: time)
         try body(&recorder, View(region.state))
+        return (loader, recorder)
+    }
+
+    private func show(
+        _ recorder: FactRecorder, on loader: RegionLoader
+    ) throws -> RegionUpdate.Result {
         var entry = Batch.Transaction(recorder.header, author: author, context: context)
         entry.changes = recorder.changes
         try transaction.append(entry)

@@ -55,6 +55,9 @@ package final class Metadata {
         /// Merging: the vector up to which this replica knows from snapshots alone what was
         /// collected elsewhere.
         case returned
+        /// Merging: the cut of the last snapshot that this replica needed because it had written
+        /// something without having seen the cut: each batch states the cut again.
+        case answered
         /// Merging: what of a remote could not be read in the last exchange, by address. JSON.
         case unread
         /// Merging: the newest own transaction that tells of a decision about members.
