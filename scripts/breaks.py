@@ -71,6 +71,9 @@ def broken(entries):
         if count != 1:
             wrong.append(f"`old` is there {count} times: {entry['name']}")
             continue
+        if "both" not in entry and any(
+                entry[key].count("{") != entry[key].count("}") or entry[key].endswith(",\n") for key in ("old", "new")):
+            wrong.append(f"`old` and `new` become blocks, and are no whole statements: {entry['name']}")
         start = text.index(entry["old"])
         places.setdefault(entry["file"], []).append((start, start + len(entry["old"]), number))
     texts = {SWITCH: SWITCH_TEXT}
