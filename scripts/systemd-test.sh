@@ -44,6 +44,8 @@ fi
 printf '[Service]\nWatchdogSec=2\n' > /etc/systemd/system/syncd.service.d/watchdog.conf
 systemctl daemon-reload
 
+# A daemon of this machine may have left its state, which is below the overlay.
+[ ! -e /var/lib/syncd ] || mv /var/lib/syncd /var/lib/syncd.before
 # A store where the unit may write.
 install -d -o syncd -g syncd -m 2770 /var/lib/syncd/stores
 store=/var/lib/syncd/stores/music.db
@@ -121,6 +123,23 @@ sleep 1.5
 [ "$(show ExecMainStatus)" = 78 ] || fail "configuration: status $(show ExecMainStatus)"
 [ "$(show ActiveState)" = failed ] || fail "configuration: $(show ActiveState)"
 ok "a wrong configuration ends with 78 and is not retried"
+[ "$(systemctl is-active syncd.socket)" = inactive ] || fail "the socket is $(systemctl is-active syncd.socket)"
+
+# Clients that wait, one after the other, must not have it started until systemd gives up.
+systemctl start syncd.socket || fail "the socket does not start"
+starts() { journalctl -u syncd --no-pager -o cat | grep -c '^Starting syncd.service'; }
+before=$(starts)
+for _ in 1 2 3; do call >/dev/null 2>&1 && fail "a call was answered with a wrong configuration"; done
+wait_for 10 "a wrong configuration: the socket is closed" bash -c '[ "$(systemctl is-active syncd.socket)" = inactive ]'
+sleep 1
+[ "$(($(starts) - before))" -le 1 ] || fail "started $(($(starts) - before)) times"
+[ "$(show Result)" = exit-code ] || fail "result $(show Result), not exit-code"
+[ ! -e /run/syncd/syncd.sock ] || fail "the socket is there still"
+printf 'stores:\n  - path: %s\n' $store > /etc/syncd/syncd.yaml
+systemctl start syncd || fail "it does not start with the corrected configuration"
+call | grep -q music.db || fail "does not answer with the corrected configuration"
+[ "$(systemctl is-active syncd.socket)" = active ] || fail "the socket did not come back"
+ok "a wrong configuration closes the socket, and a start with a right one opens it"
 exit 0
 fi
 
