@@ -46,6 +46,14 @@ struct UnreadRemoteTests {
             try await scene.sql("own/u.db", "SELECT group_concat(id) FROM t")
         }
 
+        /// A command ended for the lack of a permission.
+        func expectDenial(
+            _ run: Child.Output, _ words: String, location: SourceLocation = #_sourceLocation
+        ) {
+            #expect(run.status == 77, "\(run.errors)", sourceLocation: location)
+            #expect(run.errors.contains(words), "\(run.errors)", sourceLocation: location)
+        }
+
         /// As the other user: each exchange and check names what cannot be read.
         func expectNamed(
             _ name: String, location: SourceLocation = #_sourceLocation
@@ -141,10 +149,55 @@ struct UnreadRemoteTests {
             #expect(marker.status == 77, "\(marker.errors)")
             #expect(marker.errors.contains("chmod -R o+rX"), "\(marker.errors)")
             try scene.chmod("shared/syncd-remote", 0o644)
-            try scene.chmod("shared", 0o711)
-            let folder = try await scene.tool(asUser: pair.user, "sync", "own/u.db")
-            #expect(folder.status == 69, "\(folder.errors)")
-            #expect(folder.errors.contains("cannot be read"), "\(folder.errors)")
+            // 0711: the marker can be read. 0744: names can be listed. 0700: nothing.
+            for mode in [0o700, 0o711, 0o744] {
+                try scene.chmod("shared", mode)
+                for arguments in [
+                    ["sync", "own/u.db"], ["push", "own/u.db"],
+                    ["clone", "dir:" + pair.shared, "own/x.db"],
+                    ["remote", "add", "own/u.db", "other", "dir:" + pair.shared],
+                ] {
+                    let run = try await scene.run(arguments, asUser: pair.user)
+                    let wanted = mode == 0o744 ? "search it" : "read and search it"
+                    pair.expectDenial(run, "user id \(pair.user) needs permission to \(wanted)")
+                    #expect(
+                        run.errors.contains("chmod -R o+rX \(pair.shared)"), "\(run.errors)")
+                }
+            }
+            try scene.chmod("shared", 0o755)
+            try await scene.tool(asUser: pair.user, "sync", "own/u.db").expectSuccess()
+        }
+    }
+
+    @Test func aFolderOnTheWayThatMayNotBeSearchedIsNamed() async throws {
+        try await Scene.with { scene in
+            let pair = try await Pair(scene)
+            let parent = scene.folder.path("mounts")
+            mkdir(parent, 0o755)
+            try FileManager.default.moveItem(atPath: pair.shared, toPath: parent + "/shared")
+            symlink(parent + "/shared", pair.shared)
+            try await scene.tool(asUser: pair.user, "sync", "own/u.db").expectSuccess()
+            try scene.chmod("mounts", 0o744)
+            let run = try await scene.run(
+                ["clone", "dir:\(parent)/shared", "own/x.db"], asUser: pair.user)
+            pair.expectDenial(run, "folder \(parent) belongs to user id 0 and has the mode 744")
+            #expect(run.errors.contains("chmod o+x \(parent)"), "\(run.errors)")
+            let linked = try await scene.tool(asUser: pair.user, "sync", "own/u.db")
+            #expect(linked.status == 77, "\(linked.errors)")
+        }
+    }
+
+    @Test func aFolderThatIsNotThereIsStill69() async throws {
+        try await Scene.with { scene in
+            let pair = try await Pair(scene)
+            try FileManager.default.removeItem(atPath: pair.shared)
+            let missing = try await scene.tool("sync", "a.db")
+            #expect(missing.status == 69, "\(missing.errors)")
+            #expect(missing.errors.contains("does not exist"), "\(missing.errors)")
+            FileManager.default.createFile(atPath: pair.shared, contents: nil)
+            let file = try await scene.tool("sync", "a.db")
+            #expect(file.status == 69, "\(file.errors)")
+            #expect(file.errors.contains("not a folder"), "\(file.errors)")
         }
     }
 }

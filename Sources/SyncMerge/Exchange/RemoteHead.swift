@@ -25,7 +25,7 @@ package struct RemoteHead: Sendable {
 
 extension SyncError {
     /// The operation of an error about what could not be read at a remote.
-    fileprivate static let reading = "read"
+    package static let reading = "read"
 
     /// Whether it says that something at a remote could not be read, not that a key is missing.
     package var isDenial: Bool { operation == Self.reading }

@@ -26,8 +26,8 @@ package struct DirectoryRemote: Remote {
     private var files: FolderFiles { FolderFiles(path) }
 
     /// Opens a folder on behalf of a replica.
-    /// - Throws: `unreachable` when it does not exist or is not a remote; `refused` when it is a
-    ///   remote of another store.
+    /// - Throws: `unreachable` when it does not exist or is not a remote; `notAllowed` when it may
+    ///   not be read; `refused` when it is a remote of another store.
     package init(_ path: String, store: StoreID, replica: ReplicaID) throws {
         self.path = path
         self.store = store
@@ -37,7 +37,7 @@ package struct DirectoryRemote: Remote {
 
     /// Makes an existing folder a remote of a store. A folder that already is one is unchanged.
     /// - Throws: `unreachable` when the folder does not exist; `refused` when it is a remote of
-    ///   another store; `notAllowed`, `diskFull` when the marker cannot be written.
+    ///   another store; `notAllowed`, `diskFull` when it cannot be read, or the marker not written.
     package static func create(_ path: String, store: StoreID) throws {
         if try isNew(path) {
             try FolderFiles(path).write(
@@ -242,24 +242,23 @@ package struct DirectoryRemote: Remote {
     }
 
     /// Whether a folder is not a remote yet.
-    /// - Throws: `unreachable` when it does not exist or cannot be read.
+    /// - Throws: `unreachable` when it does not exist or cannot be read; `notAllowed`, with who can
+    ///   change that, when it may not be read.
     package static func isNew(_ path: String) throws -> Bool {
-        guard let names = FolderFiles(path).names() else {
-            throw unreadable(path, remedy: "Mount or create it: mkdir \(Shell.quoted(path))")
-        }
+        let names = try FolderFiles(path).rootNames(
+            remedy: "Mount or create it: mkdir \(Shell.quoted(path))")
         return !names.contains(DirectoryLayout.marker)
     }
 
     /// The store that the folder is a remote of.
-    /// - Throws: `unreachable` when it does not exist or is not a remote.
+    /// - Throws: `unreachable` when it does not exist or is not a remote; `notAllowed`, with who
+    ///   can change that, when it may not be read.
     package static func store(of path: String) throws -> StoreID {
         let marker = path + "/" + DirectoryLayout.marker
         let files = FolderFiles(path)
         let (found, denial) = Self.marker(among: files)
         guard let bytes = found else {
-            guard files.names() != nil else {
-                throw unreadable(path, remedy: "Mount it, then try again")
-            }
+            _ = try files.rootNames(remedy: Self.mountRemedy)
             if let denial { throw denial }
             throw SyncError(
                 .unreachable,
@@ -293,29 +292,7 @@ package struct DirectoryRemote: Remote {
         }
     }
 
-    /// Why a folder cannot be listed.
-    /// - Parameter remedy: for one that does not exist.
-    private static func unreadable(_ path: String, remedy: String) -> SyncError {
-        let opened = opendir(path)
-        let error = opened == nil ? errno : 0
-        if let opened { closedir(opened) }
-        switch error {
-        case ENOENT:
-            return SyncError(
-                .unreachable, "the folder does not exist", path: path, hint: remedy)
-        case 0:
-            return SyncError(
-                .unreachable, "the folder could not be read just now", path: path,
-                hint: "Try again")
-        case ENOTDIR:
-            return SyncError(
-                .unreachable, "not a folder", path: path, hint: "Give the path of a folder")
-        default:
-            return SyncError(
-                .unreachable, "the folder cannot be read: \(String(cString: strerror(error)))",
-                path: path, hint: "Check its permissions: ls -ld \(Shell.quoted(path))")
-        }
-    }
+    private static let mountRemedy = "Mount it, then try again"
 
     // MARK: Own batches
 
@@ -353,9 +330,7 @@ package struct DirectoryRemote: Remote {
         try checkMarker()
         var items: [BatchCatalog.Item] = []
         var problems: [BatchCatalog.Problem] = []
-        guard let names = files.names() else {
-            throw Self.unreadable(path, remedy: "Mount it, then try again")
-        }
+        let names = try files.rootNames(remedy: Self.mountRemedy)
         let folders = names.filter { ReplicaID($0) != nil }
         for folder in folders { items += self.items(in: folder, problems: &problems) }
         let named = namedAsDamaged(in: folders)

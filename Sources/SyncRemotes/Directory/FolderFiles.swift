@@ -53,6 +53,20 @@ struct FolderFiles: Sendable {
         return names.sorted()
     }
 
+    /// The names in the folder itself, sorted.
+    /// - Parameter remedy: the next step where it does not exist.
+    /// - Throws: `notAllowed` when it may not be read and searched; `unreachable` when it does not
+    ///   exist, is no folder, or cannot be read.
+    func rootNames(remedy: String) throws -> [String] {
+        do {
+            if let names = try list(nil) { return names }
+        } catch let error as SyncError where error.code == .badData {
+            throw SyncError(
+                .unreachable, "not a folder", path: path, hint: "Give the path of a folder")
+        }
+        throw SyncError(.unreachable, "the folder does not exist", path: path, hint: remedy)
+    }
+
     /// The first bytes of a file, at most `limit`, and the file's size in bytes; nil when there is
     /// no regular file of the name, or it cannot be read.
     func head(of name: String, limit: Int) -> (bytes: [UInt8], size: Int)? {

@@ -53,6 +53,10 @@ final class Scene: Sendable {
 
     /// Runs `synctool` as another user, with no rights of root's.
     func tool(asUser user: UInt32, _ arguments: String...) async throws -> Child.Output {
+        try await run(arguments, asUser: user)
+    }
+
+    func run(_ arguments: [String], asUser user: UInt32) async throws -> Child.Output {
         try await Child(
             "/usr/bin/setpriv",
             ["--reuid", "\(user)", "--regid", "\(user)", "--clear-groups", Binaries.synctool]
