@@ -41,6 +41,20 @@ struct PolicyTests {
             }
     }
 
+    /// Before anything is sent, a question about conflicts decides nothing.
+    @Test func askingForConflictsLeavesIdentitiesToBeChosen() throws {
+        let store = try TestStore(folder.file("0.db"), schema: Self.schema)
+        #expect(try store.replica.conflicts(open: nil).isEmpty)
+        try store.replica.closeConflicts()
+        #expect(try store.replica.members().isEmpty)
+        let policies = MergePolicies(entities: ["note": .init(identity: .key)])
+        try store.replica.setPolicies(policies)
+        #expect(try store.replica.policies().entities == policies.entities)
+        // Its rows have identities from here on.
+        _ = try store.replica.vector
+        #expect(throws: SyncError(.refused, "")) { try store.replica.setPolicies(MergePolicies()) }
+    }
+
     @Test func aPolicyWithoutEffectIsNamed() throws {
         let store = try replicas(1, of: "likes", .counter)[0]
         #expect(try store.replica.idlePolicies().isEmpty)

@@ -27,11 +27,7 @@ extension StoreReplica {
     /// - Complexity: O(replicas)
     public func members() throws -> [Member] {
         try run("members") { session in
-            // Asking makes no tables of merging: without them the store may still join another one.
-            let isMerging = try RawTransaction.read(on: session.connection) {
-                try ReplicationTables.exist(session.connection)
-            }
-            guard isMerging else { return [] }
+            guard try session.isMerging() else { return [] }
             return try session.transact { transaction in
                 let vector = try transaction.storage.headers.vector()
                 let decisions = try transaction.storage.members.all()

@@ -115,7 +115,8 @@ public final class StoreReplica: Sendable {
     /// - Complexity: O(conflicts)
     public func conflicts(open: Bool? = true) throws -> [ConflictRecord] {
         try run("conflicts") { session in
-            try session.transact { try ConflictReader($0.storage).conflicts(open: open) }
+            guard try session.isMerging() else { return [] }
+            return try session.transact { try ConflictReader($0.storage).conflicts(open: open) }
         }
     }
 
@@ -151,6 +152,7 @@ public final class StoreReplica: Sendable {
     /// - Complexity: O(rows and facts of the store), in memory.
     public func closeConflicts(author: String? = nil, isDeletingHidden: Bool = false) throws {
         try run("conflicts") { session in
+            guard try session.isMerging() else { return }
             try session.transact {
                 try ConflictClosing($0).closeAll(
                     author: author, isDeletingHidden: isDeletingHidden)

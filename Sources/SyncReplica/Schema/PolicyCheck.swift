@@ -97,8 +97,8 @@ struct PolicyCheck {
         where policies.frame(of: table.name) != present.frame(of: table.name) {
             throw SyncError(
                 .refused,
-                "the store has been synchronised: identity, references and whole rows of "
-                    + "\(table.name) can no longer be set",
+                "identity, references and whole rows of \(table.name) can no longer be set: its "
+                    + "rows have identities for merging",
                 hint: "They are set before the first remote is added; to begin a new store: "
                     + "synctool untrack DB")
         }

@@ -11,10 +11,7 @@ extension MergeSession {
     func policies() throws -> MergePolicies {
         let known = try read { $0.policies.named(by: $0.schema.names) }
         if let known { return known }
-        let isUnused = try RawTransaction.read(on: connection) {
-            try !ReplicationTables.exist(connection)
-        }
-        if isUnused { return MergePolicies() }
+        guard try isMerging() else { return MergePolicies() }
         return try RawTransaction.write(on: connection) {
             _ = try verifyCapture()
             return try storedPolicies(in: Metadata(connection)).named(by: try presentNames())

@@ -163,6 +163,17 @@ final class MergeSession {
         }
     }
 
+    /// Whether the tables of merging were made. Asking does not make them: without them the store
+    /// may still join another one, and its identities can be chosen.
+    /// - Throws: `storeDamaged` when they were made and dropped; SQLite errors.
+    func isMerging() throws -> Bool {
+        try RawTransaction.read(on: connection) {
+            if try ReplicationTables.exist(connection) { return true }
+            try requireWhole()
+            return false
+        }
+    }
+
     /// Checks that the log and the records account for the tables, before anything is recorded:
     /// within the write transaction, so that no table changes in between.
     ///
