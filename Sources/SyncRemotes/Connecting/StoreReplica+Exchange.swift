@@ -20,18 +20,19 @@ extension StoreReplica {
         whileConnected: (RemoteConnection) async throws -> Void = { _ in },
         completed: (ExchangeReport) throws -> Void = { _ in }
     ) async throws -> ExchangeReport {
+        // Before the remote is looked at: what another process sends from now on may be missed.
+        let known = try knownReach(of: entry.url)
         var report = try await RemoteConnection.with(
             entry, store: storeID, replica: replicaID, ring: ring
         ) { connection in
             let report = try await connection.exchange(
-                direction, of: self, knownReach: { try self.knownReach(of: entry.url) },
-                progress: progress)
+                direction, of: self, knownReach: { known }, progress: progress)
             try await whileConnected(connection)
             return report
         }
         if let found = report.found {
             report.rewound = try noteReach(
-                found, after: report.head, isWhole: report.problems.isEmpty,
+                found, had: known, after: report.head, isWhole: report.problems.isEmpty,
                 unread: report.denial?.reason, at: entry.url)
         }
         report.doubtful = try doubtful.problem

@@ -7,7 +7,9 @@ import SyncValues
 enum RemoteReach {
     /// Compares what a remote has with what it had.
     /// - Parameters:
-    ///   - found: how far it leads now.
+    ///   - found: how far it led when it was looked at.
+    ///   - had: how far it had led before it was looked at: another process that exchanges with it,
+    ///     as a daemon does, may have noted more since.
     ///   - after: how far it leads with what was sent to it; nil: nothing was sent.
     ///   - isWhole: whether all of its files could be read. Otherwise only what was missing before
     ///     still is: a file that cannot be read is named itself.
@@ -15,14 +17,14 @@ enum RemoteReach {
     /// - Returns: up to where it had what it lacks.
     /// - Throws: SQLite errors; `badData` for a stored vector that cannot be read.
     static func note(
-        _ found: VersionVector, after: VersionVector?, isWhole: Bool, at url: String,
-        members: MemberDecisions, on connection: OpaquePointer
+        _ found: VersionVector, had: VersionVector, after: VersionVector?, isWhole: Bool,
+        at url: String, members: MemberDecisions, on connection: OpaquePointer
     ) throws -> VersionVector {
         let select = try Statement(
             "SELECT vector, lost FROM syncd_reach WHERE url = ?1", on: connection)
         select.bind(.text(url), at: 1)
         let isKnown = try select.step()
-        let had = isKnown ? try VersionVector(stored: select.blob(0)) : VersionVector()
+        let noted = isKnown ? try VersionVector(stored: select.blob(0)) : VersionVector()
         let lacked = isKnown ? try VersionVector(stored: select.blob(1)) : VersionVector()
         select.reset()
         let missing = isWhole ? had : lacked
@@ -32,7 +34,7 @@ enum RemoteReach {
         let isHealed = has.covers(lost)
         try Statement("INSERT OR REPLACE INTO syncd_reach VALUES (?1, ?2, ?3)", on: connection)
             .run(
-                .text(url), .blob(had.joined(has).stored),
+                .text(url), .blob(noted.joined(has).stored),
                 isHealed ? .null : .blob(lost.stored))
         return lost
     }
@@ -75,20 +77,20 @@ enum RemoteReach {
 }
 
 extension StoreReplica {
-    /// Compares how far a remote leads with how far it led after the last exchange.
-    /// - Parameters: as in ``RemoteReach/note(_:after:isWhole:at:members:on:)``; `unread` says
+    /// Compares how far a remote led when it was looked at with how far it had led before.
+    /// - Parameters: as in ``RemoteReach/note(_:had:after:isWhole:at:members:on:)``; `unread` says
     ///   what of it could not be read, for `status`.
     /// - Returns: what is wrong, as a sentence; nil: it has all that it had.
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     package func noteReach(
-        _ found: VersionVector, after: VersionVector?, isWhole: Bool, unread: String? = nil,
-        at url: String
+        _ found: VersionVector, had: VersionVector, after: VersionVector?, isWhole: Bool,
+        unread: String? = nil, at url: String
     ) throws -> String? {
         try run("sync") { session in
             try session.transact { transaction in
                 try UnreadRemotes.note(unread, at: url, on: session.connection)
                 let lost = try RemoteReach.note(
-                    found, after: after, isWhole: isWhole, at: url,
+                    found, had: had, after: after, isWhole: isWhole, at: url,
                     members: transaction.storage.members.all(), on: session.connection)
                 return lost.isEmpty ? nil : RemoteReach.problem(lost, at: url)
             }
@@ -99,7 +101,7 @@ extension StoreReplica {
     /// - Throws: ``SyncError``: `busy`, and SQLite errors.
     package func knownReach(of url: String) throws -> VersionVector {
         try run("sync") { session in
-            try session.transact { _ in
+            try RawTransaction.read(on: session.connection) {
                 try RemoteReach.known(of: url, on: session.connection)
             }
         }

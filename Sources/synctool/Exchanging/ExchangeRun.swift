@@ -6,6 +6,9 @@ import SyncReplica
 struct ExchangeRun {
     /// How often the acknowledgements at the remote are read while waiting.
     private static let waitInterval: Duration = .milliseconds(200)
+    /// How long an exchange is tried again while others hold the database. An exchange goes on
+    /// where the one before ended, whoever made it.
+    private static let busyMax: Duration = .seconds(30)
 
     let path: String
     let direction: ExchangeDirection
@@ -55,36 +58,29 @@ struct ExchangeRun {
         _ replica: StoreReplica, with entry: RemoteEntry, ring: KeyRing
     ) async throws {
         let begin = ContinuousClock.now
-        let known = Set(try replica.members().map(\.replica))
+        let known = try await BusyWait.repeating(atMost: Self.busyMax) {
+            Set(try replica.members().map(\.replica))
+        }
         let progress = ProgressLine(entry.name)
         defer { progress.end() }
-        let report = try await replica.exchange(
-            direction, with: entry, ring: ring, progress: { progress.show($0) },
-            whileConnected: { connection in
-                // Nobody merges what an excluded replica sends.
-                guard let waitMax, try replica.exclusion == nil else { return }
-                try await wait(for: replica, at: connection, atMost: waitMax)
-            },
-            completed: { report in
-                progress.end()
-                let names = try replica.replicaNames()
-                let unsynced = UnsyncedText(rows: try replica.unsyncedRows(), path: path)
-                let hiddenRows = try replica.hiddenRowCount()
-                let defaults = DefaultsText(
-                    differences: try replica.differentDefaults(), names: names, path: path)
-                let text = ExchangeText(
-                    remote: entry.name, report: report, direction: direction,
-                    conflicts: try replica.conflicts().count, duration: .now - begin,
-                    compared: try replica.lastComparison(), path: path, names: names,
-                    hiddenRows: hiddenRows, unsynced: unsynced, defaults: defaults)
-                try text.print(asJSON: isJSON)
-                try MemberText.printNew(
-                    try replica.members(), names: names, besides: known, path: path)
-                try printUntracked(of: replica)
-                try HiddenText.print(hiddenRows, path: path)
-                try defaults.print()
-                try unsynced.print()
-            })
+        var isOver = false
+        let report = try await BusyWait.repeating(atMost: Self.busyMax, while: { !isOver }) {
+            try await replica.exchange(
+                direction, with: entry, ring: ring, progress: { progress.show($0) },
+                whileConnected: { connection in
+                    // Nobody merges what an excluded replica sends.
+                    guard let waitMax, try replica.exclusion == nil else { return }
+                    isOver = true
+                    try await wait(for: replica, at: connection, atMost: waitMax)
+                },
+                completed: { report in
+                    let told = try text(about: report, of: replica, with: entry, since: begin)
+                    isOver = true
+                    progress.end()
+                    try told.print(asJSON: isJSON)
+                    try printRest(told, of: replica, members: known)
+                })
+        }
         // Everything was sent and merged: what differs is told after that.
         if var error = StateDifference.error(report.differences, path: path) {
             error.reason = try replica.replicaNames().naming(error.reason).printable(countMax: 2000)
@@ -96,6 +92,34 @@ struct ExchangeRun {
             exclusion.reason = try replica.replicaNames().naming(exclusion.reason)
             throw exclusion
         }
+    }
+
+    private func text(
+        about report: ExchangeReport, of replica: StoreReplica, with entry: RemoteEntry,
+        since begin: ContinuousClock.Instant
+    ) throws -> ExchangeText {
+        let names = try replica.replicaNames()
+        let defaults = DefaultsText(
+            differences: try replica.differentDefaults(), names: names, path: path)
+        return ExchangeText(
+            remote: entry.name, report: report, direction: direction,
+            conflicts: try replica.conflicts().count, duration: .now - begin,
+            compared: try replica.lastComparison(), path: path, names: names,
+            hiddenRows: try replica.hiddenRowCount(),
+            unsynced: UnsyncedText(rows: try replica.unsyncedRows(), path: path),
+            defaults: defaults)
+    }
+
+    /// What the exchange left to say.
+    private func printRest(
+        _ text: ExchangeText, of replica: StoreReplica, members known: Set<ReplicaID>
+    ) throws {
+        try MemberText.printNew(
+            try replica.members(), names: text.names, besides: known, path: path)
+        try printUntracked(of: replica)
+        try HiddenText.print(text.hiddenRows, path: path)
+        try text.defaults?.print()
+        try text.unsynced?.print()
     }
 
     private func printUntracked(of replica: StoreReplica) throws {

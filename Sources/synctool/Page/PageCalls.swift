@@ -78,14 +78,7 @@ struct PageCalls: Sendable {
     private func blockingUntilFree<Result: Sendable>(
         _ body: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
-        let end = ContinuousClock.now + Self.busyMax
-        while true {
-            do {
-                return try await blocking(body)
-            } catch let error as SyncError where error.code == .busy && ContinuousClock.now < end {
-                try await Task.sleep(for: .milliseconds(100))
-            }
-        }
+        try await BusyWait.repeating(atMost: Self.busyMax) { try await blocking(body) }
     }
 
     /// Runs what blocks on SQLite beside the tasks that serve connections.

@@ -51,28 +51,17 @@ struct PageTests {
         try FileManager.default.createDirectory(
             atPath: scene.folder.path("shared"), withIntermediateDirectories: false)
         let remote = "dir:\(scene.folder.path("shared"))"
-        try await finish(scene, ["remote", "add", Self.database, "origin", remote])
-        try await finish(scene, ["sync", Self.database])
-        try await finish(scene, ["clone", remote, "other.db"])
+        try await scene.run(["remote", "add", Self.database, "origin", remote]).expectSuccess()
+        try await scene.run(["sync", Self.database]).expectSuccess()
+        try await scene.run(["clone", remote, "other.db"]).expectSuccess()
         for (database, title) in [(Self.database, "Load"), ("other.db", "Reload")] {
             try await scene.sql(database, "UPDATE Album SET Title = '\(title)' WHERE AlbumId = 1")
         }
         for database in [Self.database, "other.db", Self.database] {
-            try await finish(scene, ["sync", database])
+            try await scene.run(["sync", database]).expectSuccess()
         }
         let open = try await scene.tool("conflicts", Self.database).expectSuccess().lines
         try #require(open.count == 1, "\(open)")
-    }
-
-    /// Runs a command until it is done: the daemon synchronises at the same time, and whoever comes
-    /// second is told to try again (75).
-    private func finish(_ scene: Scene, _ arguments: [String]) async throws {
-        var last: Child.Output?
-        _ = try await eventually(within: .seconds(120), every: .milliseconds(100)) {
-            last = try await scene.run(arguments)
-            return last?.status != 75
-        }
-        try #require(last).expectSuccess()
     }
 
     @Test func showsAndResolves_whileThreeProcessesWrite() async throws {

@@ -61,6 +61,43 @@ struct RewoundRemoteTests {
         #expect(try b.strings("SELECT text FROM note ORDER BY id") == ["first", "second"])
     }
 
+    @Test("what another process sends while the folder is looked at is not missed")
+    func anotherProcess() async throws {
+        let path = folder.file("shared")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        let a = try RestoredFile(
+            folder.file("a.db"), schema: "CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)",
+            isSigning: true)
+        try DirectoryRemote.create(path, store: try await a.withReplica { $0.storeID })
+        let entry = try RemoteEntry(name: "origin", url: "dir:" + path)
+        try a.run("INSERT INTO note(text) VALUES ('first')")
+        // As a daemon does that has just read of a remote which a command added.
+        let report = try await a.withReplica { replica in
+            try await replica.exchange(
+                .pull, with: entry, ring: KeyRing(),
+                whileConnected: { _ in
+                    let pushed = try await a.withReplica {
+                        try await $0.exchange(.push, with: entry, ring: KeyRing())
+                    }
+                    #expect(pushed.pushedCount > 0)
+                })
+        }
+        #expect(report.rewound == nil)
+        let again = try await a.withReplica {
+            try await $0.exchange(.sync, with: entry, ring: KeyRing())
+        }
+        #expect(again.rewound == nil && again.pushedCount == 0)
+        // What is missing afterwards is.
+        for name in try FileManager.default.subpathsOfDirectory(atPath: path)
+        where name.hasSuffix(".synb") {
+            try FileManager.default.removeItem(atPath: path + "/" + name)
+        }
+        let lost = try await a.withReplica {
+            try await $0.exchange(.pull, with: entry, ring: KeyRing())
+        }
+        #expect(lost.rewound != nil)
+    }
+
     @Test("what a removed member had sent is not missed")
     func removedMember() async throws {
         let a = try RestoredFile(
