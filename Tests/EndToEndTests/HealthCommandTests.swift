@@ -80,6 +80,7 @@ struct HealthCommandTests {
             #expect(try await scene.tool("doctor").status == 1)
             let doctor = try await scene.tool("doctor", "a.db")
             #expect(doctor.status == 1 && doctor.text.contains("remote origin"), "\(doctor.text)")
+            #expect(doctor.text.contains("Mount it, then try again"), "\(doctor.text)")
             #expect(try await scene.tool("status").text.contains("2 transactions unsent"))
             // It has failed for longer than that.
             let isLong = try await eventually(within: .seconds(25), every: .milliseconds(100)) {

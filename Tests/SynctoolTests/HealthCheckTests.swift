@@ -71,6 +71,19 @@ import Testing
         }
     }
 
+    @Test func whatTheErrorAdvisesComesFirst() throws {
+        var store = try store()
+        var remote = remote(lastSync: nil, behindSince: nil, error: "the folder does not exist")
+        remote.failingSince = ago(5)
+        remote.hint = "Mount it, then try again"
+        store.remotes = [remote]
+        #expect(
+            try #require(problems(store).first).hint == """
+                Mount it, then try again. It is tried again; to try it yourself: synctool sync \
+                '/srv/my music.db' origin
+                """)
+    }
+
     @Test func unusedRemotesAreNoProblem() throws {
         var store = try store()
         store.remotes = [remote(lastSync: nil, behindSince: nil, error: "not used by the daemon")]

@@ -24,6 +24,8 @@ public struct RemoteStatus: Sendable, Hashable {
     public let behindSince: Timestamp?
     /// Why the last exchange failed.
     public let error: String?
+    /// What to do about it; nil: nothing is known.
+    public var hint: String?
     /// How many transactions of this replica were not sent; counted since the daemon started, until
     /// an exchange has succeeded.
     public var behind: Int64 = 0

@@ -106,6 +106,7 @@ extension RemoteStatus {
         object["lastSync"] = lastSync.map { .string($0.description) }
         object["behindSince"] = behindSince.map { .string($0.description) }
         object["error"] = error.map { .string($0) }
+        object["hint"] = hint.map { .string($0) }
         object["behind"] = .integer(behind)
         object["failingSince"] = failingSince.map { .string($0.description) }
         object["failures"] = .integer(failures)
@@ -120,6 +121,7 @@ extension RemoteStatus {
             lastSync: try reader.optionalString("lastSync").flatMap { Timestamp($0) },
             behindSince: try reader.optionalString("behindSince").flatMap { Timestamp($0) },
             error: try reader.optionalString("error"))
+        hint = try reader.optionalString("hint")
         behind = try reader.optionalInteger("behind") ?? 0
         failingSince = try reader.optionalString("failingSince").flatMap { Timestamp($0) }
         failures = try reader.optionalInteger("failures") ?? 0

@@ -330,6 +330,7 @@ actor Replicator {
                 state: schedule?.due == nil ? .syncing : error == nil ? .idle : .failed,
                 lastSync: schedule?.lastSuccess, behindSince: schedule?.behindSince,
                 error: error?.reason)
+            status.hint = error?.hint
             status.behind = Int64(schedule?.unsent ?? 0)
             status.failingSince = schedule?.failingSince
             status.failures = Int64(schedule?.failureCount ?? 0)

@@ -229,8 +229,7 @@ struct Checkup {
             result.findings.append(
                 Finding(
                     problem: line,
-                    hint: "The daemon tries it again; to try it yourself: synctool sync "
-                        + "\(Shell.quoted(path)) \(Shell.quoted(remote.name))"))
+                    hint: RemoteStateText.remedy(for: remote, path: path)))
         }
         let conflicts = try Store.openConflictCount(StorePath.absolute(path))
         if conflicts > 0 {

@@ -92,7 +92,6 @@ struct HealthCheck {
 
     private func problem(of remote: RemoteStatus, in path: String) -> Problem? {
         let unsent = RemoteStateText.unsent(of: remote, now: now)
-        let command = "synctool sync \(Shell.quoted(path)) \(Shell.quoted(remote.name))"
         if remote.isFailing, let error = remote.error {
             let since = remote.failingSince
             let isLong = since.map { isBeyondMax($0) } ?? false
@@ -101,12 +100,13 @@ struct HealthCheck {
                 severity: isLong ? .critical : .warning, subject: .remote, store: path,
                 text: "remote \(remote.name) has failed\(when): \(error)"
                     + (unsent.map { "; \($0)" } ?? ""),
-                hint: "It is tried again; to try it yourself: \(command)")
+                hint: RemoteStateText.remedy(for: remote, path: path))
         }
         guard let since = remote.behindSince, isBeyondMax(since), let unsent else { return nil }
         return Problem(
             severity: .warning, subject: .remote, store: path,
-            text: "remote \(remote.name): \(unsent)", hint: "To send them: \(command)")
+            text: "remote \(remote.name): \(unsent)",
+            hint: "To send them: synctool sync \(Shell.quoted(path)) \(Shell.quoted(remote.name))")
     }
 
     private func problem(of consumer: Consumer, in overview: StoreOverview) -> Problem? {

@@ -12,6 +12,19 @@ enum RemoteStateText {
         return "\(count) for \(LocalTime.age(of: since, now: now))"
     }
 
+    /// What to do about a remote that fails: what its error says, then how to try it.
+    /// - Parameter path: of the store, as a command names it.
+    static func remedy(for remote: RemoteStatus, path: String) -> String {
+        let typed = TypedPath(path)
+        let retry =
+            "It is tried again; to try it yourself: synctool sync \(Shell.quoted(path)) "
+            + Shell.quoted(remote.name)
+        guard let hint = remote.hint.map({ typed.naming(typed.fillingIn($0)) }) else {
+            return retry
+        }
+        return Printable.text(hint.hasSuffix(".") ? String(hint.dropLast()) : hint) + ". " + retry
+    }
+
     /// The error or the last exchange, then what was not sent.
     static func state(of remote: RemoteStatus, now: Timestamp = .now()) -> String {
         var parts: [String] = []
