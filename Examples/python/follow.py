@@ -4,7 +4,8 @@
     follow.py DB FILE
 
 The line holds the token to go on after, so that effect and position are one write: killed at any moment
-and started again, this misses nothing and repeats nothing. Needs `pip install varlink`, and syncd.
+and started again, this misses nothing and repeats nothing. The first line is the token at which it began.
+A large transaction has several lines, its parts. Needs `pip install varlink`, and syncd.
 """
 import json
 import os
@@ -15,20 +16,35 @@ import varlink
 
 
 def last_token(file):
-    """The token of the last whole line; None when there is none."""
-    text = file.read()
-    whole = text[:text.rfind(b"\n") + 1]
-    file.truncate(len(whole))
-    return json.loads(whole.splitlines()[-1])["token"] if whole else None
+    """The token to go on after; None when there is none. Cuts off what is not whole: half of a line, and
+    parts of a transaction that will come again from its first part."""
+    end, position, token = 0, 0, None
+    for line in file.read().split(b"\n")[:-1]:
+        entry = json.loads(line)
+        position += len(line) + 1
+        if entry.get("part", {"isLast": True})["isLast"]:
+            end, token = position, entry["token"]
+    file.truncate(end)
+    return token
+
+
+def append(file, entry):
+    line = json.dumps(entry).encode() + b"\n"
+    while line:
+        line = line[file.write(line):]
 
 
 def follow(address, path, file):
     token = last_token(file)
     with varlink.Client.new_with_address(address) as client, client.open("org.syncd.Store") as syncd:
-        # Without a token the stream begins now; the first reply says where that is.
         for reply in syncd.Subscribe(store=path, after=token, _more=True):
             if transaction := reply.get("transaction"):
-                file.write(json.dumps(transaction).encode() + b"\n")
+                append(file, transaction)
+            elif token is None:
+                # The first reply says where the stream begins: what is committed from now on is not missed,
+                # though this ends before the first transaction.
+                token = reply["token"]
+                append(file, {"token": token})
 
 
 def main():

@@ -101,6 +101,42 @@ struct ClientProgramTests {
         #expect(await client.text == "changed item/1\ngone item/1\n")
     }
 
+    /// The one that uses a library: `Examples/python`.
+    @Test func theFollowerBeginsWhereItWasStarted_thoughItIsKilledBeforeAnyCommit() async throws {
+        try await Scene.with { scene in
+            let daemon = try await scene.startDaemon()
+            let log = scene.folder.path("python.log")
+            func lines() -> [Substring] {
+                ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").split(separator: "\n")
+            }
+            func follow() throws -> Child {
+                try scene.start(Binaries.python, Binaries.follower, Self.database, log)
+            }
+            var follower: Child?
+            do {
+                try await makeStore(scene)
+                follower = try follow()
+                let hasBegun = await eventually(within: .seconds(60)) { !lines().isEmpty }
+                try #require(hasBegun, "\(follower?.errors ?? "")")
+                await follower?.stop()
+                try await scene.sql(Self.database, "INSERT INTO item VALUES (2, 'meanwhile')")
+                follower = try follow()
+                let isTold = await eventually(within: .seconds(60)) {
+                    Recorded.all(lines().joined(separator: "\n")).contains {
+                        $0.changes.map(\.object) == ["item/2"]
+                    }
+                }
+                #expect(isTold, "\(lines()) \(follower?.errors ?? "")")
+            } catch {
+                await follower?.stop()
+                await daemon.stop()
+                throw error
+            }
+            await follower?.stop()
+            await daemon.stop()
+        }
+    }
+
     @Test(arguments: ClientProgram.allCases)
     func listsStores_andExplainsErrors(program: ClientProgram) async throws {
         try await Scene.with { scene in
