@@ -40,6 +40,7 @@ setup:
 # The same, and what tests alone need.
 setup-tests: setup
 	@scripts/setup.sh clients page
+	@scripts/promtool.sh
 
 # What `make install` copies, in out/program: the program, built for release, its manual pages and completions.
 build:
@@ -193,7 +194,7 @@ measure:
 	@scripts/measure.py
 
 clean:
-	rm -rf .build .build-* .venv out
+	rm -rf .build .build-* .venv .promtool out
 
 # Copies what `make build` made, with the units, below PREFIX (default /usr/local; DESTDIR: a staging folder). As root,
 # or with PREFIX=$HOME/.local. Compiles nothing.

@@ -163,4 +163,41 @@ import Testing
         #expect(!MetricsConnection.isThisMachine("localhost.evil.example"))
         #expect(!MetricsConnection.isThisMachine(""))
     }
+
+    /// What is served by processes of other users is in one answer with the rest.
+    @Test(.enabled(if: getuid() == 0, "only root can give files away"))
+    func storesOfWorkersAreThere() async throws {
+        for stores in ["permitted", "all", "none"] {
+            let folder = try TemporaryFolder()
+            chmod(folder.path, 0o755)
+            let socket = folder.file("m.sock")
+            let scene = try await WorkerScene(
+                configuration: "metrics: {socket: \(socket), socketMode: 0666, stores: \(stores)}\n"
+            )
+            let own = try await scene.daemon.makeStore()
+            let all = scene.bobs + [scene.alices, own]
+            for store in scene.bobs { try sqlite3(store, "INSERT INTO Artist(Name) VALUES ('x')") }
+            try await eventually("the commits are counted: \(scene.daemon.log)") {
+                let answer = try ask(socket, get())
+                if stores == "none" { return answer.contains("\nsyncd_stores{state=\"open\"} 4\n") }
+                for store in all {
+                    let number = try await scene.daemon.client.head(store).number
+                    let wanted = [
+                        "\nsyncd_transactions_total{store=\"\(store)\"} \(number)\n",
+                        "\nsyncd_store_up{store=\"\(store)\"} 1\n",
+                    ]
+                    if !wanted.allSatisfy(answer.contains) { return false }
+                }
+                return true
+            }
+            let answer = try ask(socket, get())
+            #expect(answer.contains("\nsyncd_workers 2\n"), "\(answer)")
+            let bobs = try ask(socket, get(), user: WorkerTests.bob)
+            let others = try ask(socket, get(), user: WorkerTests.alice)
+            for store in scene.bobs {
+                #expect(bobs.contains(store) == (stores != "none"), "\(stores)")
+                #expect(others.contains(store) == (stores == "all"), "\(stores)")
+            }
+        }
+    }
 }
