@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dispatch
 import Glibc
 import SyncClient
 import SyncCore
@@ -6,12 +7,12 @@ import SyncCore
 /// `synctool top`
 struct Top: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show the stores that do most, redrawn each second.",
+        abstract: "Show the busiest stores, updated every second.",
         discussion: """
             Commits and notices per second, the mean time from a noticed commit to its notice, \
             subscriptions, what the slowest remote lacks (transactions, for how long), open \
-            conflicts. Press q to end. --once prints one picture, of what happened within a \
-            second, and ends.
+            conflicts. Press q to quit. --once prints one snapshot, taken over one second, and \
+            exits.
             """)
 
     /// The time between two pictures.
@@ -20,7 +21,7 @@ struct Top: AsyncParsableCommand {
     /// The width of what is not shown on a terminal.
     private static let plainWidth = 200
 
-    @Flag(help: "Print one picture and end.") var once = false
+    @Flag(help: "Print one snapshot and exit.") var once = false
 
     @Option(
         help: ArgumentHelp(
@@ -46,21 +47,54 @@ struct Top: AsyncParsableCommand {
         }
         // The alternate screen: what was there before is there again afterwards.
         try Terminal.output.write("\u{1B}[?1049h\u{1B}[?25l")
-        defer { try? Terminal.output.write("\u{1B}[?25h\u{1B}[?1049l") }
+        defer { Self.leave(keys) }
+        let endings = Self.endings(restoring: keys)
+        defer { endings.forEach { $0.cancel() } }
         var screen = TopScreen(before, after: nil, elapsed: Self.interval)
+        var absence: SyncError?
         while true {
-            try draw(screen)
+            try draw(screen, whileAbsent: absence)
             if let key = keys.next(within: Self.intervalMilliseconds), Self.ends(key) { return }
-            let overview = try await client.overview()
-            let now = ContinuousClock.now
-            screen = TopScreen(overview, after: before, elapsed: now - time)
-            (before, time) = (overview, now)
+            do {
+                let overview = try await client.overview()
+                let now = ContinuousClock.now
+                screen = TopScreen(overview, after: before, elapsed: now - time)
+                (before, time, absence) = (overview, now, nil)
+            } catch let error as SyncError where error.code == .unreachable {
+                // It is restarted, as for an upgrade: the last picture stays.
+                absence = error
+            }
         }
     }
 
-    private func draw(_ screen: TopScreen) throws {
+    /// What ends the process by a signal leaves the terminal as it was, too.
+    private static func endings(
+        restoring keys: KeyPress
+    ) -> [any DispatchSourceSignal] {
+        [SIGTERM, SIGHUP].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                leave(keys)
+                _exit(128 + number)
+            }
+            source.activate()
+            return source
+        }
+    }
+
+    private static func leave(_ keys: KeyPress) {
+        try? Terminal.output.write("\u{1B}[?25h\u{1B}[?1049l")
+        keys.restore()
+    }
+
+    private func draw(_ screen: TopScreen, whileAbsent error: SyncError?) throws {
         let (width, height) = Self.size
-        let lines = screen.lines(width: width, height: height - 1)
+        var lines = screen.lines(width: width, height: height - 1)
+        if let error {
+            let text = Printable.text("\(error.reason); trying again", width: width)
+            lines[0] = Terminal.output.styled(text, as: .gone)
+        }
         // From the top left, each line to its end, then what is below: nothing flickers.
         try Terminal.output.write(
             "\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")

@@ -2,18 +2,26 @@ import Glibc
 
 /// Keys of a terminal, one by one, without being shown. The terminal is as before when this is
 /// released; Ctrl-C is a key.
-final class KeyPress {
-    private var former = termios()
+final class KeyPress: Sendable {
+    private let former: termios
 
     /// Nil where standard input is no terminal.
     init?() {
+        var former = termios()
         guard isatty(STDIN_FILENO) == 1, tcgetattr(STDIN_FILENO, &former) == 0 else { return nil }
         var raw = former
         raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
         guard tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0 else { return nil }
+        self.former = former
     }
 
-    deinit { tcsetattr(STDIN_FILENO, TCSANOW, &former) }
+    deinit { restore() }
+
+    /// The terminal is as before: for a process that ends without releasing anything.
+    func restore() {
+        var former = former
+        tcsetattr(STDIN_FILENO, TCSANOW, &former)
+    }
 
     /// Waits for a key; nil when none came in time.
     func next(within milliseconds: Int32) -> UInt8? {
