@@ -11,7 +11,7 @@ import SyncStorage
 struct Syncd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "syncd",
-        abstract: "Persistent history and change notices for SQLite databases.",
+        abstract: "Persistent history, change notices and sync for SQLite databases.",
         discussion: """
             Flags override the environment (SYNCD_SOCKET, SYNCD_STATE, SYNCD_CONFIG, SYNCD_LOG), \
             which overrides the configuration files: /etc/syncd/syncd.yaml and stores.d/*.yaml for \

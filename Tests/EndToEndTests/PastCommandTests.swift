@@ -137,6 +137,27 @@ struct PastCommandTests {
         }
     }
 
+    @Test(arguments: [false, true]) func purgeBeforeANumber(withDaemon: Bool) async throws {
+        try await Scene.with { scene in
+            let daemon = withDaemon ? try await scene.startDaemon() : nil
+            try await makeStore(scene)
+            // Read in between: what has been shown keeps its number.
+            try await scene.tool("history", "a.db").expectSuccess()
+            try await scene.sql("a.db", "UPDATE t SET b = 'c' WHERE id = 1")
+            let history = try await scene.tool("history", "a.db", "--json").expectSuccess().text
+            let numbers = Recorded.all(history).map(\.number)
+            try #require(numbers.count == 2)
+            let purged = try await scene.tool("purge", "a.db", "--before", "#\(numbers[1])")
+                .expectSuccess()
+            #expect(purged.text.contains("deleted 1 transaction with"), "\(purged.text)")
+            let gone = try await scene.tool("purge", "a.db", "--before", "\(numbers[0])")
+            #expect(gone.status == 1 && gone.errors.contains("was purged: the history begins"))
+            let none = try await scene.tool("purge", "a.db", "--before", "999")
+            #expect(none.status == 1 && none.errors.contains("there is no transaction 999"))
+            await daemon?.stop()
+        }
+    }
+
     @Test func namesThatDoNotExistAreStatusOne() async throws {
         try await Scene.with { scene in
             try await makeStore(scene)

@@ -32,11 +32,8 @@ enum Position: Equatable {
         switch self {
         case .token(let token): return token
         case .number(let number):
-            let purged = try store.beginning().purged
-            guard number > purged || purged == 0 else {
-                throw try Self.purged("transaction \(number)", in: store)
-            }
-            return number == 0 ? Self.start(of: store) : try store.transaction(number).token
+            if try number == 0 && store.beginning().purged == 0 { return Self.start(of: store) }
+            return try Self.token(ofTransaction: number, in: store)
         case .date(let date):
             let beginning = try store.beginning()
             // Also where the clock of a writer was wrong: ``note(in:)`` says so.
@@ -51,6 +48,16 @@ enum Position: Equatable {
             }
             return Self.start(of: store)
         }
+    }
+
+    /// - Throws: `unknownObject` when there is no transaction of the number; `historyExpired` when
+    ///   it was purged; as history queries.
+    static func token(ofTransaction number: Int64, in store: Store) throws -> Token {
+        let purged = try store.beginning().purged
+        guard number > purged || purged == 0 else {
+            throw try Self.purged("transaction \(number)", in: store)
+        }
+        return try store.transaction(number).token
     }
 
     /// What a user has to know of a date before the beginning of the history; nil: it is later.

@@ -5,7 +5,7 @@ import SyncReplica
 /// `synctool blame DB OBJECT`
 struct Blame: FileCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show which transaction and author each value of an object is from.",
+        abstract: "Show which transaction and author wrote each value of an object.",
         discussion: """
             One line for each property: its value, and the number, time and author of the \
             transaction that wrote it. A value from before the history, or whose transaction was \
@@ -17,38 +17,19 @@ struct Blame: FileCommand {
             \(FileCommandHelp.note)
             """)
 
-    @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
-    var path: String
-
-    @Argument(help: ArgumentHelp("The object, from synctool history.", valueName: "entity/key"))
-    var object: String
-
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "As it was at this position: a number, a token or a date.", valueName: "position"))
-    var at: String?
-
+    @OptionGroup var arguments: ObjectArguments
     @OptionGroup var output: OutputOptions
     @OptionGroup var time: TimeOptions
     @OptionGroup var pager: PagerOptions
-    var database: String? { path }
+    var database: String? { arguments.path }
 
     mutating func run() async throws {
-        let name = try ObjectName(path: object)
-        let position = try at.map { try Position(option: "--at", value: $0) }
-        let (token, blamed) = try LocalStore.with(path) { store in
-            let token = try position?.token(in: store) ?? store.head()
-            let blamed = try store.blame(name, asOf: token)
-            if let note = try position?.note(in: store) {
-                try Terminal.error.line("\(path): \(note)")
-            }
-            return (token, blamed)
-        }
+        let found = try arguments.read { try $0.blame($1, asOf: $2) }
+        let (name, blamed) = (found.name, found.content)
         guard blamed.object.isPresent else {
-            throw SyncError.absent(name, at: token)
+            throw SyncError.absent(name, at: found.token)
         }
-        let names = (try? Store.replicaNames(StorePath.absolute(path))) ?? KnownNames()
+        let names = (try? Store.replicaNames(StorePath.absolute(arguments.path))) ?? KnownNames()
         let text = BlameText(blamed, of: name, names: names, times: time.style)
         if output.isJSON {
             for line in text.json { try Terminal.output.json(line) }

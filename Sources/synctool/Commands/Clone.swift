@@ -11,8 +11,8 @@ struct Clone: FileCommand {
             continue an interrupted clone. The new replica gets the remote under the name origin.
 
             It has the tables, indexes, views, triggers, full-text and R-Tree indexes of the store \
-            as they are now, and the rows of the tracked tables. Texts of the remote are checked \
-            before they are run; what is not made is listed with the reason, and again by synctool \
+            as they are now, and the rows of the tracked tables. SQL from the remote is checked \
+            before it is run; what is not created is listed with the reason, and again by synctool \
             schema.
 
             Example: synctool clone ssh://kiosk/srv/music.db music.db

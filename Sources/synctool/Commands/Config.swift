@@ -8,8 +8,8 @@ struct Config: AsyncParsableCommand {
         abstract: "Show the configuration that the daemon runs with, and where it was set.",
         discussion: """
             Each option with its value, and the file and line, flag or variable that set it; \
-            'default' otherwise. For root and the daemon's user. What the options mean: \
-            docs/configuration.md. To check files before a reload: syncd --check-config.
+            'default' otherwise. Only root and the daemon's user may see it. What the options \
+            mean: docs/configuration.md. To check files before a reload: syncd --check-config.
             """)
 
     @Flag(help: "Only what was set, without defaults.") var changed = false

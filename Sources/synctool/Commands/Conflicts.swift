@@ -132,8 +132,8 @@ extension Conflicts {
                 in all replicas. Where the tables cannot show the value, nothing is changed, and \
                 the message says why and what to do.
 
-                --all, with --entity TABLE or without, resolves all open conflicts; --expect says \
-                how many there must be.
+                --all, with --entity TABLE or without, resolves all open conflicts; --expect N \
+                refuses unless there are exactly N.
 
                 \(FileCommandHelp.note)
                 """)
@@ -144,8 +144,9 @@ extension Conflicts {
         }
 
         @Argument(help: ArgumentHelp("The database file.", valueName: "db")) var path: String
-        @Argument(help: "The conflicts' numbers, from the list.") var ids: [Int64] = []
-        @Option(help: "The side to keep.") var keep: Side?
+        @Argument(help: ArgumentHelp("The conflicts' numbers, from the list.", valueName: "id"))
+        var ids: [Int64] = []
+        @Option(help: ArgumentHelp("The side to keep.", valueName: "side")) var keep: Side?
         @Option(
             name: .customLong("set"),
             help: ArgumentHelp(
@@ -156,7 +157,9 @@ extension Conflicts {
         @Flag(help: "Resolve all open conflicts.") var all = false
         @Option(help: ArgumentHelp("With --all: of this table.", valueName: "table"))
         var entity: String?
-        @Option(help: "With --all: how many conflicts there are.") var expect: Int?
+        @Option(
+            help: ArgumentHelp("With --all: how many conflicts there must be.", valueName: "n"))
+        var expect: Int?
         @OptionGroup var output: OutputOptions
         var database: String? { path }
 

@@ -7,7 +7,7 @@ struct Demo: StoreCommand {
         abstract: "Run a ten-second tour on a copy of a database.",
         discussion: """
             Starts a private syncd in a temporary folder, copies the database (default: creates a \
-            small one), and shows the notices a client gets when other processes change and \
+            small one), and shows the notices that a client gets when other processes change and \
             delete the objects that it holds, also after syncd was killed. The original is only \
             read.
             """)

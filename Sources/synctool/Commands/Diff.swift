@@ -6,9 +6,10 @@ struct Diff: FileCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show how the objects of two positions in history differ.",
         discussion: """
-            A position is the number of a transaction, a token or a date: just after it; 0 is \
-            before the first transaction. An object that was changed and changed back is not \
-            shown. Old values are shown where they are kept (synctool track --undo).
+            A position is the number of a transaction, a token or a date, and means the state just \
+            after it; 0 is the state before the first transaction. An object that was changed and \
+            changed back is not shown. Old values are shown where they are kept (synctool track \
+            --undo).
 
             Example: synctool diff music.db -2h
 

@@ -10,17 +10,18 @@ struct History: StoreCommand {
         abstract: "Show the committed transactions: author, time, objects and properties.",
         discussion: """
             The oldest transaction is shown first. Filters are combined with AND. Filters by \
-            entity, object, kind and property select changes, and omit transactions without one.
+            entity, object, kind and property select changes, and omit transactions without a \
+            match.
 
             Flags in brackets: coalesced: several commits that could not be told apart; recovered: \
             found by comparing the tables with the records; remote: merged from another replica; \
             repair: additional changes that a merge required; authorUncertain: other writers may \
-            have written a part of it, so that filters take the author for unknown; renumbered: \
-            this replica's rows got other numbers, because earlier rows have theirs.
+            have written a part of it, so filters treat the author as unknown; renumbered: rows of \
+            this replica got new numbers, because earlier rows had theirs.
 
             --values shows new values, and old ones where they are kept (synctool track --undo); \
-            '?' is one that is not known. It reads them from the file itself. For values as \
-            JSON see synctool diff.
+            '?' stands for one that is not known. It reads them from the file itself. For values \
+            as JSON see synctool diff.
 
             On a terminal, times are relative and long output is shown with a pager; see --times \
             and --no-pager.

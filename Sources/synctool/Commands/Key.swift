@@ -156,9 +156,9 @@ extension Key {
             abstract: "Create a new key for later batches, or the first one.",
             discussion: """
                 Earlier batches are not changed; the old keys are kept to read them. Share the new \
-                key with the replicas that need later batches: the old keys do not open them. What \
-                is sealed with an old key from now on is refused; a replica sends it again when it \
-                has imported the new one. Sync first, so that less has to be sent twice.
+                key with the replicas that need later batches: the old keys do not open them. \
+                Batches sealed with an old key from now on are refused; a replica sends them again \
+                once it has imported the new one. Sync first, so that less has to be sent twice.
 
                 --keep REPLICA, once for each member that gets the new key, removes all others \
                 from the members, on all replicas (see: synctool remote members).

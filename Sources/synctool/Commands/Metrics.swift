@@ -6,11 +6,12 @@ import SyncCore
 /// `synctool metrics`
 struct Metrics: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print the daemon's metrics as Prometheus reads them.",
+        abstract: "Print the daemon's metrics in the format of Prometheus.",
         discussion: """
-            The stores that you may read, in the text format of Prometheus. --output replaces a \
-            file in one step, for the textfile collector of node_exporter. The daemon serves the \
-            same over HTTP where its configuration has metrics:, see docs/monitoring.md.
+            Prints the metrics of the daemon and of the stores that you may read. --output \
+            replaces a file in one step, for the textfile collector of node_exporter. The daemon \
+            itself serves the same over HTTP if its configuration has a metrics section: \
+            docs/monitoring.md.
             """)
 
     @Flag(name: .customLong("openmetrics"), help: "Print OpenMetrics instead.")

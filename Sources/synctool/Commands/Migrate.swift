@@ -8,11 +8,11 @@ struct Migrate: FileCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run a migration of another program.",
         discussion: """
-            Runs the command without the triggers of syncd in its way: SQLite refuses to drop a \
+            Runs the command with the triggers of syncd out of its way: SQLite refuses to drop a \
             column that triggers refer to. Then recreates the triggers, compares the tables with \
             the fingerprints of their rows, and records what changed as one transaction flagged \
-            recovered. What other programs committed meanwhile is in it, too. If this command is \
-            killed, the next command or the daemon does the rest.
+            recovered. What other programs committed meanwhile is included. If this command is \
+            killed, the next command or the daemon completes the work.
 
             The exit status is that of the command.
 

@@ -9,16 +9,16 @@ struct Purge: StoreCommand {
         abstract: "Delete old history.",
         discussion: """
             Deletes the history up to the lowest position that a live consumer has acknowledged, \
-            or strictly before --before TOKEN or DATE. What a consumer still needs is refused \
-            without --force.
+            or the transactions that --before or --older-than select. What a consumer still needs \
+            is refused without --force.
 
             --object takes the values of one object out of the history of this file, not the \
             history itself: deleted values, old values of updates, and overridden values of \
             resolved conflicts. Open conflicts of the object have to be resolved first.
 
             In a synchronised store this also deletes the merge records of deleted objects and \
-            overwritten transactions that all replicas have merged. A replica that was not seen \
-            for thirty days is not waited for: it returns by a snapshot.
+            overwritten transactions that all replicas have merged. Replicas that have not been \
+            seen for thirty days are not waited for: when they come back, they get a snapshot.
             """)
 
     @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
@@ -27,11 +27,13 @@ struct Purge: StoreCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Delete only transactions before this position: a token or a date.",
+            "Delete only transactions before this position: a number, a token or a date.",
             valueName: "position"))
     var before: String?
 
-    @Option(help: ArgumentHelp("Delete only transactions older than this.", valueName: "age"))
+    @Option(
+        help: ArgumentHelp(
+            "Delete only transactions older than this: 90s, 12h, 30d, 8w.", valueName: "age"))
     var olderThan: Lease?
 
     @Option(
@@ -86,10 +88,8 @@ struct Purge: StoreCommand {
         switch position {
         case nil: return nil
         case .token(let token): return token
-        case .number:
-            throw SyncError(
-                .invalidArgument, "--before: a number is not accepted",
-                hint: "Use the token of the transaction: synctool history DB --json")
+        case .number(let number):
+            return try LocalStore.with(path) { try Position.token(ofTransaction: number, in: $0) }
         case .date(let date):
             var query = HistoryQuery()
             query.since = date

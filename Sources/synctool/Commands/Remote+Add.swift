@@ -10,7 +10,8 @@ extension Remote {
         static let configuration = CommandConfiguration(
             abstract: "Add a remote to a store.",
             discussion: """
-                A folder must exist; a new one becomes a remote of this store.
+                The folder must exist; one that is not a remote yet becomes a remote of this \
+                store.
 
                 A remote of another store is refused without --join, which makes the database a \
                 replica of that store. by-key: rows with equal primary keys are the same object; \
@@ -20,8 +21,8 @@ extension Remote {
 
                 To join an encrypted remote, pass its keys with --key.
 
-                Where the store has a key or an encrypted remote, another one that is not \
-                encrypted, over ssh too, is refused without --in-clear.
+                If the store has a key or an encrypted remote, a remote that is not encrypted (ssh \
+                included) is refused without --in-clear.
 
                 Example: synctool remote add music.db origin dir:/mnt/shared/music
 
@@ -45,7 +46,7 @@ extension Remote {
         var key: String?
         @OptionGroup var input: KeyInput
         @OptionGroup var keyFile: KeyFile
-        @Option(help: "Join the remote's store.")
+        @Option(help: ArgumentHelp("Join the remote's store.", valueName: "method"))
         var join: JoinMethod?
         @Option(
             help: ArgumentHelp(

@@ -8,8 +8,8 @@ extension Remote {
             abstract: "List the replicas whose keys are known; remove or admit one.",
             discussion: """
                 Each replica signs what it sends. The first key that is seen of a replica is the \
-                only one that is accepted of it. Compare a key by the 8 digits that this command \
-                shows there.
+                only one that is accepted from it. To verify a key, compare the 8 digits shown \
+                here with those that this command shows on that replica.
 
                 --remove: batches that the replica sends are not merged any more, here and on all \
                 other replicas: the decision is signed, and travels with the next sync. What it \

@@ -4,7 +4,7 @@ import SyncCore
 /// `synctool revert DB NUMBER`
 struct Revert: FileCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Undo a transaction by a new one.",
+        abstract: "Undo a transaction with a new one.",
         discussion: """
             Deletes inserted objects, restores deleted ones, and restores the old values of \
             updates where they are kept (synctool track --undo). An object or property that a \

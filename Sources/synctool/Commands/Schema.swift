@@ -8,10 +8,11 @@ struct Schema: FileCommand {
         abstract: "Compare a database with the schema of its store, and apply what is safe.",
         discussion: """
             Replicas tell each other their schemas. The command lists what the newest one has that \
-            this database has not, and what waits for it. With --from it pulls from a remote \
-            first. With --apply it makes new tables, columns, indexes, full-text and R-Tree \
-            indexes, views and triggers in one transaction, and shows the changes that waited. It \
-            never drops or rebuilds anything: what needs that is listed with the reason.
+            this database lacks, and what is waiting for it. With --from it pulls from a remote \
+            first. With --apply it creates new tables, columns, indexes, full-text and R-Tree \
+            indexes, views and triggers in one transaction, and applies the changes that were \
+            waiting. It never drops or rebuilds anything: what needs that is listed with the \
+            reason.
 
             The statements come from another replica. They are checked before they are shown: \
             each makes one object of the store, and reaches nothing else. Triggers that write \

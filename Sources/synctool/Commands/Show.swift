@@ -16,38 +16,19 @@ struct Show: FileCommand {
             \(FileCommandHelp.note)
             """)
 
-    @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
-    var path: String
-
-    @Argument(help: ArgumentHelp("The object, from synctool history.", valueName: "entity/key"))
-    var object: String
-
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "As it was at this position: a number, a token or a date.", valueName: "position"))
-    var at: String?
-
+    @OptionGroup var arguments: ObjectArguments
     @OptionGroup var output: OutputOptions
     @OptionGroup var pager: PagerOptions
-    var database: String? { path }
+    var database: String? { arguments.path }
 
     mutating func run() async throws {
-        let name = try ObjectName(path: object)
-        let position = try at.map { try Position(option: "--at", value: $0) }
-        let (token, past) = try LocalStore.with(path) { store in
-            let token = try position?.token(in: store) ?? store.head()
-            let past = try store.object(name, asOf: token)
-            if let note = try position?.note(in: store) {
-                try Terminal.error.line("\(path): \(note)")
-            }
-            return (token, past)
-        }
+        let found = try arguments.read { try $0.object($1, asOf: $2) }
+        let (name, past) = (found.name, found.content)
         if output.isJSON {
-            try Terminal.output.json(PastText.json(past, of: name, at: token))
+            try Terminal.output.json(PastText.json(past, of: name, at: found.token))
         } else {
             guard past.isPresent else {
-                throw SyncError.absent(name, at: token)
+                throw SyncError.absent(name, at: found.token)
             }
             try pager.start(asJSON: false)
             for line in PastText.lines(past) { try Terminal.output.line(line) }

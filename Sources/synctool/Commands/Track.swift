@@ -6,7 +6,7 @@ import SyncReplica
 /// `synctool track DB`
 struct Track: StoreCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Start to record the history of a database.",
+        abstract: "Start recording the history of a database.",
         discussion: """
             Adds a log and triggers to the database. Its own tables are not altered, and writers \
             need no change. Prints for each table whether it is tracked, or why not. synctool \

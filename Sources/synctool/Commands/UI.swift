@@ -17,7 +17,7 @@ struct UI: AsyncParsableCommand {
             ssh -L 8400:127.0.0.1:8400 HOST synctool ui --port 8400
             """)
 
-    @Option(help: "The port on 127.0.0.1 (0: one that is free).")
+    @Option(help: "The port on 127.0.0.1 (0: any free port).")
     var port: Int = 0
 
     @Option(

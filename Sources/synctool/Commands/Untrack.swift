@@ -6,8 +6,8 @@ struct Untrack: StoreCommand {
     static let configuration = CommandConfiguration(
         abstract: "Remove history, triggers and log from a database.",
         discussion: """
-            Deletes the history, also what consumers have not read. The database's own tables are \
-            not changed.
+            Deletes the history, including what consumers have not read. The database's own tables \
+            are not changed.
             """)
 
     @Argument(help: ArgumentHelp("The database file.", valueName: "db"))
