@@ -47,6 +47,17 @@ import Testing
         #expect(lines[4].hasSuffix("/srv/quiet.db"))
     }
 
+    @Test(arguments: [10, 17, 25, 40, 60, 79])
+    func narrowWindowsShowTheStoreAndTheColumnsThatFit(width: Int) throws {
+        let whole = overview(try store("/srv/a/long/path/music.db", number: 1))
+        let lines = TopScreen(whole, after: nil, elapsed: .seconds(1), now: now)
+            .lines(width: width, height: nil)
+        for line in lines { #expect(line.count <= width, "\(line)") }
+        #expect(lines.last?.hasSuffix("music.db") == true, "\(lines)")
+        #expect(lines[2].hasSuffix("STORE"), "\(lines)")
+        #expect(lines[2].contains("COMMIT/S") == (width >= 26), "\(lines)")
+    }
+
     @Test func moreStoresThanLinesAreCounted() throws {
         var stores = try (0..<30).map { try store("/srv/\($0).db", number: 1) }
         stores.append(

@@ -57,7 +57,7 @@ struct TopScreen {
     ///   - height: in lines; nil: all stores.
     func lines(width: Int, height: Int?) -> [String] {
         var lines = [fit(heading, width), ""]
-        let titles = fit(Self.line(columns: Self.titles, last: "STORE"), width)
+        let titles = fit(Self.line(columns: Self.titles, last: "STORE", width: width), width)
         lines.append(Terminal.output.styled(titles, as: .faint))
         let shown = height.map { max(1, $0 - lines.count - 1) } ?? rows.count
         for row in rows.prefix(shown) { lines.append(line(of: row, width: width)) }
@@ -86,10 +86,19 @@ struct TopScreen {
     private static let titles = ["COMMIT/S", "NOTICE/S", "LATENCY", "SUBS", "LAG", "CONFL"]
     private static let widths = [8, 8, 8, 4, 14, 5]
 
-    private static func line(columns: [String], last: String) -> String {
-        zip(columns, widths).map { text, width in
+    /// In a narrow window the last columns give way to the path of the store.
+    private static let pathWidthMin = 16
+
+    private static func line(columns: [String], last: String, width: Int) -> String {
+        var (count, used) = (0, 0)
+        while count < widths.count, used + widths[count] + 2 + pathWidthMin <= width {
+            used += widths[count] + 1
+            count += 1
+        }
+        let texts = zip(columns, widths).prefix(count).map { text, width in
             String(repeating: " ", count: max(0, width - text.count)) + text
-        }.joined(separator: " ") + "  " + last
+        }
+        return texts.isEmpty ? last : texts.joined(separator: " ") + "  " + last
     }
 
     private func line(of row: Row, width: Int) -> String {
@@ -97,7 +106,7 @@ struct TopScreen {
         let path = Printable.text(store.path)
         guard store.state == .open else {
             let head = Self.line(
-                columns: ["-", "-", "-", "-", store.state.rawValue, "-"], last: "")
+                columns: ["-", "-", "-", "-", store.state.rawValue, "-"], last: "", width: width)
             return Terminal.output.styled(head + Self.end(of: path, width - head.count), as: .gone)
         }
         let conflicts = row.overview.contents?.conflicts ?? 0
@@ -106,7 +115,7 @@ struct TopScreen {
                 Self.rate(row.commits), Self.rate(row.notices),
                 row.latency.map(Self.milliseconds) ?? "-", "\(store.subscribers)", lag(of: row),
                 "\(conflicts)",
-            ], last: "")
+            ], last: "", width: width)
         let isBehind = conflicts > 0 || row.overview.remotes.contains(where: \.isFailing)
         return Terminal.output.styled(head, as: isBehind ? .changed : .plain)
             + Self.end(of: path, width - head.count)
