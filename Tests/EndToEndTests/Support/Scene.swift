@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SyncTesting
+import Synchronization
 import Testing
 
 /// One test's world: a folder, an environment of its own, maybe a daemon. Commands run in the
@@ -9,6 +10,8 @@ final class Scene: Sendable {
     let folder: Folder
     let socket: String
     let environment: [String: String]
+    /// What was started and has not been waited for.
+    private let started = Mutex<[Child]>([])
 
     init() throws {
         folder = try Folder()
@@ -25,21 +28,34 @@ final class Scene: Sendable {
         self.environment = environment
     }
 
-    /// Runs a body with a scene that is cleaned up after it.
+    /// Runs a body with a scene that is cleaned up after it: no process outlives it, no matter how
+    /// the body ends.
     static func with(_ body: (Scene) async throws -> Void) async throws {
         let scene = try Scene()
         defer { scene.folder.remove() }
-        try await body(scene)
+        do {
+            try await body(scene)
+        } catch {
+            await scene.endProcesses()
+            throw error
+        }
+        await scene.endProcesses()
     }
 
-    /// Starts a process that the test has to stop.
+    private func endProcesses() async {
+        for child in started.withLock({ $0 }) { await child.stop() }
+    }
+
+    /// Starts a process. It is ended with the scene, if the test does not stop it before.
     func start(_ program: String, _ arguments: String...) throws -> Child {
         try start(program, arguments)
     }
 
     func start(_ program: String, _ arguments: [String], appending: URL? = nil) throws -> Child {
-        try Child(
+        let child = try Child(
             program, arguments, in: folder, environment: environment, appending: appending)
+        started.withLock { $0.append(child) }
+        return child
     }
 
     /// Runs `synctool`.
